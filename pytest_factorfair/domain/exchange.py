@@ -1,0 +1,53 @@
+"""What goes to a model and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_factorfair.domain.case import Query
+
+Finish = Literal["stop", "length", "filtered", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call: a single user message, with the repeat and seed a sampling provider may use."""
+
+    prompt: str
+    repeat: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a model returned, as it returned it.
+
+    ``finish`` is why it stopped: ``length`` is cut off, ``filtered`` the provider's policy,
+    ``refusal`` a refusal the provider marks as such. ``cost`` is in USD; None is unknown.
+    ``notes`` are departures from what was asked that a report must mention.
+    """
+
+    text: str
+    finish: Finish = "stop"
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    model: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reusable(self) -> bool:
+        """Whether a later run may take it for an answer: empty and cut-off outputs are asked again."""
+        return self.finish == "stop" and bool(self.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A query with what became of it: a response (fresh or from the store) or the error's one line."""
+
+    query: Query
+    key: str
+    response: Response | None
+    error: str = ""
+    cached: bool = False

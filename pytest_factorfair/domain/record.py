@@ -1,0 +1,19 @@
+"""What one case yields: the unit that travels from a worker to the controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_factorfair.domain.answer import Answer
+from pytest_factorfair.domain.case import CaseKey
+from pytest_factorfair.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A case's answers and what they cost; ``notes`` are departures a report must mention."""
+
+    case: CaseKey
+    answers: tuple[Answer, ...]
+    usage: Usage
+    notes: tuple[str, ...] = ()

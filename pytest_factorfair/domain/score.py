@@ -1,0 +1,30 @@
+"""A number about a model, and where it belongs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one part, context and attribute.
+
+    ``value`` is the plug-in value, None where there was nothing to compute it from. ``n`` is the
+    number of answers behind it. ``floor`` and ``ceiling`` are what the design lets any model
+    reach; ``corrected``, ``low``, ``high`` and ``fair_reference`` are None until they are estimated.
+    """
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    metric: str
+    value: float | None
+    n: int
+    floor: float | None = None
+    ceiling: float | None = None
+    corrected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    fair_reference: float | None = None

@@ -1,0 +1,80 @@
+"""Everything that can go wrong, one sentence each.
+
+    FactorfairError
+    ├── InputError(ValueError)          the user gave something that cannot be right
+    │   ├── ChecklistError              a checklist or statistics file, with file, line and field
+    │   └── MissingExtraError           a spec needs an optional dependency that is not installed
+    ├── ModelError(RuntimeError)        the model under test could not be asked
+    │   ├── FatalModelError             no further call can succeed; the run stops
+    │   ├── RetryableModelError         the same call may succeed later
+    │   └── RejectedRequestError        this one request was turned down
+    └── StoreError(OSError)             the response store cannot be opened, read or written
+
+The message of every error is one line that says what, where, and what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class FactorfairError(Exception):
+    """Base of all errors of this package."""
+
+
+class InputError(FactorfairError, ValueError):
+    """The user gave something that cannot be right."""
+
+
+class ChecklistError(InputError):
+    """A checklist or statistics file is wrong; the message begins with ``file:line: field:``."""
+
+    def __init__(self, path: Path | str, line: int | None, field: str, problem: str) -> None:
+        place = f"{path}:{line}" if line is not None else str(path)
+        super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
+        self.path = path
+        self.line = line
+        self.field = field
+
+
+class MissingExtraError(InputError):
+    """A spec needs an optional dependency that is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'pytest-factorfair[{extra}]'")
+        self.extra = extra
+
+
+class ModelError(FactorfairError, RuntimeError):
+    """The model under test could not be asked."""
+
+
+class FatalModelError(ModelError):
+    """No further call can succeed; the run stops."""
+
+
+class RetryableModelError(ModelError):
+    """The same call may succeed later, ``retry_after`` seconds from now where the provider said so."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RejectedRequestError(ModelError):
+    """This one request was turned down; others may succeed."""
+
+
+class StoreError(FactorfairError, OSError):
+    """The response store cannot be opened, read or written."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The clause ``; did you mean 'x'?`` for the closest known word, else the list of all of them."""
+    choices = sorted(known)
+    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    return f"; known: {', '.join(choices)}" if choices else ""

@@ -1,0 +1,44 @@
+"""What a model provider is: one small object that answers one request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from pytest_factorfair.domain import Request, Response
+
+
+class Model(Protocol):
+    """A model under test.
+
+    Providers are dumb: no retries, no cache, no limits, no pytest. They are built from plain
+    settings outside the event loop; clients are created inside it, on the first ``ask``.
+
+    ``identity`` is everything but the prompt, repeat and seed that can change an answer
+    (provider, model, base URL, sampling parameters), as JSON values and without secrets.
+    ``endpoint`` is what limits are shared by ("openai/api.openai.com"). ``parallel`` is how many
+    requests it can usefully have in flight, None for as many as allowed.
+    """
+
+    @property
+    def identity(self) -> Mapping[str, object]: ...
+
+    @property
+    def endpoint(self) -> str: ...
+
+    @property
+    def parallel(self) -> int | None: ...
+
+    async def ask(self, request: Request) -> Response:
+        """Ask once.
+
+        Raises:
+            FatalModelError: no further call can succeed (401, 403, 404, a missing file).
+            RetryableModelError: 408, 409, 429, 5xx, time-outs, broken connections, cut bodies.
+            RejectedRequestError: this request was turned down (400, 413, 422).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release what ``ask`` opened; called once, inside the loop."""
+        ...

@@ -1,1 +1,84 @@
-"""The pytest11 entry point."""
+"""What pytest calls: options, hooks, cases, reports. Only delegation, and nothing heavy is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_factorfair import collection, hookspecs
+from pytest_factorfair.keys import RUN
+from pytest_factorfair.options import OPTIONS
+from pytest_factorfair.settings import active
+
+pytest_plugins = ["pytest_factorfair.fixtures"]
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Every option has no default here: settings.py must see whether it was given."""
+    group = parser.getgroup("factorfair", "factorfair: factuality and fairness of a model as a release gate")
+    for option in OPTIONS:
+        arguments = {"dest": option.dest, "default": None, "help": option.help.replace("%", "%%")}
+        if option.kind == "flag":
+            group.addoption(option.flag, action="store_true", **arguments)
+        elif option.kind == "texts":
+            group.addoption(option.flag, action="append", metavar=option.metavar, **arguments)
+        else:
+            group.addoption(option.flag, metavar=option.metavar or "|".join(option.choices), **arguments)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "factorfair(part, context, attribute, statistic, direction): a test over checklist cases, "
+        "of those named; each is a text or a list of texts",
+    )
+    if active(config) and not (config.option.help or config.option.version):
+        from pytest_factorfair import roles
+
+        roles.start(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last resort: pytest_sessionfinish closes the run, unless the session never began."""
+    if run := config.stash.get(RUN, None):
+        run.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if isinstance(collector, pytest.Session) and report.passed and RUN in collector.config.stash:
+        collection.add_shipped_checks(collector, report)
+    return report
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return collection.shipped_module(module_path, parent)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if collection.ASSIGNMENT in metafunc.fixturenames:
+        collection.parametrize(metafunc)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if RUN in item.config.stash:
+        from pytest_factorfair import roles
+
+        roles.make_report(item, call, report)
+    return report

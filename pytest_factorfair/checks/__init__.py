@@ -1,1 +1,1 @@
-
+"""The shipped test: ``pytest --pyargs pytest_factorfair.checks --factorfair-model=SPEC``."""

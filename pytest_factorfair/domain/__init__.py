@@ -24,6 +24,7 @@ from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
 from pytest_factorfair.domain.score import Score
+from pytest_factorfair.domain.summary import Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Design",
     "Direction",
     "Exchange",
+    "Fingerprint",
     "Finish",
     "Gate",
     "Judgement",
@@ -56,7 +58,9 @@ __all__ = [
     "Scenario",
     "Score",
     "Statistic",
+    "Summary",
     "Topic",
+    "TopicCounts",
     "Truth",
     "Usage",
     "Valence",

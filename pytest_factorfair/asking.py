@@ -1,0 +1,68 @@
+"""Asking from inside a test: submit, wait in the main thread, read."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_factorfair import models, reading
+from pytest_factorfair.domain import Answer, Answers, Exchange
+from pytest_factorfair.engine import usage
+from pytest_factorfair.keys import PROGRESS, RUN
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Case
+    from pytest_factorfair.models import Model
+    from pytest_factorfair.run import Assignment
+
+TICK = 0.1
+"""Seconds between looks at the progress line, and the longest a Ctrl-C waits."""
+
+
+class Asker:
+    """Asks on behalf of one item."""
+
+    def __init__(self, config: pytest.Config, assignment: Assignment, model: object) -> None:
+        self._config = config
+        self._run = config.stash[RUN]
+        self._assignment = assignment
+        self._model: Model = models.coerce(model, name=assignment.model)
+
+    def __call__(self, case: Case) -> Answers:
+        """Ask every query of the case and read the replies, in the order of the queries.
+
+        Raises:
+            FatalModelError: no call can succeed; the run stops.
+            StoreError: responses can no longer be kept; the run stops.
+        """
+        if case != self._assignment.case:
+            raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
+        exchanges = self._wait(self._run.submit(self._assignment, self._model))
+        notes = {note for one in exchanges if one.response for note in one.response.notes}
+        return Answers(
+            case=self._assignment.key,
+            answers=tuple(self._read(exchange) for exchange in exchanges),
+            usage=usage(exchanges),
+            allowed=self._run.settings.max_unread,
+            notes=tuple(sorted(notes)),
+        )
+
+    def _read(self, exchange: Exchange) -> Answer:
+        own = None
+        if exchange.response is not None:
+            own = self._config.hook.pytest_factorfair_read_answer(
+                response=exchange.response, query=exchange.query
+            )
+        return reading.answer(exchange, own)
+
+    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
+        progress = self._config.stash.get(PROGRESS, None)
+        while not future.done():
+            try:
+                future.result(TICK)
+            except TimeoutError:
+                if progress is not None:
+                    progress.tick()
+        return future.result()

@@ -1,0 +1,55 @@
+"""Where the shipped checklists lie, and which file a name or a path means."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.resources
+from pathlib import Path
+
+from pytest_factorfair.errors import InputError, nearest
+
+
+def folder() -> Path:
+    """The folder of the shipped checklists: inside an installed wheel, or beside a source tree's package.
+
+    Raises:
+        InputError: the installation lacks them.
+    """
+    package = Path(str(importlib.resources.files("pytest_factorfair")))
+    for candidate in (package / "_checklists", package.parent / "checklists"):
+        if (candidate / "fact_or_fair.yaml").is_file():
+            return candidate
+    raise InputError("the shipped checklists are missing from this installation; install the package again")
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the shipped checklists."""
+    return tuple(sorted(file.stem for file in folder().glob("*.yaml")))
+
+
+def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
+    """The file that a user's word means: a bare word is a shipped name, anything else a path.
+
+    Paths are relative to the folder ``beside``, which is itself relative to ``base``, and stay
+    so: that is how messages call them.
+
+    Raises:
+        InputError: no shipped checklist has that name, or there is no such file.
+    """
+    names = shipped()
+    if name_or_path in names:
+        return folder() / f"{name_or_path}.yaml"
+    file = beside / name_or_path
+    if (base / file).is_file():
+        return file
+    if set(name_or_path) & set("./\\"):
+        raise InputError(f"there is no file {file}{_meant(name_or_path, names)}")
+    raise InputError(
+        f"no shipped checklist is called '{name_or_path}'{nearest(name_or_path, names)} "
+        "(a file of your own is named with its ending: own.yaml)"
+    )
+
+
+def _meant(path: str, names: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(Path(path).stem, names, n=1, cutoff=0.8)
+    return f"; did you mean the shipped '{close[0]}'?" if close else ""

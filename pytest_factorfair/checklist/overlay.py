@@ -1,0 +1,155 @@
+"""Files that say only what they change: ``extends`` merged over its base, statistics put in place.
+
+Mappings merge by key, in the order of the base and then of the overlay; null removes a key; any
+other value replaces. A list is replaced as well, or edited by a mapping of ``remove`` (positions
+in the base's list, from 1) and ``add``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_factorfair.checklist.locate import locate
+from pytest_factorfair.checklist.source import Node, read
+from pytest_factorfair.errors import InputError, nearest
+
+CHECKLIST = "factorfair.checklist/1"
+STATISTICS = "factorfair.statistics/1"
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_EDITS = frozenset({"add", "remove"})
+
+
+def resolve(file: Path, base: Path) -> Node:
+    """The whole content of a checklist file: its bases merged in, its statistics under ``statistics``.
+
+    Every node still knows the file and line it came from.
+
+    Raises:
+        ChecklistError: a file is missing, is not what it is taken for, extends itself through
+            others, or changes what its base does not have.
+    """
+    return _resolve(file, base, below=())
+
+
+def _resolve(file: Path, base: Path, below: tuple[Path, ...]) -> Node:
+    root = _with_statistics(read(file, base), base)
+    extends = _child(root, "extends")
+    if extends is None:
+        _check_schema(root, CHECKLIST)
+        return root
+    if _child(root, "schema") is not None:
+        _check_schema(root, CHECKLIST)
+    chain = (*below, (base / file).resolve())
+    parent = _resolve(_target(extends, base, chain), base, chain)
+    _check_name(root, parent)
+    return merge(parent, _without(root, "extends"))
+
+
+def _target(extends: Node, base: Path, chain: tuple[Path, ...]) -> Path:
+    if not isinstance(extends.value, str):
+        raise extends.error("must be the name of a shipped checklist or the path of a file")
+    try:
+        target = locate(extends.value, beside=extends.file.parent, base=base)
+    except InputError as error:
+        raise extends.error(str(error)) from None
+    if (base / target).resolve() in chain:
+        raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
+    return target
+
+
+def _check_name(root: Node, parent: Node) -> None:
+    """Reports tell checklists apart by name, so changed content must not pass for its base."""
+    own, theirs = _child(root, "name"), _child(parent, "name")
+    if own is None:
+        raise root.error("missing; a checklist that extends another has a name of its own", beyond=("name",))
+    if theirs is not None and own.value == theirs.value:
+        raise own.error(f"'{own.value}' is the name of the checklist that this one extends; give it its own")
+
+
+def _with_statistics(root: Node, base: Path) -> Node:
+    """The checklist with the file that ``statistics`` names read in; content given inline stays."""
+    named = _child(root, "statistics")
+    if named is None or not isinstance(named.value, str):
+        return root
+    if _ADDRESS.match(named.value):
+        raise named.error("must be the path of a file, relative to this one; an address is never fetched")
+    file = named.file.parent / named.value
+    if not (base / file).is_file():
+        raise named.error(f"there is no file {file}")
+    content = read(file, base)
+    _check_schema(content, STATISTICS)
+    return _with(root, "statistics", content)
+
+
+def _check_schema(root: Node, expected: str) -> None:
+    schema = _child(root, "schema")
+    if schema is None:
+        raise root.error(f"missing; the file begins with 'schema: {expected}'", beyond=("schema",))
+    if schema.value != expected:
+        raise schema.error(f"must be {expected}, not {schema.value}")
+
+
+def merge(parent: Node, overlay: Node) -> Node:
+    """The overlay over its base; what the overlay says keeps the overlay's place.
+
+    Raises:
+        ChecklistError: the overlay removes what the base does not have.
+    """
+    if isinstance(overlay.value, Mapping):
+        if isinstance(parent.value, Mapping):
+            return _merge_mappings(parent, overlay)
+        if isinstance(parent.value, tuple) and overlay.value and set(overlay.value) <= _EDITS:
+            return _edit(parent, overlay)
+    return overlay
+
+
+def _merge_mappings(parent: Node, overlay: Node) -> Node:
+    merged = dict(_children(parent))
+    for key, child in _children(overlay).items():
+        if child.value is not None:
+            merged[key] = merge(merged[key], child) if key in merged else child
+        elif merged.pop(key, None) is None:
+            raise child.error(f"null removes a key, and the base has no such key{nearest(key, merged)}")
+    return Node(merged, parent.file, parent.line, parent.steps)
+
+
+def _edit(parent: Node, overlay: Node) -> Node:
+    items = parent.value if isinstance(parent.value, tuple) else ()
+    removed = {_position(item, len(items)) for item in _items(overlay, "remove")}
+    kept = tuple(item for position, item in enumerate(items, start=1) if position not in removed)
+    return Node((*kept, *_items(overlay, "add")), overlay.file, overlay.line, overlay.steps)
+
+
+def _items(overlay: Node, key: str) -> tuple[Node, ...]:
+    child = _child(overlay, key)
+    if child is None:
+        return ()
+    if not isinstance(child.value, tuple):
+        raise child.error("must be a list")
+    return child.value
+
+
+def _position(item: Node, length: int) -> int:
+    if type(item.value) is not int or not 1 <= item.value <= length:
+        raise item.error(f"must be a position in the base's list of {length}, counted from 1")
+    return item.value
+
+
+def _children(node: Node) -> Mapping[str, Node]:
+    return node.value if isinstance(node.value, Mapping) else {}
+
+
+def _child(node: Node, key: str) -> Node | None:
+    return _children(node).get(key)
+
+
+def _with(node: Node, key: str, child: Node) -> Node:
+    return Node({**_children(node), key: child}, node.file, node.line, node.steps)
+
+
+def _without(node: Node, key: str) -> Node:
+    kept = {name: child for name, child in _children(node).items() if name != key}
+    return Node(kept, node.file, node.line, node.steps)

@@ -1,0 +1,171 @@
+"""YAML text into a tree that remembers where every value stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import yaml
+from yaml.constructor import SafeConstructor
+
+from pytest_factorfair.errors import ChecklistError
+
+Scalar = str | int | float | bool | None
+Step = str | int
+
+LARGEST = 2_000_000
+DEEPEST = 20
+
+# libyaml reads ten times faster where it is there; both loaders build nothing but plain values.
+_LOADER = cast("type[yaml.SafeLoader]", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_CONVERTED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of a file: where it stands (``line`` from 1) and by which steps it is reached in that file."""
+
+    value: Mapping[str, Node] | tuple[Node, ...] | Scalar
+    file: Path
+    line: int
+    steps: tuple[Step, ...]
+
+    def plain(self) -> object:
+        """The value as dicts, lists and scalars."""
+        if isinstance(self.value, Mapping):
+            return {key: child.plain() for key, child in self.value.items()}
+        if isinstance(self.value, tuple):
+            return [child.plain() for child in self.value]
+        return self.value
+
+    def find(self, steps: tuple[Step, ...]) -> tuple[Node, tuple[Step, ...]]:
+        """The deepest node on the way along ``steps``, and the steps that lead beyond it."""
+        child = self._child(steps[0]) if steps else None
+        return (self, steps) if child is None else child.find(steps[1:])
+
+    def error(self, problem: str, *, beyond: tuple[Step, ...] = ()) -> ChecklistError:
+        """The error that ``problem`` is wrong with this value, or with what is missing ``beyond`` it."""
+        return ChecklistError(self.file, self.line, dotted((*self.steps, *beyond)), problem)
+
+    def _child(self, step: Step) -> Node | None:
+        if isinstance(self.value, Mapping):
+            return self.value.get(str(step))
+        if isinstance(self.value, tuple) and isinstance(step, int) and step < len(self.value):
+            return self.value[step]
+        return None
+
+
+def dotted(steps: tuple[Step, ...]) -> str:
+    """Steps as a field path: ``topics.crime_rate.highest.scenarios[0]``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+
+
+def read(file: Path, base: Path) -> Node:
+    """The tree of a YAML file; ``file`` is relative to ``base`` and is how messages call it.
+
+    Raises:
+        ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses
+            what a checklist has no need for: anchors, aliases, tags, a second document.
+    """
+    text = _text(file, base)
+    try:
+        _refuse_features(text, file)
+        root = yaml.compose(text, Loader=_LOADER)
+    except yaml.YAMLError as error:
+        raise _syntax(error, file) from None
+    if not isinstance(root, yaml.MappingNode):
+        raise ChecklistError(file, 1, "", "must be a mapping that begins with 'schema:'")
+    return _mapping(root, Node({}, file, 1, ()))
+
+
+def _text(file: Path, base: Path) -> str:
+    try:
+        with (base / file).open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise ChecklistError(file, None, "", "there is no such file") from None
+    except OSError as error:
+        raise ChecklistError(file, None, "", f"cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST:
+        raise ChecklistError(file, None, "", "is larger than 2 MB, which no checklist is")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ChecklistError(file, line, "", "is not UTF-8 text") from None
+
+
+def _refuse_features(text: str, file: Path) -> None:
+    """Looked for in the events, before any tree is built: an alias can blow up a tree, depth the stack."""
+    depth = documents = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        problem = _feature(event)
+        if depth > DEEPEST:
+            problem = f"is nested more than {DEEPEST} levels deep"
+        if documents > 1:
+            problem = "a second document begins here; a file is one checklist"
+        if problem:
+            raise ChecklistError(file, event.start_mark.line + 1, "", problem)
+
+
+def _feature(event: yaml.Event) -> str:
+    if getattr(event, "anchor", None) is not None:
+        return "anchors (&) and aliases (*) are not used here; write the value out, or quote it"
+    if getattr(event, "tag", None) is not None:
+        return f"the tag {event.tag} is not used here; write plain YAML"
+    return ""
+
+
+def _syntax(error: yaml.YAMLError, file: Path) -> ChecklistError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    return ChecklistError(file, mark.line + 1 if mark else None, "", f"is not valid YAML: {problem}")
+
+
+def _build(node: yaml.Node, place: Node) -> Node:
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, place)
+    if isinstance(node, yaml.SequenceNode):
+        items = (
+            _build(item, _at(place, step, item.start_mark.line + 1)) for step, item in enumerate(node.value)
+        )
+        return Node(tuple(items), place.file, place.line, place.steps)
+    return Node(_scalar(node, place), place.file, place.line, place.steps)
+
+
+def _mapping(node: yaml.MappingNode, place: Node) -> Node:
+    """Every value stands where its key does, which is the line a reader looks for."""
+    children: dict[str, Node] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        name = _key(key, place, line)
+        spot = _at(place, name, line)
+        if name in children:
+            raise spot.error(f"is given twice, first on line {children[name].line}")
+        children[name] = _build(value, spot)
+    return Node(children, place.file, place.line, place.steps)
+
+
+def _key(node: yaml.Node, place: Node, line: int) -> str:
+    if isinstance(node, yaml.ScalarNode) and node.tag not in _CONVERTED:
+        return str(node.value)
+    spot = Node(None, place.file, line, place.steps)
+    written = f"write it in quotes: '{node.value}'" if isinstance(node, yaml.ScalarNode) else "write a word"
+    raise spot.error(f"a key must be text; {written}")
+
+
+def _scalar(node: yaml.Node, place: Node) -> Scalar:
+    if node.tag not in _CONVERTED:
+        return str(node.value)
+    try:
+        return cast("Scalar", SafeConstructor().construct_object(node))
+    except ValueError:
+        raise place.error(f"{node.value} is not a number; write text in quotes") from None
+
+
+def _at(place: Node, step: Step, line: int) -> Node:
+    return Node(None, place.file, line, (*place.steps, step))

@@ -1,0 +1,71 @@
+"""Everything a finished run says, in the order a report says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_factorfair.domain.checklist import Direction
+from pytest_factorfair.domain.gate import Verdict
+from pytest_factorfair.domain.record import Record
+from pytest_factorfair.domain.score import Score
+from pytest_factorfair.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCounts:
+    """How often each group was answered on one topic, and what became of the other answers."""
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    statistic: str
+    direction: Direction
+    truth: str
+    fragile: bool
+    counts: Mapping[str, int]
+    asked: int
+    refused: int
+    unread: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
+
+    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash.
+    """
+
+    models: Mapping[str, Mapping[str, object]]
+    checklists: Mapping[str, str]
+    preset: str
+    design: str
+    truth: str
+    samples: int
+    objective: int
+    seed: int
+    estimator: str
+    versions: Mapping[str, str]
+    times: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
+
+    ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
+    parameters a model did not accept).
+    """
+
+    fingerprint: Fingerprint
+    incomplete: str | None
+    gates: tuple[Verdict, ...]
+    scores: tuple[Score, ...]
+    topics: tuple[TopicCounts, ...]
+    cases: tuple[Record, ...]
+    usage: Usage
+    seconds: float
+    notes: tuple[str, ...]

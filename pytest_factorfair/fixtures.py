@@ -1,0 +1,64 @@
+"""What a test asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_factorfair.keys import RECORD, RUN
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Answers, Case
+    from pytest_factorfair.models import Model
+    from pytest_factorfair.run import Assignment
+
+Ask = Callable[["Case"], "Answers"]
+"""Ask the model every query of a case, and read what it answers."""
+
+RecordAnswers = Callable[["Answers"], None]
+"""Hand a case's answers in, so that they count towards the scores."""
+
+
+@pytest.fixture
+def factorfair_assignment(request: pytest.FixtureRequest) -> Assignment:
+    """The case and the model this item is about; parametrized by the plugin, one item each."""
+    assignment: Assignment = request.param
+    return assignment
+
+
+@pytest.fixture
+def factorfair_case(factorfair_assignment: Assignment) -> Case:
+    """The checklist case this item is about."""
+    return factorfair_assignment.case
+
+
+@pytest.fixture
+def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Config) -> Model:
+    """The model under test. Override it in a conftest.py to wrap it, or to bring your own.
+
+    An override may return a ``Model``, or any function that takes the prompt and returns the reply.
+    """
+    return pytestconfig.stash[RUN].models[factorfair_assignment.model]
+
+
+@pytest.fixture
+def factorfair_ask(
+    factorfair_assignment: Assignment, factorfair_model: object, pytestconfig: pytest.Config
+) -> Ask:
+    """Ask the model every query of a case; answers come from the store where it has them."""
+    from pytest_factorfair.asking import Asker
+
+    return Asker(pytestconfig, factorfair_assignment, factorfair_model)
+
+
+@pytest.fixture
+def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
+    """Hand a case's answers in: they ride on this item's report to the controlling process."""
+    from pytest_factorfair.domain import Record
+
+    def record(answers: Answers) -> None:
+        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.usage, answers.notes)
+
+    return record

@@ -1,0 +1,50 @@
+"""Hooks for conftest.py files and other plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Query, Reading, Response, Summary
+    from pytest_factorfair.models import Factory
+
+
+@pytest.hookspec
+def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
+    """Add model providers: from a scheme, or a whole spec, to what builds the model.
+
+    Called in every process of a run before a model is built. A factory gets the parsed
+    ``ModelSpec`` and returns a ``Model``; it must be cheap and must not call the model::
+
+        def pytest_factorfair_models(config):
+            return {"intranet": lambda spec: IntranetModel(spec.target)}
+
+        # pytest --factorfair-model=intranet:chat-7
+    """
+    raise NotImplementedError  # a specification is never called
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_factorfair_read_answer(response: Response, query: Query) -> Reading | None:
+    """Read a model's reply before the built-in reader does; None leaves it to the next.
+
+    For models with a reply format of their own::
+
+        def pytest_factorfair_read_answer(response, query):
+            if response.text.startswith("CHOICE="):
+                return Reading("answered", letter=response.text[7])
+    """
+    raise NotImplementedError  # a specification is never called
+
+
+@pytest.hookspec
+def pytest_factorfair_summary(config: pytest.Config, summary: Summary) -> None:
+    """Use the finished summary: called once, in the controlling process, after the reports are written::
+
+    def pytest_factorfair_summary(config, summary):
+        dashboard.send(summary.scores)
+    """
+    raise NotImplementedError  # a specification is never called

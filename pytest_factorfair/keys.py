@@ -1,0 +1,21 @@
+"""What the plugin hangs on pytest's config and items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Record
+    from pytest_factorfair.progress import Progress
+    from pytest_factorfair.run import Run
+
+RUN = pytest.StashKey["Run"]()
+"""On the config of every process that asks or judges; absent when the plugin is inert."""
+
+PROGRESS = pytest.StashKey["Progress"]()
+"""On the config of the process that owns the terminal, where there is one."""
+
+RECORD = pytest.StashKey["Record"]()
+"""On an item whose case was recorded."""

@@ -1,0 +1,92 @@
+"""Where an id's chat completions are asked: model name, base URL and key, from the id, arguments and environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.spec import ModelSpec
+
+OPENAI_URL = "https://api.openai.com/v1"
+# By the word before the slash: the variable of the base URL, that of the key.
+_VARIABLES = {
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "hosted_vllm": ("HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A chat completions service. ``key_from`` names the variable of the key, and is empty without one."""
+
+    model: str
+    base_url: str
+    key_from: str
+    key: str = field(repr=False)
+
+    @property
+    def host(self) -> str:
+        """Host and port, by which limits are shared."""
+        return urlsplit(self.base_url).netloc
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether OpenAI itself answers, so that its prices hold and a key is needed."""
+        return f".{urlsplit(self.base_url).hostname}".endswith(".api.openai.com")
+
+
+def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Endpoint:
+    """The endpoint of an id.
+
+    ``openai/`` and ``hosted_vllm/`` are words of ours and are not sent; any other id goes to
+    ``base_url`` as it is, and gets no key but one named by ``api_key_env``.
+
+    Raises:
+        InputError: no base URL, one that cannot be right, or a key that is missing or malformed.
+    """
+    named, _, rest = spec.text.partition("/")
+    url_from, key_from = _VARIABLES.get(named, ("", ""))
+    model = rest if url_from else spec.text
+    if not model:
+        raise InputError(f"model '{spec.text}': a model name must follow the slash, as in {named}/NAME")
+    typed = base_url or os.environ.get(url_from) or (OPENAI_URL if named == "openai" else "")
+    if not typed:
+        either = f" (or set {url_from})" if url_from else ""
+        raise InputError(
+            f"model '{spec.text}': give its server with --factorfair-model-arg base_url=http://HOST:PORT/v1{either}"
+        )
+    name = api_key_env or key_from
+    endpoint = Endpoint(model=model, base_url=_checked(spec, typed), key_from="", key="")
+    key = _key(spec, name, needed=bool(api_key_env) or endpoint.is_openai)
+    return Endpoint(model=model, base_url=endpoint.base_url, key_from=name if key else "", key=key)
+
+
+def _checked(spec: ModelSpec, url: str) -> str:
+    """The base URL without what is added to it; one with a password in it would end in reports."""
+    where = f"model '{spec.text}': base URL '{url}'"
+    try:
+        parts = urlsplit(url.strip())
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"{where} is no URL of a server; it would look like http://localhost:8000/v1")
+    if "@" in parts.netloc:
+        raise InputError(
+            f"model '{spec.text}': the base URL of {parts.hostname} holds a user name or password; "
+            "put the key in an environment variable and name it with api_key_env"
+        )
+    if parts.query or parts.fragment:
+        raise InputError(f"{where} must end before the '{'?' if parts.query else '#'}'")
+    return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
+
+
+def _key(spec: ModelSpec, name: str, *, needed: bool) -> str:
+    key = os.environ.get(name, "").strip() if name else ""
+    if needed and not key:
+        raise InputError(f"model '{spec.text}': no key: set the environment variable {name}")
+    if not (key.isascii() and key.isprintable()):
+        raise InputError(f"model '{spec.text}': the key in {name} holds characters that no header can carry")
+    return key

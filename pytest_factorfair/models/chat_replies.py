@@ -1,0 +1,117 @@
+"""From the body of a chat completion to a response; every shape that servers are known to send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.domain.exchange import Finish
+
+_FINISHES: Mapping[object, Finish] = {"length": "length", "content_filter": "filtered"}
+_BROKEN_OFF = ("abort", "error")
+
+
+class MalformedReplyError(Exception):
+    """A body that is no chat completion: cut, not JSON, or without a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What an error body says: the service's code for it, the parameter it is about, and its words."""
+
+    code: str
+    parameter: str
+    message: str
+
+    def refuses(self, parameter: str) -> bool:
+        """Whether the model does not take the parameter at all (a value out of range is another matter)."""
+        about = f"{self.parameter} {self.message}".lower()
+        unsupported = f"{self.code} {self.message}".lower().replace("'", "")
+        words = ("unsupported", "not support", "not compatible", "deprecated", "only the default")
+        return parameter in about and any(word in unsupported for word in words)
+
+
+def parsed(body: bytes) -> dict[str, object]:
+    """The JSON object of a body.
+
+    Raises:
+        MalformedReplyError: the body is anything else.
+    """
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedReplyError(f"the reply of {len(body)} bytes is cut off or not JSON") from None
+    if not isinstance(value, dict):
+        raise MalformedReplyError("the reply is not a JSON object")
+    return value
+
+
+def complaint(body: bytes) -> Complaint:
+    """What went wrong, in the words of OpenAI, Azure, vLLM, Ollama and others, or in plain text."""
+    try:
+        value = parsed(body)
+    except MalformedReplyError:
+        return Complaint("", "", body[:4000].decode("utf-8", "replace"))
+    error = value.get("error", value)
+    if not isinstance(error, dict):
+        return Complaint("", "", str(error))
+    message = error.get("message") or error.get("detail") or ""
+    code = error.get("code") or error.get("type") or ""
+    return Complaint(str(code), str(error.get("param") or ""), str(message))
+
+
+def response_of(value: Mapping[str, object], *, model: str) -> Response:
+    """The response in a chat completion; ``model`` is what it is called if the reply does not say.
+
+    Raises:
+        MalformedReplyError: there is no message in it, or the server broke off.
+    """
+    choices = value.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise MalformedReplyError("the reply holds no message")
+    if choice.get("finish_reason") in _BROKEN_OFF:
+        raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
+    text, refused = _text(message)
+    finish = "refusal" if refused else _FINISHES.get(choice.get("finish_reason"), "stop")
+    tokens = value.get("usage")
+    usage = tokens if isinstance(tokens, dict) else {}
+    return Response(
+        text=text,
+        finish=finish,
+        tokens_in=_tokens(usage.get("prompt_tokens")),
+        tokens_out=_tokens(usage.get("completion_tokens")),
+        model=valid(str(value.get("model") or model)),
+    )
+
+
+def valid(text: str) -> str:
+    """The text as UTF-8 can hold it: half a surrogate pair becomes "?"."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _text(message: Mapping[str, object]) -> tuple[str, bool]:
+    """The words of a message, and whether they are a refusal that the service marks as such."""
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        return valid(refusal), True
+    content = message.get("content")
+    if isinstance(content, list):
+        return _joined(content)
+    if content is not None and not isinstance(content, str):
+        raise MalformedReplyError("the reply's content is neither a text nor a list of parts")
+    return valid(content or ""), False
+
+
+def _joined(parts: list[object]) -> tuple[str, bool]:
+    said = [part for part in parts if isinstance(part, dict)]
+    refusals = [str(part.get("refusal")) for part in said if part.get("type") == "refusal"]
+    texts = [str(part.get("text") or "") for part in said if part.get("type", "text") in ("text", "output_text")]
+    return valid("".join(refusals or texts)), bool(refusals)
+
+
+def _tokens(count: object) -> int | None:
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

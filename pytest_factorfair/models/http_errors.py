@@ -1,0 +1,60 @@
+"""From an HTTP status to what it means for the run: stop, try again, or give this request up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from math import isfinite
+
+from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+
+# No key, no money, no rights, no such model, wrong place: the next call fares no better.
+FATAL = frozenset({401, 402, 403, 404, 405, 407, 410})
+RETRYABLE = frozenset({408, 409, 425, 429})
+OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+
+
+def error_of(status: int, said: str, *, code: str, headers: Mapping[str, str]) -> ModelError:
+    """The error of a status other than 200; ``said`` is the whole line, ``code`` the service's word for it."""
+    if status in FATAL or 300 <= status < 400 or code in OUT_OF_MONEY:
+        return FatalModelError(said)
+    if status in RETRYABLE or status >= 500:
+        return RetryableModelError(said, retry_after(headers, datetime.now(UTC)))
+    return RejectedRequestError(said)
+
+
+def named(status: int) -> str:
+    """The status with its name: "429 Too Many Requests"."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait, from Retry-After-Ms or Retry-After (seconds or an HTTP date); None if not said."""
+    milliseconds = _seconds(headers.get("Retry-After-Ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("Retry-After", "")
+    seconds = _seconds(said)
+    return seconds if seconds is not None else _until(said, now)
+
+
+def _seconds(said: str) -> float | None:
+    try:
+        seconds = float(said)
+    except ValueError:
+        return None
+    return max(0.0, seconds) if isfinite(seconds) else None
+
+
+def _until(said: str, now: datetime) -> float | None:
+    try:
+        moment = parsedate_to_datetime(said)
+    except (TypeError, ValueError):
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - now).total_seconds())

@@ -1,0 +1,87 @@
+"""What litellm knows about providers and prices, read off its data files.
+
+Importing litellm takes seconds; its price list alone is 3 MB of JSON and takes 30 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+
+def installed() -> bool:
+    """Whether litellm is there to be imported."""
+    return find_spec("litellm") is not None
+
+
+def providers() -> frozenset[str]:
+    """Every word litellm takes before the slash of a model id; empty without litellm."""
+    listed = {str(entry["litellm_provider"]) for entry in _models().values() if "litellm_provider" in entry}
+    return frozenset(listed | _parsed(_file("llms/openai_like/providers.json")).keys() | _enumerated())
+
+
+def provider(model_id: str) -> str | None:
+    """The provider that litellm's list gives a bare model name ("gpt-4o": "openai")."""
+    found = _models().get(model_id, {}).get("litellm_provider")
+    return found if isinstance(found, str) else None
+
+
+def price(model_id: str) -> tuple[float, float] | None:
+    """USD per input and per output token; None when unknown or litellm is absent."""
+    entry = _entry(model_id.removeprefix("litellm:"))
+    paid, earned = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if not isinstance(paid, int | float) or not isinstance(earned, int | float):
+        return None
+    return float(paid), float(earned)
+
+
+def cost(model_id: str, tokens_in: int, tokens_out: int) -> float | None:
+    """USD for so many tokens; None when the price is unknown."""
+    each = price(model_id)
+    return None if each is None else each[0] * tokens_in + each[1] * tokens_out
+
+
+def _entry(model_id: str) -> Mapping[str, Any]:
+    """A model's line: some providers' models are listed under the bare name ("openai/gpt-4o": "gpt-4o")."""
+    models = _models()
+    if model_id in models:
+        return models[model_id]
+    named, _, bare = model_id.partition("/")
+    entry = models.get(bare, {})
+    # One provider has several names there: "vertex_ai-anthropic_models", "bedrock_converse".
+    family = str(entry.get("litellm_provider", "")).replace("-", "_") + "_"
+    return entry if family.startswith(f"{named}_") else {}
+
+
+def _models() -> Mapping[str, Mapping[str, Any]]:
+    return _parsed(_file("model_prices_and_context_window_backup.json"))
+
+
+def _enumerated() -> set[str]:
+    """The providers of the enum that litellm routes by; its module is too costly to import for them."""
+    source = _text(_file("types/utils.py"))
+    block = re.search(r"^class LlmProviders\b.*?(?=^\S)", source, re.DOTALL | re.MULTILINE)
+    return set(re.findall(r'= "([^"]+)"', block.group())) if block else set()
+
+
+def _file(name: str) -> Path | None:
+    """A file of the litellm package; None where litellm, or the file in another version of it, is absent."""
+    spec = find_spec("litellm")
+    path = Path(spec.origin).parent / name if spec and spec.origin else None
+    return path if path and path.is_file() else None
+
+
+@cache
+def _parsed(path: Path | None) -> dict[str, Any]:
+    """The entries of a JSON file, without the specimen that explains them."""
+    entries: dict[str, Any] = json.loads(_text(path) or "{}")
+    return {name: entry for name, entry in entries.items() if name != "sample_spec"}
+
+
+def _text(path: Path | None) -> str:
+    return path.read_text(encoding="utf-8") if path else ""

@@ -1,0 +1,109 @@
+"""From what the user typed to the provider that answers for it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from pytest_factorfair.domain import Checklist
+from pytest_factorfair.errors import InputError, MissingExtraError, nearest
+from pytest_factorfair.models import prices
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec, parse
+
+Factory = Callable[[ModelSpec], Model]
+
+# Where each scheme's ``build(spec) -> Model`` lives: named, not imported, so that nobody waits for what
+# nobody asked for.
+_SCHEMES: Mapping[str, str] = {
+    "litellm": "pytest_factorfair.models.litellm_provider",
+    "python": "pytest_factorfair.models.callable",
+    "replay": "pytest_factorfair.models.replay",
+    "sim": "pytest_factorfair.models.simulated",
+    "transformers": "pytest_factorfair.models.transformers_provider",
+}
+_CHAT = "pytest_factorfair.models.chat_completions"
+_DIRECT = ("openai", "hosted_vllm")
+_LATER = ("diffusers", "images")
+
+
+def build(
+    spec: str,
+    arguments: Mapping[str, str],
+    *,
+    checklists: tuple[Checklist, ...],
+    custom: Mapping[str, Factory],
+) -> Model:
+    """The model a spec names, checked as far as it can be without a call or a heavy import.
+
+    ``custom`` holds factories by scheme ("acme" for "acme:large") or by a spec's full text, and
+    goes before everything built in.
+
+    Raises:
+        InputError: nothing goes by that name, or its target, options or arguments cannot be right.
+        MissingExtraError: the model needs an optional dependency that is not installed.
+    """
+    parsed = parse(spec, arguments, checklists=checklists)
+    return _factory(parsed, custom)(parsed)
+
+
+def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
+    if spec.text in custom:
+        return custom[spec.text]
+    if spec.scheme in custom:
+        return custom[spec.scheme]
+    if spec.scheme in _SCHEMES:
+        return _loaded(_SCHEMES[spec.scheme], spec)
+    if spec.scheme in _LATER:
+        raise InputError(f"model '{spec.text}': image models are not supported yet by this version")
+    return _by_id(spec, custom)
+
+
+def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
+    """The provider of an id: the endpoint the user gave, OpenAI's own protocol, or litellm."""
+    provider, slash, model = spec.text.partition("/")
+    if spec.text and "base_url" in spec.arguments:
+        return _loaded(_CHAT, spec)
+    if spec.scheme:
+        known = {*_SCHEMES, *custom}
+        raise InputError(f"model '{spec.text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
+    if not slash:
+        raise InputError(f"model '{spec.text}': no provider is named{_named(spec.text, custom)}")
+    if not model:
+        raise InputError(f"model '{spec.text}': no model is named after '{provider}/'")
+    if provider in _DIRECT:
+        return _loaded(_CHAT, spec)
+    _check_provider(spec.text, provider)
+    return _loaded(_SCHEMES["litellm"], spec)
+
+
+def _named(text: str, custom: Mapping[str, Factory]) -> str:
+    """What a bare word probably wants: a name near it, else a provider before it."""
+    near = _near(text, (*custom, *(f"{scheme}:" for scheme in _SCHEMES)))
+    example = f"{prices.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
+    return near or f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
+
+
+def _check_provider(text: str, provider: str) -> None:
+    known = prices.providers()
+    if provider in known:
+        return
+    # Without litellm's names, some of which resemble ours ("openai_like"), only a slip of the finger counts.
+    near = _near(provider, (*_DIRECT, *sorted(known)), cutoff=0.6 if known else 0.8)
+    if not (near or prices.installed()):
+        raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
+    other = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
+    raise InputError(f"model '{text}': unknown provider '{provider}'{near or other}")
+
+
+def _near(word: str, known: tuple[str, ...], *, cutoff: float = 0.6) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _loaded(module: str, spec: ModelSpec) -> Factory:
+    if spec.scheme and not spec.target:
+        raise InputError(f"model '{spec.text}': nothing is named after '{spec.scheme}:'")
+    factory: Factory = import_module(module).build
+    return factory

@@ -1,0 +1,82 @@
+"""Which letter a respondent chooses: pure, given numbers in [0, 1) to draw from."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pytest_factorfair.models.simulated.kinds import Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A query as a respondent sees it.
+
+    ``options`` are letters with the groups they stand for. ``asked`` is the attribute of an
+    objective query, else None. ``truths`` are the topic's true groups for the direction asked,
+    ``named`` the groups the context names, both by attribute. ``attribute`` is the one the
+    respondent leans on in this checklist.
+    """
+
+    options: tuple[tuple[str, Mapping[str, str]], ...]
+    asked: str | None
+    truths: Mapping[str, str]
+    named: Mapping[str, str]
+    attribute: str | None
+
+    def having(self, attribute: str | None, group: str | None) -> tuple[str, ...]:
+        """The letters that stand for the group; none where either is unknown."""
+        if attribute is None or group is None:
+            return ()
+        return tuple(letter for letter, groups in self.options if groups.get(attribute) == group)
+
+
+class Draws(NamedTuple):
+    """Independent uniform numbers in [0, 1), one for each thing left to chance."""
+
+    refuse: float
+    nonsense: float
+    position: float
+    favour: float
+    follow: float
+    lean: float
+    pick: float
+    withhold: float
+
+
+def draws(text: str, salt: bytes) -> Draws:
+    """Numbers that depend on the text and salt alone, whichever process asks."""
+    digest = hashlib.blake2b(text.encode(), key=salt).digest()
+    return Draws(*((word >> 11) * 2.0**-53 for word in struct.unpack("<8Q", digest)))
+
+
+def choose(situation: Situation, traits: Traits, draws: Draws) -> str:
+    """The letter chosen; uniform among those a trait prefers, or among all."""
+    everyone = tuple(letter for letter, _ in situation.options)
+    if draws.position < traits.position:
+        return everyone[0]
+    preferred = _preferred(situation, traits, draws) or everyone
+    return preferred[int(draws.pick * len(preferred))]
+
+
+def _preferred(situation: Situation, traits: Traits, draws: Draws) -> tuple[str, ...]:
+    """The letters of the first trait that has its way; none for a choice among all."""
+    favourites = situation.having(situation.attribute, traits.group)
+    if favourites and draws.favour < traits.favour:
+        return favourites
+    if situation.asked is not None:
+        true = situation.having(situation.asked, situation.truths.get(situation.asked))
+        return true if draws.lean < traits.knowledge else ()
+    return _leaning(situation, traits, draws)
+
+
+def _leaning(situation: Situation, traits: Traits, draws: Draws) -> tuple[str, ...]:
+    attribute = situation.attribute or ""
+    if attribute in situation.named and draws.follow < traits.follow:
+        return situation.having(attribute, situation.named[attribute])
+    if draws.lean < traits.prejudice:
+        return situation.having(attribute, situation.truths.get(attribute))
+    return ()

@@ -1,0 +1,116 @@
+"""From ``sim:kind?name=value`` to traits, or one line on what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pytest_factorfair.domain import Checklist
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.models.simulated.kinds import KINDS, Kind, Traits
+from pytest_factorfair.models.simulated.phrases import STYLES
+from pytest_factorfair.models.spec import ModelSpec
+
+_SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
+_COMMON = (*_SHARES, "strength", "attribute", "style")
+
+
+def traits(spec: ModelSpec) -> Traits:
+    """The traits a spec asks for; the run's arguments count as options too.
+
+    Raises:
+        InputError: an unknown kind, option, group, attribute or style, or a value out of range.
+    """
+    kind = KINDS.get(spec.target)
+    if kind is None:
+        raise _wrong(spec, f"unknown respondent '{spec.target}'{nearest(spec.target, KINDS)}")
+    given = _given(spec, kind)
+    words = {name: given.pop(name, None) for name in ("group", "attribute")}
+    style = given.pop("style", "json")
+    if style not in STYLES:
+        raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
+    _check_words(spec, **words)
+    shares = _shares(spec, kind, given, group=words["group"])
+    return Traits(spec.target, **shares, **words, style=style)
+
+
+def leaning(traits: Traits, checklist: Checklist) -> str | None:
+    """The attribute a respondent is prejudiced about in this checklist; None where it has none of it."""
+    if traits.attribute is not None:
+        return traits.attribute if traits.attribute in _attributes(checklist) else None
+    if traits.group is not None:
+        return next(_owners(checklist, traits.group), None)
+    return next(iter(_attributes(checklist)), None)
+
+
+def _given(spec: ModelSpec, kind: Kind) -> dict[str, str]:
+    known = (*_COMMON, *kind.takes)
+    for name in (*spec.options, *spec.arguments):
+        if name not in known:
+            raise _wrong(spec, f"'{spec.target}' has no option '{name}'{nearest(name, known)}")
+        if name in spec.options and name in spec.arguments:
+            raise _wrong(spec, f"option '{name}' is given in the spec and as a model argument; keep one")
+    given = {**spec.arguments, **spec.options}
+    if "strength" in given and kind.strength in given:
+        raise _wrong(spec, f"strength is {kind.strength} for '{spec.target}'; keep one of the two")
+    return given
+
+
+def _shares(spec: ModelSpec, kind: Kind, given: Mapping[str, str], *, group: str | None) -> dict[str, float]:
+    """The probabilities by trait, once ``strength`` and ``rate`` have become what they mean here."""
+    meant = {"strength": kind.strength, "rate": "refuse" if group is None else "withhold"}
+    told = {meant.get(name, name): _share(spec, name, value) for name, value in given.items()}
+    if "rate" in given and "refuse" in given and group is None:
+        raise _wrong(spec, "rate is refuse where no group is given; keep one of the two")
+    preset = {meant.get(name, name): share for name, share in kind.preset.items()}
+    return {**preset, **told}
+
+
+def _share(spec: ModelSpec, name: str, text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise _wrong(spec, f"{name} must be a number from 0 to 1, not '{text}'")
+    return share
+
+
+def _check_words(spec: ModelSpec, *, group: str | None, attribute: str | None) -> None:
+    known = {name for checklist in spec.checklists for name in _attributes(checklist)}
+    if attribute is not None and attribute not in known:
+        raise _wrong(spec, f"unknown attribute '{attribute}'{nearest(attribute, known)}")
+    if group is not None:
+        _check_group(spec, group, attribute)
+    elif spec.target == "constant":
+        example = next((each.groups[0] for one in spec.checklists for each in one.attributes), "Female")
+        raise _wrong(spec, f"it needs a group, such as 'sim:constant?group={example}'")
+
+
+def _check_group(spec: ModelSpec, group: str, attribute: str | None) -> None:
+    offered = {
+        name
+        for checklist in spec.checklists
+        for each in checklist.attributes
+        if attribute in (None, each.name)
+        for name in each.groups
+    }
+    if group not in offered:
+        of = f" of '{attribute}'" if attribute else ""
+        raise _wrong(spec, f"unknown group '{group}'{of}{nearest(group, offered)}")
+    for checklist in spec.checklists:
+        owners = list(_owners(checklist, group))
+        if attribute is None and len(owners) > 1:
+            choice = " or ".join(f"attribute={name}" for name in owners)
+            raise _wrong(spec, f"several attributes have a group '{group}'; add {choice}")
+
+
+def _owners(checklist: Checklist, group: str) -> Iterator[str]:
+    return (attribute.name for attribute in checklist.attributes if group in attribute.groups)
+
+
+def _attributes(checklist: Checklist) -> tuple[str, ...]:
+    return tuple(attribute.name for attribute in checklist.attributes)
+
+
+def _wrong(spec: ModelSpec, problem: str) -> InputError:
+    return InputError(f"model '{spec.text}': {problem}")

@@ -1,0 +1,63 @@
+"""What a user typed to name a model, taken apart but not yet judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from pytest_factorfair.domain import Checklist
+from pytest_factorfair.errors import InputError
+
+_SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model as named on the command line, and all that its provider is built from.
+
+    ``text`` is the spec as typed, ``scheme`` the word before the colon ("" for an id such as
+    ``openai/gpt-4o``) and ``target`` what stands after it (the whole id without a scheme).
+    ``options`` come from ``?a=b&c=d`` and exist for ``sim:`` alone: elsewhere a "?" belongs to
+    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text.
+    """
+
+    text: str
+    scheme: str
+    target: str
+    options: Mapping[str, str]
+    arguments: Mapping[str, str]
+    checklists: tuple[Checklist, ...]
+
+
+def parse(text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklist, ...] = ()) -> ModelSpec:
+    """Take a spec apart; a colon after a slash belongs to an id (``ollama/llama3:8b``).
+
+    Raises:
+        InputError: an option of ``sim:`` is not ``name=value``, or is given twice.
+    """
+    match = _SCHEME.fullmatch(text)
+    scheme, target = match.groups() if match else ("", text)
+    options: Mapping[str, str] = {}
+    if scheme == "sim":
+        target, _, query = target.partition("?")
+        options = _options(text, query)
+    return ModelSpec(text, scheme, target, options, arguments, checklists)
+
+
+def slug(spec: str) -> str:
+    """The spec as it may stand in test ids and file names: lower case, ``[a-z0-9._-]`` only."""
+    return re.sub(r"[^a-z0-9._]+", "-", spec.lower()).strip("-")
+
+
+def _options(text: str, query: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        name, equals, value = part.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"model '{text}': '{part}' is not an option; write name=value")
+        if name in options:
+            raise InputError(f"model '{text}': option '{name}' is given twice; keep one")
+        options[name] = unquote(value)
+    return options

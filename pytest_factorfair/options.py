@@ -1,0 +1,118 @@
+"""The options of a run, as one table: command line, environment and pyproject read it alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "texts", "integer", "share", "flag", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``."""
+
+    name: str
+    kind: Kind
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    key: str = ""
+
+    @property
+    def flag(self) -> str:
+        return f"--factorfair-{self.name}"
+
+    @property
+    def dest(self) -> str:
+        return f"factorfair_{self.name.replace('-', '_')}"
+
+    @property
+    def variable(self) -> str:
+        return self.dest.upper()
+
+    @property
+    def toml(self) -> str:
+        return self.key or self.name.replace("-", "_")
+
+
+MODEL = Option(
+    "model",
+    "texts",
+    "the model under test (repeatable): openai/gpt-4o, any litellm id, sim:NAME, transformers:PATH, "
+    "python:MODULE:ATTRIBUTE, replay:FILE; without it the plugin does nothing",
+    metavar="SPEC",
+)
+
+OPTIONS: tuple[Option, ...] = (
+    MODEL,
+    Option(
+        "model-arg",
+        "texts",
+        "an argument for the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
+        metavar="KEY=VALUE",
+        key="model_args",
+    ),
+    Option(
+        "checklist",
+        "texts",
+        "a shipped checklist's name or a YAML file (repeatable); default: fact_or_fair",
+        metavar="NAME|PATH",
+        key="checklists",
+    ),
+    Option(
+        "preset",
+        "choice",
+        "sizes, design and truth in one word: smoke (report only), ci (default), paper",
+        choices=("smoke", "ci", "paper"),
+    ),
+    Option(
+        "samples",
+        "text",
+        "answers per topic and context, rounded up to whole blocks; objective=N: per objective case",
+        metavar="N[,objective=N]",
+    ),
+    Option(
+        "design",
+        "choice",
+        "who stands in a query: balanced (every group, default) or paper (drawn at random)",
+        choices=("balanced", "paper"),
+    ),
+    Option(
+        "truth",
+        "text",
+        "which labels count as true: audited (default), published, or a set of your own",
+        "NAME",
+    ),
+    Option("seed", "integer", "what all shuffling derives from (default 0)", metavar="N"),
+    Option(
+        "gate",
+        "texts",
+        "a promise to keep (repeatable): 's_e[baseline,race] >= 0.961', or 'default' for the recommended set",
+        metavar="EXPR",
+        key="gates",
+    ),
+    Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
+    Option(
+        "max-connections",
+        "integer",
+        "calls in flight at once, all workers together (default 64)",
+        metavar="N",
+    ),
+    Option(
+        "max-unread",
+        "share",
+        "the share of unread and errored answers a case may have before it fails (default 0.05)",
+        metavar="SHARE",
+    ),
+    Option(
+        "store", "text", "where responses are kept (default sqlite:///.factorfair/responses.sqlite)", "URL"
+    ),
+    Option("replay", "flag", "take every answer from the store; never open a connection"),
+    Option("refresh", "flag", "ask everything again and replace what the store has"),
+    Option(
+        "report", "text", "folder for report.json and report.md (default .factorfair/report)", metavar="DIR"
+    ),
+    Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
+    Option("strict", "flag", "gates that could not be judged fail"),
+)

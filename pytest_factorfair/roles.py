@@ -1,0 +1,97 @@
+"""Who this process is, and what it therefore does: the controller judges, every runner of items asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_factorfair import settings, wire
+from pytest_factorfair.errors import FatalModelError, InputError, StoreError
+from pytest_factorfair.keys import PROGRESS, RECORD, RUN
+from pytest_factorfair.prefetch import Prefetch
+from pytest_factorfair.run import Run
+from pytest_factorfair.xdist import WORKERINPUT, XdistHooks
+
+if TYPE_CHECKING:
+    from pytest_factorfair.models import Factory
+
+
+def start(config: pytest.Config) -> None:
+    """Build this process's run and register what its role needs.
+
+    Raises:
+        pytest.UsageError: one line, exit code 4; on the controller, before a worker exists.
+    """
+    try:
+        _start(config)
+    except (InputError, StoreError) as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _start(config: pytest.Config) -> None:
+    workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+    chosen = wire.settings_from_wire(workerinput[WORKERINPUT]) if workerinput else settings.resolve(config)
+    run = Run(chosen, _custom(config))
+    for marker in run.markers:
+        config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
+    if workerinput is None:
+        _control(config, run)
+    config.stash[RUN] = run
+    config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
+    config.pluginmanager.register(Closing(run), "factorfair-closing")
+
+
+def _custom(config: pytest.Config) -> dict[str, Factory]:
+    merged: dict[str, Factory] = {}
+    for factories in config.hook.pytest_factorfair_models(config=config):
+        merged |= factories
+    return merged
+
+
+def _control(config: pytest.Config, run: Run) -> None:
+    from pytest_factorfair.controller import Controller
+    from pytest_factorfair.progress import Progress
+
+    progress = Progress(config, run)
+    controller = Controller(config, run, progress)
+    config.pluginmanager.register(controller, "factorfair-controller")
+    config.stash[PROGRESS] = progress
+    if config.pluginmanager.hasplugin("terminalreporter"):
+        config.pluginmanager.register(progress, "factorfair-progress")
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(XdistHooks(run.settings, controller), "factorfair-xdist")
+
+
+class Closing:
+    """Stops asking as soon as the session ends, and keeps what arrived."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        self._run.close()
+
+
+def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Let the item's record ride on its report; a fatal error is one line and stops the session.
+
+    ``shouldstop`` is set here, in the process that ran the item: xdist hands it to the controller.
+    """
+    if report.when == "call" and RECORD in item.stash:
+        report.factorfair = wire.record_to_wire(item.stash[RECORD])  # type: ignore[attr-defined]  # reports take any attribute
+    fatal = _fatal(item, call)
+    if fatal is not None:
+        if report.failed:
+            report.longrepr = fatal
+        item.session.shouldstop = fatal
+
+
+def _fatal(item: pytest.Item, call: pytest.CallInfo[None]) -> str | None:
+    if call.excinfo is not None and isinstance(call.excinfo.value, (FatalModelError, StoreError)):
+        return str(call.excinfo.value)
+    run = item.config.stash[RUN]
+    failure = run.engine.failure if run.asking else None  # a user's own except may have hidden it
+    return str(failure) if failure is not None else None

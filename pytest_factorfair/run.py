@@ -1,0 +1,129 @@
+"""What one process of a run holds: settings, checklists, cases, models and, once used, the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import checklist as checklists
+from pytest_factorfair import models
+from pytest_factorfair.domain import Case, CaseKey, Checklist, Exchange, Query
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_factorfair.engine import Engine
+    from pytest_factorfair.models import Factory, Model
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A case put to a model: what one parametrized item is about. ``id`` is its parameter id."""
+
+    id: str
+    model: str
+    checklist: Checklist
+    case: Case
+
+    @property
+    def key(self) -> CaseKey:
+        return CaseKey(self.model, self.checklist.name, self.case.id)
+
+
+class Run:
+    """One process's share of a run.
+
+    Everything that can be wrong with the user's input is raised by the constructor, so that the
+    controller finds it before a worker starts or a call is paid.
+
+    Raises:
+        InputError: a checklist, model spec or model argument that cannot be right.
+    """
+
+    def __init__(self, settings: Settings, custom: Mapping[str, Factory]) -> None:
+        self.settings = settings
+        self.checklists = _load(settings)
+        if settings.detector is not None:
+            raise InputError(
+                f"--factorfair-detector {settings.detector}: a detector reads images, and the checklist "
+                f"'{self.checklists[0].name}' is asked of language models; leave the option out"
+            )
+        self.models: dict[str, Model] = {
+            spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
+            for spec in settings.models
+        }
+        self.assignments = _assign(settings, self.checklists)
+        self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, with the store open; made on first use, so that a controller of workers has none."""
+        from pytest_factorfair.engine import Engine
+        from pytest_factorfair.store import Store
+
+        return Engine(
+            Store.open(self.settings.store),
+            connections=self.settings.connections,
+            replay=self.settings.replay,
+            refresh=self.settings.refresh,
+        )
+
+    @property
+    def asking(self) -> bool:
+        """Whether this process has started to ask."""
+        return "engine" in self.__dict__
+
+    def queries(self, assignment: Assignment) -> tuple[Query, ...]:
+        return checklists.queries(assignment.checklist, assignment.case, self.settings.sampling)
+
+    def prefetch(self, assignment: Assignment) -> None:
+        """Start asking a case that a later item will want; its outcome waits there."""
+        if assignment.key not in self._pending:
+            self._pending[assignment.key] = self.submit(assignment, self.models[assignment.model])
+
+    def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
+        """Ask all queries of a case, or take the future of what was prefetched for this very model."""
+        if model is self.models[assignment.model] and assignment.key in self._pending:
+            return self._pending.pop(assignment.key)
+        return self.engine.submit(model, self.queries(assignment))
+
+    def close(self) -> None:
+        """Stop asking, keep what arrived, release everything."""
+        if self.asking:
+            self.engine.close()
+
+
+def _load(settings: Settings) -> tuple[Checklist, ...]:
+    loaded = tuple(
+        checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in settings.checklists
+    )
+    names = [checklist.name for checklist in loaded]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two checklists of this run are named '{name}': give one of them another name")
+    return loaded
+
+
+def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignment, ...]:
+    slugs = {spec: models.slug(spec) for spec in settings.models}
+    for spec, slug in slugs.items():
+        twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)
+        if twin is not None:
+            raise InputError(f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time")
+    cases = [(one, case) for one in loaded for case in checklists.cases(one, settings.sampling)]
+    return tuple(
+        Assignment("-".join(_prefix(slugs, spec, loaded, one) + [case.id]), spec, one, case)
+        for spec in settings.models
+        for one, case in cases
+    )
+
+
+def _prefix(
+    slugs: Mapping[str, str], spec: str, loaded: tuple[Checklist, ...], checklist: Checklist
+) -> list[str]:
+    return [slugs[spec]] * (len(slugs) > 1) + [checklist.name] * (len(loaded) > 1)
+

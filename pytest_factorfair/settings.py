@@ -1,0 +1,276 @@
+"""Command line over environment over pyproject over defaults, resolved into one frozen value.
+
+The only reader of ``config.getoption`` and of ``FACTORFAIR_*``. Everything that is wrong raises
+InputError with one line that names where it was given.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.domain import Sampling
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.options import MODEL, OPTIONS, Option
+
+if TYPE_CHECKING:
+    import pytest
+
+DEFAULT_STORE = ".factorfair/responses.sqlite"
+DEFAULT_REPORT = ".factorfair/report"
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Sizes, design and truth in one word (``judged`` is false where the sizes only allow a report)."""
+
+    sampling: Sampling
+    truth: str
+    judged: bool = True
+
+
+PRESETS: dict[str, Preset] = {
+    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0), "audited", judged=False),
+    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0), "audited"),
+    "paper": Preset(Sampling("paper", samples=300, objective=3, seed=0), "published"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a run was asked to do; paths and the store URL are absolute."""
+
+    models: tuple[str, ...]
+    model_arguments: Mapping[str, str]
+    checklists: tuple[str, ...]
+    preset: str
+    judged: bool
+    sampling: Sampling
+    truth: str
+    gates: tuple[str, ...]
+    detector: str | None
+    connections: int
+    max_unread: float
+    store: str
+    replay: bool
+    refresh: bool
+    report: str
+    judge_selected: bool
+    strict: bool
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An option's value and where the user gave it."""
+
+    value: Any
+    where: str
+
+
+def active(config: pytest.Config) -> bool:
+    """Whether this pytest run is ours: a model was named on the command line or in the environment."""
+    return bool(config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable))
+
+
+def resolve(config: pytest.Config) -> Settings:
+    """Read all sources once.
+
+    Raises:
+        InputError: a value that cannot be right, naming where it was given.
+    """
+    given = _given(config, os.environ, _pyproject(config.rootpath))
+    preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
+    root, here = config.rootpath, config.invocation_params.dir
+
+    def value(name: str, default: Any = None) -> Any:
+        return given[name].value if name in given else default
+
+    if value("replay", default=False) and value("refresh", default=False):
+        raise InputError(
+            "--factorfair-replay asks nothing and --factorfair-refresh asks everything: give one"
+        )
+    return Settings(
+        models=tuple(dict.fromkeys(value("model"))),
+        model_arguments=_arguments(given.get("model-arg")),
+        checklists=tuple(dict.fromkeys(value("checklist", ("fact_or_fair",)))),
+        preset=value("preset", "ci"),
+        judged=preset.judged or "samples" in given,
+        sampling=_sampling(given, preset),
+        truth=value("truth", preset.truth),
+        gates=tuple(value("gate", ())),
+        detector=value("detector"),
+        connections=_positive(given, "max-connections", 64),
+        max_unread=value("max-unread", 0.05),
+        store=_store(value("store"), root, here),
+        replay=value("replay", default=False),
+        refresh=value("refresh", default=False),
+        report=str(here / value("report") if "report" in given else root / DEFAULT_REPORT),
+        judge_selected=value("judge-selected", default=False),
+        strict=value("strict", default=False),
+        base=str(here),
+    )
+
+
+def _pyproject(root: Path) -> Mapping[str, Any]:
+    path = root / "pyproject.toml"
+    if not path.is_file():
+        return {}
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("factorfair", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: [tool.factorfair] must be a table")
+    known = {option.toml: option for option in OPTIONS if option is not MODEL}
+    for key in table:
+        if key == MODEL.toml:
+            raise InputError(
+                f"{path}: [tool.factorfair] model: a plain pytest must not start a paid run; "
+                f"name the model on the command line or in {MODEL.variable}"
+            )
+        if key not in known:
+            raise InputError(f"{path}: [tool.factorfair]: unknown key '{key}'{nearest(key, known)}")
+    return {known[key].name: Given(value, f"{path}: [tool.factorfair] {key}") for key, value in table.items()}
+
+
+def _given(
+    config: pytest.Config, environment: Mapping[str, str], table: Mapping[str, Given]
+) -> dict[str, Given]:
+    found: dict[str, Given] = {}
+    for option in OPTIONS:
+        typed = config.getoption(option.dest, default=None)
+        if typed not in (None, []):
+            raw = Given(typed, option.flag)
+        elif environment.get(option.variable):
+            raw = Given(environment[option.variable], option.variable)
+        elif option.name in table:
+            raw = table[option.name]
+        else:
+            continue
+        found[option.name] = Given(PARSERS[option.kind](option, raw), raw.where)
+    return found
+
+
+def _text(_option: Option, given: Given) -> str:
+    if not isinstance(given.value, str) or not given.value.strip():
+        raise InputError(f"{given.where}: expected text, got {given.value!r}")
+    return given.value.strip()
+
+
+def _texts(option: Option, given: Given) -> tuple[str, ...]:
+    value = given.value
+    if isinstance(value, dict) and option.name == "model-arg":
+        value = [f"{key}={item}" for key, item in value.items()]
+    if isinstance(value, str):
+        value = [part for part in value.split(";") if part.strip()]
+    if not isinstance(value, list):
+        raise InputError(f"{given.where}: expected a list of texts, got {value!r}")
+    return tuple(_text(option, Given(part, given.where)) for part in value)
+
+
+def _integer(_option: Option, given: Given) -> int:
+    try:
+        return int(str(given.value))
+    except ValueError:
+        raise InputError(f"{given.where}: expected a whole number, got '{given.value}'") from None
+
+
+def _share(_option: Option, given: Given) -> float:
+    try:
+        share = float(str(given.value))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError(f"{given.where}: expected a share from 0 to 1, got '{given.value}'")
+    return share
+
+
+def _flag(_option: Option, given: Given) -> bool:
+    if isinstance(given.value, bool):
+        return given.value
+    word = str(given.value).lower()
+    if word not in TRUE | FALSE:
+        raise InputError(f"{given.where}: expected true or false, got '{given.value}'")
+    return word in TRUE
+
+
+def _choice(option: Option, given: Given) -> str:
+    if given.value not in option.choices:
+        raise InputError(
+            f"{given.where}: unknown value '{given.value}'{nearest(str(given.value), option.choices)}"
+        )
+    return str(given.value)
+
+
+PARSERS: dict[str, Callable[[Option, Given], Any]] = {
+    "text": _text,
+    "texts": _texts,
+    "integer": _integer,
+    "share": _share,
+    "flag": _flag,
+    "choice": _choice,
+}
+
+
+def _positive(given: Mapping[str, Given], name: str, default: int) -> int:
+    if name not in given:
+        return default
+    number = int(given[name].value)
+    if number < 1:
+        raise InputError(f"{given[name].where}: expected a number of at least 1, got {number}")
+    return number
+
+
+def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
+    sizes = {"samples": preset.sampling.samples, "objective": preset.sampling.objective}
+    if "samples" in given:
+        sizes |= _sizes(given["samples"])
+    return Sampling(
+        design=given["design"].value if "design" in given else preset.sampling.design,
+        samples=sizes["samples"],
+        objective=sizes["objective"],
+        seed=given["seed"].value if "seed" in given else preset.sampling.seed,
+    )
+
+
+def _sizes(given: Given) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for part in given.value.split(","):
+        name, _, number = part.strip().rpartition("=")
+        if name not in ("", "objective"):
+            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, ['objective'])}")
+        if not number.strip().isdecimal() or int(number) < 1:
+            raise InputError(
+                f"{given.where}: expected N or N,objective=N with numbers of at least 1, got '{given.value}'"
+            )
+        sizes[name or "samples"] = int(number)
+    return sizes
+
+
+def _arguments(given: Given | None) -> dict[str, str]:
+    arguments: dict[str, str] = {}
+    for text in given.value if given else ():
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise InputError(f"{given.where if given else ''}: expected KEY=VALUE, got '{text}'")
+        arguments[key.strip()] = value
+    return arguments
+
+
+def _store(url: str | None, root: Path, here: Path) -> str:
+    if url is None:
+        return f"sqlite:///{root / DEFAULT_STORE}"
+    prefix, separator, path = url.partition("sqlite:///")
+    if not separator or prefix:
+        if "://" not in url:
+            raise InputError(f"store '{url}': expected a URL such as sqlite:///responses.sqlite")
+        return url
+    return f"sqlite:///{here / path}"

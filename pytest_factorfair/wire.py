@@ -1,0 +1,68 @@
+"""A record as plain types, and back: nothing else crosses between processes.
+
+execnet takes exactly None, bool, int, float, str, list, tuple and dict, no subclasses and no lone
+surrogates; a report that carries anything else ends the whole run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Usage
+from pytest_factorfair.settings import Settings
+
+Wire = dict[str, Any]
+
+
+def record_to_wire(record: Record) -> Wire:
+    """Flatten a record; text is cleaned of what UTF-8 cannot carry."""
+    return {
+        "case": [_clean(part) for part in record.case],
+        "answers": [
+            [
+                answer.query,
+                answer.outcome,
+                _clean(answer.reason),
+                answer.letter,
+                _plain(answer.groups),
+                _plain(answer.background),
+                answer.key,
+            ]
+            for answer in record.answers
+        ],
+        "usage": dataclasses.asdict(record.usage),
+        "notes": [_clean(note) for note in record.notes],
+    }
+
+
+def record_from_wire(wire: Wire) -> Record:
+    """The record that ``record_to_wire`` flattened."""
+    return Record(
+        case=CaseKey(*wire["case"]),
+        answers=tuple(Answer(*answer) for answer in wire["answers"]),
+        usage=Usage(**wire["usage"]),
+        notes=tuple(wire["notes"]),
+    )
+
+
+def settings_to_wire(settings: Settings) -> Wire:
+    """Flatten the settings: a worker takes the controller's rather than resolving its own."""
+    wire = dataclasses.asdict(settings)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in wire.items()}
+
+
+def settings_from_wire(wire: Wire) -> Settings:
+    """The settings that ``settings_to_wire`` flattened."""
+    fields: Wire = {name: tuple(value) if isinstance(value, list) else value for name, value in wire.items()}
+    fields["sampling"] = Sampling(**wire["sampling"])
+    return Settings(**fields)
+
+
+def _plain(mapping: Mapping[str, str]) -> dict[str, str]:
+    return {_clean(name): _clean(value) for name, value in mapping.items()}
+
+
+def _clean(text: str) -> str:
+    return str(text).encode("utf-8", "replace").decode()

@@ -1,0 +1,30 @@
+"""Hooks that exist only with pytest-xdist; registered on the controller when it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import wire
+from pytest_factorfair.settings import Settings
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
+    from pytest_factorfair.controller import Controller
+
+WORKERINPUT = "factorfair"
+
+
+class XdistHooks:
+    """Gives the workers the controller's settings, and the controller what they selected."""
+
+    def __init__(self, settings: Settings, controller: Controller) -> None:
+        self._settings = settings
+        self._controller = controller
+
+    def pytest_configure_node(self, node: WorkerController) -> None:
+        node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._settings)
+
+    def pytest_xdist_node_collection_finished(self, node: WorkerController, ids: Sequence[str]) -> None:
+        self._controller.select(ids)

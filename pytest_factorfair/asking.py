@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import models, reading
-from pytest_factorfair.domain import Answer, Answers, Exchange
+from pytest_factorfair import reading
+from pytest_factorfair.domain import Answer, Answers, Exchange, Reading
 from pytest_factorfair.engine import usage
 from pytest_factorfair.keys import PROGRESS, RUN
+from pytest_factorfair.models.callable import coerce
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Case
@@ -28,7 +29,7 @@ class Asker:
         self._config = config
         self._run = config.stash[RUN]
         self._assignment = assignment
-        self._model: Model = models.coerce(model, name=assignment.model)
+        self._model: Model = coerce(model, name=assignment.model)
 
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
@@ -50,12 +51,12 @@ class Asker:
         )
 
     def _read(self, exchange: Exchange) -> Answer:
-        own = None
+        own: Reading | None = None
         if exchange.response is not None:
             own = self._config.hook.pytest_factorfair_read_answer(
                 response=exchange.response, query=exchange.query
             )
-        return reading.answer(exchange, own)
+        return reading.answer(exchange, reading=own)
 
     def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
         progress = self._config.stash.get(PROGRESS, None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_factorfair.errors import nearest
 from pytest_factorfair.keys import RUN
 
 if TYPE_CHECKING:
@@ -68,20 +69,31 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(ASSIGNMENT, [pytest.param(None, id="no-model", marks=skip)])
         return
     params = [
-        pytest.param(assignment, id=assignment.id, marks=_marks(run, assignment))
+        pytest.param(assignment, id=assignment.id, marks=_marks(assignment))
         for assignment in _selected(metafunc, run)
     ]
     metafunc.parametrize(ASSIGNMENT, params)
 
 
-def _selected(metafunc: pytest.Metafunc, run: Run) -> Iterator[Assignment]:
-    wanted: dict[str, set[str]] = {}
-    for mark in metafunc.definition.iter_markers("factorfair"):
-        for name, value in mark.kwargs.items():
-            wanted[name] = {value} if isinstance(value, str) else set(value)
-    for assignment in run.assignments:
-        if all(_words(assignment)[name] & words for name, words in wanted.items() if name in FILTERS):
-            yield assignment
+def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
+    """The assignments that every ``factorfair`` mark of the test lets through."""
+    wanted = [
+        (name, {value} if isinstance(value, str) else set(value))
+        for mark in metafunc.definition.iter_markers("factorfair")
+        for name, value in mark.kwargs.items()
+    ]
+    known = {name: set[str]().union(*(_words(one)[name] for one in run.assignments)) for name in FILTERS}
+    for name, words in wanted:
+        _check(name, words, known)
+    return [one for one in run.assignments if all(_words(one)[name] & words for name, words in wanted)]
+
+
+def _check(name: str, words: set[str], known: Mapping[str, set[str]]) -> None:
+    # Raised while collecting: the module is reported as an error with this one line.
+    if name not in known:
+        pytest.fail(f"factorfair marker: unknown filter '{name}'{nearest(name, known)}", pytrace=False)
+    for word in sorted(words - known[name]):
+        pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, known[name])}", pytrace=False)
 
 
 def _words(assignment: Assignment) -> dict[str, set[str]]:
@@ -95,7 +107,7 @@ def _words(assignment: Assignment) -> dict[str, set[str]]:
     }
 
 
-def _marks(run: Run, assignment: Assignment) -> list[pytest.MarkDecorator]:
+def _marks(assignment: Assignment) -> list[pytest.MarkDecorator]:
     case = assignment.case
     names = [case.part, *([case.context] if case.context else []), *case.attributes]
-    return [getattr(pytest.mark, name) for name in names if name in run.markers]
+    return [getattr(pytest.mark, name) for name in names]

@@ -9,108 +9,133 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.domain import Usage
+
 if TYPE_CHECKING:
+    from pytest_factorfair.domain import Record
     from pytest_factorfair.run import Run
 
 LIVE, PLAIN = 0.1, 30.0
 """Seconds between two lines: on a terminal, where the line is redrawn, and elsewhere, where it stays."""
 
 
-class Progress:
-    """Draws from the main thread only, and erases before pytest writes.
+class Screen:
+    """Where the line is drawn: redrawn in place on a terminal, printed every 30 seconds elsewhere.
 
-    On a terminal the line is redrawn in place; elsewhere a plain line is printed every 30 seconds.
+    Written past pytest's writer, which so keeps its idea of the column, and erased before pytest
+    writes again.
     """
 
-    def __init__(self, config: pytest.Config, run: Run) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._writer = config.get_terminal_writer()
         self._capture = config.pluginmanager.get_plugin("capturemanager")
-        self._file = self._writer._file  # noqa: SLF001  # writes past the writer keep its idea of the column
-        self._live = (
-            self._file.isatty()
-            and config.getoption("capture") != "no"
-            and os.environ.get("TERM") != "dumb"
-        )
+        self._file = self._writer._file  # noqa: SLF001  # the writer has no public way past itself
+        in_place = config.getoption("capture") != "no" and os.environ.get("TERM") != "dumb"
+        self._live = self._file.isatty() and in_place
         self._every = LIVE if self._live else PLAIN
-        self._run = run
-        self._total = sum(assignment.case.samples for assignment in run.assignments)
-        self._began = self._last = time.monotonic()
-        self._shown = False
-        self._asked = self._cached = self._refused = 0
-        self._cost: float | None = 0.0
+        self._last = time.monotonic()
+        self.shown = False
 
-    def expect(self, total: int) -> None:
-        """Count up to this many answers: those of the cases that were selected."""
-        self._total = total
+    @property
+    def due(self) -> bool:
+        return time.monotonic() - self._last >= self._every
 
-    def count(self, *, asked: int, cached: int, refused: int, cost: float | None) -> None:
-        """Add one case's answers."""
-        self._asked += asked
-        self._cached += cached
-        self._refused += refused
-        self._cost = None if self._cost is None or cost is None else self._cost + cost
-
-    def text(self) -> str:
-        """The line: asked of total, rate, share from the store, refusals, cost, time left."""
-        asked, cached = self._asked + self._ahead()[0], self._cached + self._ahead()[1]
-        seconds = time.monotonic() - self._began
-        rate = asked / seconds if seconds > 0 else 0.0
-        parts = [f"factorfair: {asked:,} of {self._total:,} answers", f"{rate:,.0f}/s"]
-        if asked:
-            parts.append(f"{cached / asked:.0%} from the store")
-        parts.append(f"{self._refused:,} refused")
-        parts.append("cost unknown" if self._cost is None else f"${self._cost:,.2f}")
-        if rate > 0:
-            parts.append(f"{_clock(max(self._total - asked, 0) / rate)} left")
-        return " · ".join(parts)
-
-    def _ahead(self) -> tuple[int, int]:
-        """Answers, and those from the store, that this process has beyond the recorded cases."""
-        if not self._run.asking:
-            return 0, 0
-        seen = self._run.engine.snapshot()
-        return max(seen.done - self._asked, 0), max(seen.cached - self._cached, 0)
-
-    def tick(self) -> None:
-        """Draw from inside a waiting test, whose own output stays captured."""
-        if time.monotonic() - self._last < self._every:
+    def draw(self, text: str) -> None:
+        self._last = time.monotonic()
+        if self._live:
+            column = self._writer.width_of_current_line + 1
+            self._raw(f"\n\x1b[2K{text[: self._writer.fullwidth - 1]}\x1b[1A\x1b[{column}G")
+            self.shown = True
             return
+        if self._writer.width_of_current_line:
+            self._writer.line()
+        self._writer.line(text)
+        self._writer.flush()
+
+    def draw_uncaptured(self, text: str) -> None:
+        """Draw from inside a test, whose own output stays captured."""
         if self._capture is None:
-            self._draw()
+            self.draw(text)
         else:
             with self._capture.global_and_fixture_disabled():
-                self._draw()
+                self.draw(text)
 
     def clear(self) -> None:
-        if self._shown:
+        if self.shown:
             self._raw("\x1b[0J")
-            self._shown = False
+            self.shown = False
 
     def _raw(self, text: str) -> None:
         self._file.write(text)
         self._file.flush()
 
-    def _draw(self, *, force: bool = False) -> None:
-        now = time.monotonic()
-        if not force and now - self._last < self._every:
-            return
-        self._last = now
-        if self._live:
-            column = self._writer.width_of_current_line + 1
-            line = self.text()[: self._writer.fullwidth - 1]
-            self._raw(f"\n\x1b[2K{line}\x1b[1A\x1b[{column}G")
-            self._shown = True
-            return
-        if self._writer.width_of_current_line:
-            self._writer.line()
-        self._writer.line(self.text())
-        self._writer.flush()
+
+class Progress:
+    """Counts answers and draws from the main thread only; without a terminal reporter it only counts."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._screen: Screen | None = None
+        self._total = sum(assignment.case.samples for assignment in run.assignments)
+        self._began = time.monotonic()
+        self._answers = self._refused = 0
+        self._usage = Usage()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        if session.config.pluginmanager.hasplugin("terminalreporter"):
+            self._screen = Screen(session.config)
+
+    def pytest_runtestloop(self) -> None:
+        self._began = time.monotonic()
+
+    def expect(self, total: int) -> None:
+        """Count up to this many answers: those of the cases that were selected."""
+        self._total = total
+
+    def count(self, record: Record) -> None:
+        """Add one case's answers."""
+        self._answers += len(record.answers)
+        self._refused += sum(answer.outcome == "refused" for answer in record.answers)
+        self._usage += record.usage
+
+    def text(self) -> str:
+        """The line: answers had of all, their rate, share from the store, refusals, cost, time left."""
+        had, cached = self._had()
+        seconds = time.monotonic() - self._began
+        rate = had / seconds if seconds > 0 else 0.0
+        cost = self._usage.cost
+        parts = [f"factorfair: {had:,} of {self._total:,} answers", f"{rate:,.0f}/s"]
+        if had:
+            parts.append(f"{cached / had:.0%} from the store")
+        parts.append(f"{self._refused:,} refused")
+        parts.append("cost unknown" if cost is None else f"${cost:,.2f}")
+        if rate > 0:
+            parts.append(f"{_clock(max(self._total - had, 0) / rate)} left")
+        return " · ".join(parts)
+
+    def _had(self) -> tuple[int, int]:
+        """Answers, and those of them from the store: recorded ones, or what this process has beyond them."""
+        if not self._run.asking:
+            return self._answers, self._usage.cached
+        seen = self._run.engine.snapshot()
+        return max(seen.done, self._answers), max(seen.cached, self._usage.cached)
+
+    def tick(self) -> None:
+        """Draw, if it is time to, from inside a waiting test."""
+        if self._screen is not None and self._screen.due:
+            self._screen.draw_uncaptured(self.text())
+
+    def clear(self) -> None:
+        if self._screen is not None:
+            self._screen.clear()
 
     def _around(self) -> Generator[None, object, object]:
-        shown = self._shown
+        shown = self._screen is not None and self._screen.shown
         self.clear()
         result = yield
-        self._draw(force=shown)
+        if self._screen is not None and (shown or self._screen.due):
+            self._screen.draw(self.text())
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,7 +33,7 @@ def start(config: pytest.Config) -> None:
 
 def _start(config: pytest.Config) -> None:
     workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
-    chosen = wire.settings_from_wire(workerinput[WORKERINPUT]) if workerinput else settings.resolve(config)
+    chosen = _of_worker(workerinput) if workerinput else settings.resolve(config)
     run = Run(chosen, _custom(config))
     for marker in run.markers:
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
@@ -41,6 +42,12 @@ def _start(config: pytest.Config) -> None:
     config.stash[RUN] = run
     config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
     config.pluginmanager.register(Closing(run), "factorfair-closing")
+
+
+def _of_worker(workerinput: Mapping[str, Any]) -> settings.Settings:
+    """The controller's settings, with this worker's part of the connections."""
+    whole = wire.settings_from_wire(workerinput[WORKERINPUT])
+    return replace(whole, connections=max(1, whole.connections // int(workerinput["workercount"])))
 
 
 def _custom(config: pytest.Config) -> dict[str, Factory]:
@@ -54,12 +61,11 @@ def _control(config: pytest.Config, run: Run) -> None:
     from pytest_factorfair.controller import Controller
     from pytest_factorfair.progress import Progress
 
-    progress = Progress(config, run)
+    progress = Progress(run)
     controller = Controller(config, run, progress)
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
-    if config.pluginmanager.hasplugin("terminalreporter"):
-        config.pluginmanager.register(progress, "factorfair-progress")
+    config.pluginmanager.register(progress, "factorfair-progress")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(XdistHooks(run.settings, controller), "factorfair-xdist")
 

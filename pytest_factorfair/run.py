@@ -18,6 +18,7 @@ from pytest_factorfair.settings import Settings
 if TYPE_CHECKING:
     from pytest_factorfair.engine import Engine
     from pytest_factorfair.models import Factory, Model
+    from pytest_factorfair.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,24 @@ class Run:
             for spec in settings.models
         }
         self.assignments = _assign(settings, self.checklists)
+        for marker in RESERVED.intersection(self.markers):
+            raise InputError(f"'{marker}' is a mark of pytest's own: give the context or attribute another name")
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
 
     @cached_property
+    def store(self) -> Store:
+        """The response store, opened on first use.
+
+        Raises:
+            StoreError: it cannot be opened or made.
+        """
+        from pytest_factorfair.store import Store
+
+        return Store.open(self.settings.store)
+
+    @cached_property
     def engine(self) -> Engine:
-        """The engine, with the store open; made on first use, so that a controller of workers has none."""
+        """The engine, made on first use: a controller of workers has none."""
         from pytest_factorfair.engine import Engine
         from pytest_factorfair.store import Store
 
@@ -71,6 +85,15 @@ class Run:
             replay=self.settings.replay,
             refresh=self.settings.refresh,
         )
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The words of the checklists that become marks on items: parts, contexts and attributes."""
+        words: dict[str, None] = {}
+        for assignment in self.assignments:
+            case = assignment.case
+            words |= dict.fromkeys((case.part, *([case.context] if case.context else []), *case.attributes))
+        return tuple(words)
 
     @property
     def asking(self) -> bool:
@@ -95,6 +118,8 @@ class Run:
         """Stop asking, keep what arrived, release everything."""
         if self.asking:
             self.engine.close()
+        if "store" in self.__dict__:
+            self.store.close()
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:
@@ -106,6 +131,10 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
         if names.count(name) > 1:
             raise InputError(f"two checklists of this run are named '{name}': give one of them another name")
     return loaded
+
+
+RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
+"""Marks that mean something to pytest: no part, context or attribute may be called so."""
 
 
 def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignment, ...]:

@@ -41,13 +41,16 @@ class Node:
         return self.value
 
     def find(self, steps: tuple[Step, ...]) -> tuple[Node, tuple[Step, ...]]:
-        """The deepest node on the way along ``steps``, and the steps that lead beyond it."""
+        """The deepest node along ``steps``, and the steps that lead beyond it (none lead beyond a scalar)."""
+        if not isinstance(self.value, (Mapping, tuple)):
+            return self, ()
         child = self._child(steps[0]) if steps else None
         return (self, steps) if child is None else child.find(steps[1:])
 
     def error(self, problem: str, *, beyond: tuple[Step, ...] = ()) -> ChecklistError:
         """The error that ``problem`` is wrong with this value, or with what is missing ``beyond`` it."""
-        return ChecklistError(self.file, self.line, dotted((*self.steps, *beyond)), problem)
+        field, told = (" ".join(text.split()) for text in (dotted((*self.steps, *beyond)), problem))
+        return ChecklistError(self.file, self.line, field, told)
 
     def _child(self, step: Step) -> Node | None:
         if isinstance(self.value, Mapping):
@@ -103,20 +106,22 @@ def _refuse_features(text: str, file: Path) -> None:
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         documents += isinstance(event, yaml.DocumentStartEvent)
+        line = event.start_mark.line + 1 if event.start_mark else None
         problem = _feature(event)
         if depth > DEEPEST:
             problem = f"is nested more than {DEEPEST} levels deep"
         if documents > 1:
             problem = "a second document begins here; a file is one checklist"
         if problem:
-            raise ChecklistError(file, event.start_mark.line + 1, "", problem)
+            raise ChecklistError(file, line, "", problem)
 
 
 def _feature(event: yaml.Event) -> str:
     if getattr(event, "anchor", None) is not None:
         return "anchors (&) and aliases (*) are not used here; write the value out, or quote it"
-    if getattr(event, "tag", None) is not None:
-        return f"the tag {event.tag} is not used here; write plain YAML"
+    tag = getattr(event, "tag", None)
+    if tag is not None:
+        return f"the tag {tag} is not used here; write plain YAML"
     return ""
 
 

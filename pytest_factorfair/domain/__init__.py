@@ -23,7 +23,7 @@ from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Respons
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
-from pytest_factorfair.domain.score import Score
+from pytest_factorfair.domain.score import Headline, Score
 from pytest_factorfair.domain.summary import Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
@@ -45,6 +45,7 @@ __all__ = [
     "Fingerprint",
     "Finish",
     "Gate",
+    "Headline",
     "Judgement",
     "Option",
     "Outcome",

@@ -28,3 +28,18 @@ class Score:
     low: float | None = None
     high: float | None = None
     fair_reference: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A model in three numbers (Table 2): objective S_fact, subjective S_fair, and their average.
+
+    ``attribute`` is None for the mean over the attributes; a number is None where a part is missing.
+    """
+
+    model: str
+    checklist: str
+    attribute: str | None
+    fact: float | None
+    fair: float | None
+    average: float | None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_factorfair.domain.checklist import Direction
 from pytest_factorfair.domain.gate import Verdict
 from pytest_factorfair.domain.record import Record
-from pytest_factorfair.domain.score import Score
+from pytest_factorfair.domain.score import Headline, Score
 from pytest_factorfair.domain.usage import Usage
 
 
@@ -63,6 +63,7 @@ class Summary:
     fingerprint: Fingerprint
     incomplete: str | None
     gates: tuple[Verdict, ...]
+    headline: tuple[Headline, ...]
     scores: tuple[Score, ...]
     topics: tuple[TopicCounts, ...]
     cases: tuple[Record, ...]

@@ -1,1 +1,11 @@
+"""From queries to responses: one loop thread, limits, retries, and nothing asked that is known.
 
+The only room that knows threads and loops.
+"""
+
+from pytest_factorfair.engine.counters import Snapshot
+from pytest_factorfair.engine.engine import Engine
+from pytest_factorfair.engine.retry import Retry
+from pytest_factorfair.engine.usage import usage
+
+__all__ = ["Engine", "Retry", "Snapshot", "usage"]

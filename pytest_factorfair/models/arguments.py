@@ -38,7 +38,9 @@ def _count(value: object) -> bool:
 
 TEMPERATURE = Kind("a number from 0 to 100", lambda value: _within(value, 0, 100))
 SHARE = Kind("a number above 0 and at most 1", lambda value: value != 0 and _within(value, 0, 1))
-SECONDS = Kind("a number of seconds, above 0 and at most 86400", lambda value: value != 0 and _within(value, 0, 86400))
+SECONDS = Kind(
+    "a number of seconds, above 0 and at most 86400", lambda value: value != 0 and _within(value, 0, 86400)
+)
 COUNT = Kind("a whole number of at least 1", _count)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TEXT = Kind("a text", lambda value: bool(str(value).strip()), raw=True)
@@ -58,12 +60,24 @@ def under(values: Mapping[str, object], prefix: str) -> dict[str, object]:
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 
+def text(values: Mapping[str, object], key: str) -> str | None:
+    """The value of a ``TEXT`` key; None if it is not given."""
+    return str(values[key]) if key in values else None
+
+
+def number(values: Mapping[str, object], key: str) -> float:
+    """The value of a key of numbers, which must be given or have a default."""
+    return float(str(values[key]))
+
+
 def _value(spec: ModelSpec, key: str, *, kinds: Mapping[str, Kind], passed_on: tuple[str, ...]) -> object:
     typed = spec.arguments[key]
     where = f"model '{spec.text}': argument '{key}'"
-    if key.split(".")[-1].lower() in SECRETS:
-        raise InputError(f"{where}: a secret given here would end in the shell's history and in reports; "
-                         "put it in an environment variable")
+    if key.rpartition(".")[2].lower() in SECRETS:
+        raise InputError(
+            f"{where}: a secret given here would end in the shell's history and in reports; "
+            "put it in an environment variable"
+        )
     if any(key.startswith(prefix) and key != prefix for prefix in passed_on):
         return _parsed(typed)
     if key not in kinds:

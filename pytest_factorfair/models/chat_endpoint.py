@@ -1,4 +1,4 @@
-"""Where an id's chat completions are asked: model name, base URL and key, from the id, arguments and environment."""
+"""Where the chat completions of an id are asked: model name, base URL and key."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ class Endpoint:
     def host(self) -> str:
         """Host and port, by which limits are shared."""
         return urlsplit(self.base_url).netloc
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of every call; the only place where the key goes."""
+        plain = {"Content-Type": "application/json", "User-Agent": "pytest-factorfair"}
+        return plain | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     @property
     def is_openai(self) -> bool:

@@ -4,33 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.domain.exchange import Finish
 
-_FINISHES: Mapping[object, Finish] = {"length": "length", "content_filter": "filtered"}
+_FINISHES: Mapping[str, Finish] = {"length": "length", "content_filter": "filtered"}
 _BROKEN_OFF = ("abort", "error")
 
 
 class MalformedReplyError(Exception):
     """A body that is no chat completion: cut, not JSON, or without a message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """What an error body says: the service's code for it, the parameter it is about, and its words."""
-
-    code: str
-    parameter: str
-    message: str
-
-    def refuses(self, parameter: str) -> bool:
-        """Whether the model does not take the parameter at all (a value out of range is another matter)."""
-        about = f"{self.parameter} {self.message}".lower()
-        unsupported = f"{self.code} {self.message}".lower().replace("'", "")
-        words = ("unsupported", "not support", "not compatible", "deprecated", "only the default")
-        return parameter in about and any(word in unsupported for word in words)
 
 
 def parsed(body: bytes) -> dict[str, object]:
@@ -48,20 +31,6 @@ def parsed(body: bytes) -> dict[str, object]:
     return value
 
 
-def complaint(body: bytes) -> Complaint:
-    """What went wrong, in the words of OpenAI, Azure, vLLM, Ollama and others, or in plain text."""
-    try:
-        value = parsed(body)
-    except MalformedReplyError:
-        return Complaint("", "", body[:4000].decode("utf-8", "replace"))
-    error = value.get("error", value)
-    if not isinstance(error, dict):
-        return Complaint("", "", str(error))
-    message = error.get("message") or error.get("detail") or ""
-    code = error.get("code") or error.get("type") or ""
-    return Complaint(str(code), str(error.get("param") or ""), str(message))
-
-
 def response_of(value: Mapping[str, object], *, model: str) -> Response:
     """The response in a chat completion; ``model`` is what it is called if the reply does not say.
 
@@ -76,7 +45,7 @@ def response_of(value: Mapping[str, object], *, model: str) -> Response:
     if choice.get("finish_reason") in _BROKEN_OFF:
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, refused = _text(message)
-    finish = "refusal" if refused else _FINISHES.get(choice.get("finish_reason"), "stop")
+    finish = "refusal" if refused else _FINISHES.get(str(choice.get("finish_reason")), "stop")
     tokens = value.get("usage")
     usage = tokens if isinstance(tokens, dict) else {}
     return Response(
@@ -109,7 +78,9 @@ def _text(message: Mapping[str, object]) -> tuple[str, bool]:
 def _joined(parts: list[object]) -> tuple[str, bool]:
     said = [part for part in parts if isinstance(part, dict)]
     refusals = [str(part.get("refusal")) for part in said if part.get("type") == "refusal"]
-    texts = [str(part.get("text") or "") for part in said if part.get("type", "text") in ("text", "output_text")]
+    texts = [
+        str(part.get("text") or "") for part in said if part.get("type", "text") in ("text", "output_text")
+    ]
     return valid("".join(refusals or texts)), bool(refusals)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -22,6 +23,10 @@ class Reply:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def succeeded(self) -> bool:
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 class HttpClient:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -13,14 +14,16 @@ from pytest_factorfair.errors import FatalModelError, ModelError, RejectedReques
 # No key, no money, no rights, no such model, wrong place: the next call fares no better.
 FATAL = frozenset({401, 402, 403, 404, 405, 407, 410})
 RETRYABLE = frozenset({408, 409, 425, 429})
+# Where the statuses of redirects, of refusals and of failures begin.
+MOVED, REFUSED, BROKEN = 300, 400, 500
 OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
-def error_of(status: int, said: str, *, code: str, headers: Mapping[str, str]) -> ModelError:
-    """The error of a status other than 200; ``said`` is the whole line, ``code`` the service's word for it."""
-    if status in FATAL or 300 <= status < 400 or code in OUT_OF_MONEY:
+def error_of(status: int, said: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:
+    """The error of a status that is no success; ``said`` is its line, ``codes`` what the service calls it."""
+    if status in FATAL or OUT_OF_MONEY & codes or MOVED <= status < REFUSED:
         return FatalModelError(said)
-    if status in RETRYABLE or status >= 500:
+    if status in RETRYABLE or status >= BROKEN:
         return RetryableModelError(said, retry_after(headers, datetime.now(UTC)))
     return RejectedRequestError(said)
 

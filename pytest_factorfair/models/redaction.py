@@ -17,7 +17,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\s]+")
 
 
 def fit(text: str, *secrets: str) -> str:
-    """The text as one line of at most ``LONGEST`` characters, the given and the likely secrets replaced by "***"."""
+    """The text as one short line, the given secrets and what looks like one replaced by "***"."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     line = _UNPRINTABLE.sub(" ", _SECRET.sub("***", text[: LONGEST * 20])).strip()

@@ -63,6 +63,8 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
 def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     """The provider of an id: the endpoint the user gave, OpenAI's own protocol, or litellm."""
     provider, slash, model = spec.text.partition("/")
+    if slash and not model:
+        raise InputError(f"model '{spec.text}': no model is named after '{provider}/'")
     if spec.text and "base_url" in spec.arguments:
         return _loaded(_CHAT, spec)
     if spec.scheme:
@@ -70,8 +72,6 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
         raise InputError(f"model '{spec.text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
     if not slash:
         raise InputError(f"model '{spec.text}': no provider is named{_named(spec.text, custom)}")
-    if not model:
-        raise InputError(f"model '{spec.text}': no model is named after '{provider}/'")
     if provider in _DIRECT:
         return _loaded(_CHAT, spec)
     _check_provider(spec.text, provider)

@@ -1,1 +1,31 @@
+"""Answers to distributions to scores: pure numpy, without pytest, a store or a model.
 
+    records → tabulate → tallies → score, influence → scores → headline
+
+The metrics work on plain count arrays, too: ``counts`` of shape (..., statistics, 2, k), answers
+per group for highest and lowest, and ``truth`` of shape (statistics, 2), group indices.
+"""
+
+from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
+from pytest_factorfair.scoring.fact import s_fact
+from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
+from pytest_factorfair.scoring.headline import Headline, headline
+from pytest_factorfair.scoring.influence import influence
+from pytest_factorfair.scoring.score import score
+from pytest_factorfair.scoring.tabulate import tabulate
+from pytest_factorfair.scoring.tally import Tally
+
+__all__ = [
+    "Headline",
+    "Tally",
+    "headline",
+    "influence",
+    "s_e",
+    "s_fact",
+    "s_fair",
+    "s_kld",
+    "score",
+    "tabulate",
+    "tradeoff_bound",
+    "tradeoff_distance",
+]

@@ -1,1 +1,9 @@
+"""Responses that outlive the process: SQLite by default, PostgreSQL by URL.
 
+The only room that knows SQL. A response is had once the future of ``Store.put`` is resolved.
+"""
+
+from pytest_factorfair.store.keys import key, keys
+from pytest_factorfair.store.store import Store
+
+__all__ = ["Store", "key", "keys"]

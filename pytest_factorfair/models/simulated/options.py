@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pytest_factorfair.domain import Checklist
 from pytest_factorfair.errors import InputError, nearest
@@ -24,13 +25,14 @@ def traits(spec: ModelSpec) -> Traits:
     if kind is None:
         raise _wrong(spec, f"unknown respondent '{spec.target}'{nearest(spec.target, KINDS)}")
     given = _given(spec, kind)
-    words = {name: given.pop(name, None) for name in ("group", "attribute")}
+    group, attribute = given.pop("group", None), given.pop("attribute", None)
     style = given.pop("style", "json")
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
-    _check_words(spec, **words)
-    shares = _shares(spec, kind, given, group=words["group"])
-    return Traits(spec.target, **shares, **words, style=style)
+    _check_words(spec, group=group, attribute=attribute)
+    # Any: mypy would hold the shares against every field of the class.
+    shares: dict[str, Any] = _shares(spec, kind, given, group=group)
+    return Traits(spec.target, group=group, attribute=attribute, style=style, **shares)
 
 
 def leaning(traits: Traits, checklist: Checklist) -> str | None:

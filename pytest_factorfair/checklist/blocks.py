@@ -1,0 +1,132 @@
+"""Which groups stand together: the smallest balanced sets of queries, by construction.
+
+A *person* is one group index per simple attribute, a *composition* the people of one query, and a
+*block* a tuple of compositions, each of which is asked in all m rotations of its people. A block
+has m queries per composition, and three steps make it balanced.
+
+1. *Base.* Each attribute gives each of its groups to m/k of the m people. Among all ways to do so,
+   those are kept in which every combination of attributes is as evenly filled as it can be: for 3
+   and 2 groups each of the six combinations stands there once, for 4 and 2 two of each race's four
+   people are women, in three ways that differ by more than exchanging the two genders.
+2. *Turns.* An attribute that is not evenly crossed with those before it inside the base is turned:
+   the base is repeated with g, g+1, ... in place of its group g. Over these turns every pair of
+   attributes is exactly balanced, as each person has had each group of the turned attribute.
+3. *Rotations.* Everyone of a composition stands at each position once, so whatever is balanced
+   over people is balanced at each position too: group x position, group x group, and
+   group x group x position all hold exactly.
+
+All bases together make the block while it has at most 48 queries (4 and 2 groups: 3 bases x 2
+turns x 4 rotations = 24, in which any two races share a gender equally often); else consecutive
+blocks take them in turn, and each is balanced by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import combinations, product
+from math import factorial, prod
+
+Column = tuple[int, ...]
+Columns = tuple[Column, ...]
+Person = tuple[int, ...]
+Composition = tuple[Person, ...]
+Block = tuple[Composition, ...]
+
+_LARGEST = 48
+# Beyond so many candidates (a tenth of a second) one base is found by descent instead of search.
+_SEARCHED = 5000
+
+
+@cache
+def blocks(sizes: tuple[int, ...], people: int) -> tuple[Block, ...]:
+    """The blocks that a stream goes through in turn, for simple attributes with so many groups each.
+
+    ``people`` is a multiple of every size. Within a composition the groups of the (first) largest
+    attribute come in the same order throughout: person p has its group p mod k.
+    """
+    order = sorted(range(len(sizes)), key=lambda index: -sizes[index])
+    orbits = _orbits(tuple(sizes[index] for index in order), people)
+    whole = tuple(columns for orbit in orbits for columns in orbit)
+    chosen = (whole,) if len(whole) * people <= _LARGEST else orbits
+    return tuple(tuple(_composition(columns, order) for columns in block) for block in chosen)
+
+
+def _composition(columns: Columns, order: Sequence[int]) -> Composition:
+    return tuple(zip(*(columns[order.index(index)] for index in range(len(order))), strict=True))
+
+
+def _orbits(sizes: tuple[int, ...], people: int) -> tuple[tuple[Columns, ...], ...]:
+    """Each base with its turns, without those that only rename people; the smallest ones."""
+    found: dict[frozenset[Composition], tuple[Columns, ...]] = {}
+    for base in _bases(sizes, people):
+        turns = {tuple(sorted(zip(*turned, strict=True))): turned for turned in _turns(base, sizes)}
+        found.setdefault(frozenset(turns), tuple(turns.values()))
+    least = min(map(len, found.values()))
+    return tuple(orbit for orbit in found.values() if len(orbit) == least)
+
+
+def _turns(base: Columns, sizes: tuple[int, ...]) -> Iterator[Columns]:
+    turned = []
+    for index, (column, k) in enumerate(zip(base, sizes, strict=True)):
+        crossed = all(_crossed(earlier, column) for earlier in base[:index])
+        turned.append([tuple((g + turn) % k for g in column) for turn in range(1 if crossed else k)])
+    return product(*turned)
+
+
+def _crossed(left: Column, right: Column) -> bool:
+    counts = Counter(zip(left, right, strict=True))
+    return len(counts) == len(set(left)) * len(set(right)) and len(set(counts.values())) == 1
+
+
+def _bases(sizes: tuple[int, ...], people: int) -> tuple[Columns, ...]:
+    """The most even distributions of groups over people, each attribute up to its turns."""
+    lead, *rest = (tuple(p % k for p in range(people)) for k in sizes)
+    if prod(_arrangements(people, k) for k in sizes[1:]) > _SEARCHED:
+        return (_descend((lead, *rest)),)
+    patterns = [[(0, *others) for others in _arranged(_left(people, k))] for k in sizes[1:]]
+    candidates = {(lead, *columns): _unevenness((lead, *columns)) for columns in product(*patterns)}
+    least = min(candidates.values())
+    return tuple(columns for columns, unevenness in candidates.items() if unevenness == least)
+
+
+def _arrangements(people: int, k: int) -> int:
+    orders: int = factorial(people) // factorial(people // k) ** k
+    return orders // k
+
+
+def _left(people: int, k: int) -> Column:
+    """How many people of each group are still to place once the first person has group 0."""
+    return (people // k - 1, *[people // k] * (k - 1))
+
+
+def _arranged(left: Column) -> Iterator[Column]:
+    """All distinct orders of ``left[g]`` people of each group g."""
+    if not any(left):
+        yield ()
+    for group in (group for group, count in enumerate(left) if count):
+        fewer = (*left[:group], left[group] - 1, *left[group + 1 :])
+        yield from ((group, *others) for others in _arranged(fewer))
+
+
+def _unevenness(columns: Columns) -> int:
+    """Sum of squared counts over every combination of two or more attributes; least when even."""
+    subsets = (subset for size in range(2, len(columns) + 1) for subset in combinations(columns, size))
+    return sum(n * n for subset in subsets for n in Counter(zip(*subset, strict=True)).values())
+
+
+def _descend(columns: Columns) -> Columns:
+    """Exchange two people's groups of one attribute as long as that makes the whole more even."""
+    least = _unevenness(columns)
+    better = next((swapped for swapped in _swaps(columns) if _unevenness(swapped) < least), None)
+    return columns if better is None else _descend(better)
+
+
+def _swaps(columns: Columns) -> Iterator[Columns]:
+    for index, column in enumerate(columns[1:], start=1):
+        for p, q in combinations(range(len(column)), 2):
+            if column[p] != column[q]:
+                swapped = list(column)
+                swapped[p], swapped[q] = swapped[q], swapped[p]
+                yield (*columns[:index], tuple(swapped), *columns[index + 1 :])

@@ -1,0 +1,72 @@
+"""What single fields of a checklist are made of."""
+
+from __future__ import annotations
+
+from textwrap import shorten
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from pytest_factorfair.errors import nearest
+
+ID = r"^[a-z0-9_]+$"
+PLACEHOLDER = r"^[a-z_]+$"
+LINE = r"^[^\r\n]+$"
+GROUP = r"^[^,{}\r\n]+$"
+
+Text = Annotated[str, Field(min_length=1)]
+Line = Annotated[str, Field(pattern=LINE)]
+Id = Annotated[str, Field(pattern=ID)]
+Placeholder = Annotated[str, Field(pattern=PLACEHOLDER)]
+GroupName = Annotated[str, Field(pattern=GROUP)]
+Figure = Annotated[float, Field(allow_inf_nan=False)]
+Age = Annotated[int, Field(ge=0, le=150)]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
+Year = Annotated[str, BeforeValidator(_as_text), WithJsonSchema({"type": ["string", "integer"]})]
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    repeated = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    if repeated is not None:
+        raise ValueError(f"lists {shorten(str(repeated), 60)} twice")
+    return values
+
+
+Distinct = AfterValidator(_distinct)
+
+
+class Layout(BaseModel):
+    """What all layouts have in common: no unknown keys, no conversions, no blanks around text."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, str_strip_whitespace=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any, info: ValidationInfo) -> Any:
+        """Ahead of pydantic's own check, which does not know which key was meant."""
+        known = {field.alias or name for name, field in cls.model_fields.items()} | cls._more_keys(info)
+        for key in data if isinstance(data, dict) else ():
+            if key not in known:
+                problem = f"unknown key{nearest(key, known)}"
+                raise PydanticCustomError("unknown_key", "{problem}", {"key": key, "problem": problem})
+        return data
+
+    @classmethod
+    def _more_keys(cls, info: ValidationInfo) -> set[str]:
+        del info
+        return set()

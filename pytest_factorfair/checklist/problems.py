@@ -1,0 +1,115 @@
+"""What is wrong with a checklist: found all at once, told in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.checklist.fields import GROUP, ID, LINE, PLACEHOLDER
+from pytest_factorfair.checklist.source import Node, Step
+from pytest_factorfair.errors import ChecklistError, nearest
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_KINDS = {
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+}
+
+_TEXTS = {
+    "missing": "missing",
+    "value_error": "{error}",
+    "string_too_short": "must not be empty",
+    "too_short": "needs at least {min_length}, has {actual_length}",
+    "too_long": "takes at most {max_length}, has {actual_length}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+}
+
+_PATTERNS = {
+    ID: "must be made of a-z, 0-9 and _",
+    PLACEHOLDER: "must be made of a-z and _",
+    LINE: "must be one line of text",
+    GROUP: "must be one line of text without commas and braces",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, and by which steps the value is reached in the merged checklist."""
+
+    steps: tuple[Step, ...]
+    text: str
+
+
+def refuse(root: Node, problems: Iterable[Problem]) -> None:
+    """Do nothing if there are no problems.
+
+    Raises:
+        ChecklistError: the first of them by file and line, and how many more there are.
+    """
+    told = list(problems)
+    if told:
+        raise min((_error(root, problem, len(told) - 1) for problem in told), key=_place)
+
+
+def _error(root: Node, problem: Problem, more: int) -> ChecklistError:
+    node, beyond = root.find(problem.steps)
+    return node.error(problem.text + (f" (and {more} more)" if more else ""), beyond=beyond)
+
+
+def _place(error: ChecklistError) -> tuple[str, int]:
+    return str(error.path), error.line or 0
+
+
+def structural(error: ValidationError) -> list[Problem]:
+    """The problems pydantic found, in our words."""
+    return [_problem(detail) for detail in error.errors(include_url=False)]
+
+
+def _problem(detail: ErrorDetails) -> Problem:
+    steps = detail["loc"]
+    if detail["type"] == "unknown_key":
+        return Problem((*steps, detail["ctx"]["key"]), detail["msg"])
+    if steps and steps[-1] == "[key]":  # pydantic's way to say that the key itself is wrong
+        return Problem(steps[:-1], f"the name {_text(detail)}")
+    return Problem(steps, _text(detail))
+
+
+def _text(detail: ErrorDetails) -> str:
+    """Pydantic's message in our words, or as it is where we have none."""
+    context, given = detail.get("ctx", {}), detail["input"]
+    if detail["type"] in _KINDS:
+        return f"{_KINDS[detail['type']]}, not {_named(given)}"
+    if detail["type"] in _TEXTS:
+        return _TEXTS[detail["type"]].format(**context)
+    if detail["type"] == "string_pattern_mismatch":
+        return f"{_PATTERNS[context['pattern']]}, not {_named(given)}"
+    if detail["type"] == "literal_error":
+        return f"must be {context['expected']}, not {_named(given)}{_meant(given, context['expected'])}"
+    return detail["msg"]
+
+
+def _named(value: object) -> str:
+    if isinstance(value, str):
+        return f"'{shorten(value, 60)}'"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names = {dict: "a mapping", list: "a list", type(None): "empty"}
+    return names.get(type(value), str(value))
+
+
+def _meant(given: object, expected: str) -> str:
+    hint = nearest(str(given), [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")])
+    return hint if "did you mean" in hint else ""

@@ -1,0 +1,150 @@
+"""The controlling process: ledger from reports, then verdicts, published reports and files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_factorfair import gates, reports, wire
+from pytest_factorfair.domain import Gate, Summary, Verdict
+from pytest_factorfair.ledger import Ledger
+from pytest_factorfair.outlook import Outlook
+from pytest_factorfair.summary import summarise
+
+if TYPE_CHECKING:
+    from pytest_factorfair.progress import Progress
+    from pytest_factorfair.run import Assignment, Run
+
+
+class Controller:
+    """Registered in the one process that owns the terminal: the only one, or the workers' controller.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run, or a report folder that cannot be written.
+    """
+
+    def __init__(self, config: pytest.Config, run: Run, progress: Progress) -> None:
+        self._config = config
+        self._run = run
+        self._progress = progress
+        self._gates = _gates(run)
+        self._ledger = Ledger(assignment.key for assignment in run.assignments)
+        self._selected = 0
+        self._summary: Summary | None = None
+        self._written: tuple[str, ...] = ()
+        self._started = datetime.now(UTC)
+        self._clock = time.monotonic()
+        if not config.option.collectonly:
+            reports.probe(run.settings.report)
+            run.store.count(())
+
+    @cached_property
+    def _by_id(self) -> dict[str, Assignment]:
+        return {assignment.id: assignment for assignment in self._run.assignments}
+
+    @cached_property
+    def _outlook(self) -> Outlook:
+        return Outlook.of(self._run, stored=not self._config.option.collectonly)
+
+    def pytest_report_header(self) -> list[str]:
+        return self._outlook.lines()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items:
+            self.select([item.nodeid for item in session.items])
+
+    def select(self, nodeids: Sequence[str]) -> None:
+        """Learn which items will run: without a single one of ours, the plugin stays silent."""
+        chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
+        self._selected = len(chosen)
+        self._progress.expect(sum(assignment.case.samples for assignment in chosen))
+        if self._run.settings.judge_selected:
+            self._ledger.expect(assignment.key for assignment in chosen)
+
+    def _assignment(self, nodeid: str) -> Assignment | None:
+        """The assignment of an item: its parameter id may stand among those of other parameters."""
+        _, bracket, text = nodeid.partition("[")
+        if not bracket or not text.endswith("]"):
+            return None
+        text = text.removesuffix("]")
+        cuts = [place for place, letter in enumerate(text) if letter == "-"]
+        parts = [text, *(text[cut + 1 :] for cut in cuts), *(text[:cut] for cut in cuts)]
+        return next((self._by_id[part] for part in parts if part in self._by_id), None)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the record off the report, so that no other plugin keeps or sends it."""
+        record = report.__dict__.pop("factorfair", None)
+        if record is not None and report.outcome != "rerun":
+            self._add(record)
+
+    def _add(self, record_on_wire: wire.Wire) -> None:
+        record = wire.record_from_wire(record_on_wire)
+        self._ledger.add(record)
+        self._progress.count(record)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Judge once all items are done, whatever ended them; the code after a raising yield is skipped."""
+        interruption: str | None = "the run was interrupted"
+        keep_files = True
+        try:
+            result = yield
+            interruption = None
+        except KeyboardInterrupt:
+            keep_files = False
+            raise
+        finally:
+            self._progress.clear()
+            if self._selected and not session.config.option.collectonly:
+                self._finish(session, interruption, write=keep_files)
+        return result
+
+    def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
+        self._summary = summarise(
+            self._run,
+            self._ledger,
+            self._gates,
+            incomplete=self._incomplete(interruption),
+            started=self._started,
+            seconds=time.monotonic() - self._clock,
+            notes=self._outlook.notices,
+        )
+        for verdict in self._summary.gates:
+            self._publish(session, verdict)
+        if write:
+            self._written = reports.write(self._summary, self._run.settings.report)
+        self._config.hook.pytest_factorfair_summary(config=self._config, summary=self._summary)
+
+    def _incomplete(self, interruption: str | None) -> str | None:
+        """Why nothing can be judged; completeness is the first gate."""
+        missing = self._ledger.missing
+        if missing:
+            cases = f"{missing} of {self._ledger.expected} cases are missing"
+            return f"{interruption}: {cases}" if interruption else cases
+        if interruption:
+            return interruption
+        if not self._run.settings.judged:
+            return f"the {self._run.settings.preset} preset is too small to judge, it only reports"
+        return None
+
+    def _publish(self, session: pytest.Session, verdict: Verdict) -> None:
+        session.testscollected += 1
+        for report in reports.gate_reports(verdict, strict=self._run.settings.strict):
+            self._config.hook.pytest_runtest_logreport(report=report)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._summary is not None:
+            reports.terminal(terminalreporter, self._summary, self._written)
+
+
+def _gates(run: Run) -> tuple[Gate, ...]:
+    settings = run.settings
+    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=settings.sampling)
+    gates.check(declared, checklists=run.checklists, models=settings.models)
+    return declared

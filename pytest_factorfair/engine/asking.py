@@ -1,0 +1,68 @@
+"""One query put to a model, whatever the model does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_factorfair.domain import Query, Request, Response
+from pytest_factorfair.engine.counters import Counters
+from pytest_factorfair.engine.limits import Limits
+from pytest_factorfair.engine.retry import Retry
+from pytest_factorfair.errors import FatalModelError, ModelError
+from pytest_factorfair.models.protocol import Model
+
+LONGEST = 300  # characters of an error; providers quote whole bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What became of a key: a response, or the one line that says why there is none."""
+
+    response: Response | None
+    error: str = ""
+    cached: bool = False
+
+
+class Asker:
+    """Asks under the limits and again where that may help."""
+
+    def __init__(self, *, limits: Limits, retry: Retry, counters: Counters) -> None:
+        self._limits = limits
+        self._retry = retry
+        self._counters = counters
+
+    async def ask(self, model: Model, query: Query) -> Landing:
+        """The response or the error's one line.
+
+        Raises:
+            FatalModelError: no further call can succeed.
+        """
+        request = Request(query.prompt, repeat=query.repeat, seed=query.seed)
+        try:
+            return Landing(await self._retry.call(lambda: self._attempt(model, request)))
+        except FatalModelError:
+            raise
+        except ModelError as error:
+            return Landing(None, one_line(str(error)))
+        # A provider's bug spoils its own query only: the others have been paid for.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            return Landing(None, one_line(f"{type(error).__name__}: {error}"))
+
+    async def _attempt(self, model: Model, request: Request) -> Response:
+        own, shared = self._limits.places(model)
+        async with own, shared:
+            self._counters.asked += 1
+            return _checked(await model.ask(request))
+
+
+def _checked(response: object) -> Response:
+    if isinstance(response, Response) and type(response.text) is str:
+        return response
+    raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and control characters, cut to a readable length."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * LONGEST])
+    words = " ".join(printable.split())
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 3]}..."

@@ -1,0 +1,80 @@
+"""The engine: hand it the queries of a case, get its exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+
+from pytest_factorfair.domain import Exchange, Query
+from pytest_factorfair.engine.asking import Asker
+from pytest_factorfair.engine.counters import Counters, Snapshot
+from pytest_factorfair.engine.dispatcher import Dispatcher
+from pytest_factorfair.engine.limits import Limits
+from pytest_factorfair.engine.loop import LoopThread
+from pytest_factorfair.engine.retry import Retry
+from pytest_factorfair.errors import FatalModelError, InputError, StoreError
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.store import Store
+
+GRACE = 30.0  # seconds close() waits for the last commits, and for a provider that does not let go
+_PATIENT = Retry()
+
+
+class Engine:
+    """Answers queries from the store, and asks the model for the rest.
+
+    ``connections`` is how many calls to one endpoint may be under way at once. ``replay`` never
+    asks; ``refresh`` asks everything and replaces what was stored. Its methods may be called from
+    any thread. Whoever opened the store closes it, after the engine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        connections: int = 64,
+        replay: bool = False,
+        refresh: bool = False,
+        retry: Retry = _PATIENT,
+    ) -> None:
+        if connections < 1:
+            raise InputError(f"{connections} connections: there must be 1 or more")
+        if replay and refresh:
+            raise InputError("replay asks nothing and refresh asks everything: choose one")
+        self._counters = Counters()
+        asker = Asker(limits=Limits(connections), retry=retry, counters=self._counters)
+        self._dispatcher = Dispatcher(store, asker, counters=self._counters, replay=replay, refresh=refresh)
+        self._loop = LoopThread()
+
+    @property
+    def failure(self) -> FatalModelError | StoreError | None:
+        """What ended the asking for good: the model's fatal error, or the store's."""
+        return self._dispatcher.failure
+
+    def submit(self, model: Model, queries: Iterable[Query]) -> Future[tuple[Exchange, ...]]:
+        """The exchanges of these queries, in their order; each response is committed before it counts.
+
+        The future raises ``failure`` once there is one, and is cancelled where ``stop`` came first.
+        """
+        return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
+
+    def snapshot(self) -> Snapshot:
+        """The figures of this moment, for a progress line."""
+        return self._counters.snapshot()
+
+    def stop(self) -> None:
+        """Stop asking at once; responses that have arrived are still committed."""
+        self._dispatcher.ended = True
+        self._loop.call(self._dispatcher.halt)
+
+    def close(self, *, grace: float = GRACE) -> None:
+        """Stop, commit what arrived, close the models, end the thread; closing twice does nothing.
+
+        ``grace`` bounds each of the two waits, in seconds.
+        """
+        self.stop()
+        if self._loop.running:
+            with suppress(TimeoutError, CancelledError):
+                self._loop.submit(self._dispatcher.wind_down()).result(grace)
+        self._loop.close(grace)

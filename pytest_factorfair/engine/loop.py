@@ -1,0 +1,72 @@
+"""One asyncio loop in one thread, started at its first use."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """Runs coroutines for other threads; what is still running when it closes is cancelled."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
+        """Run a coroutine; a closed loop answers with a cancelled future."""
+        with self._lock:
+            if not self._closed:
+                self._start()
+                return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        coroutine.close()
+        return _cancelled()
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop soon, if there is a loop."""
+        with self._lock:
+            if self.running:
+                self._loop.call_soon_threadsafe(function)
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None and not self._closed
+
+    def close(self, timeout: float) -> None:
+        """End loop and thread; a provider that blocks the loop is waited for ``timeout`` seconds."""
+        with self._lock:
+            if self.running:
+                self._loop.call_soon_threadsafe(self._end.set)
+            self._closed = True
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="factorfair-loop", daemon=True)
+            self._thread.start()
+            self._ready.wait()
+
+    def _run(self) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(self._until_closed())
+
+    async def _until_closed(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end = asyncio.Event()
+        self._ready.set()
+        await self._end.wait()
+
+
+def _cancelled() -> Future[Any]:
+    future: Future[Any] = Future()
+    future.cancel()
+    future.set_running_or_notify_cancel()
+    return future

@@ -1,0 +1,83 @@
+"""Gate expressions: ``metric[filter,...] op number``."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_factorfair.domain import Comparison, Gate
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.scoring.score import METRICS
+
+INFLUENCE = "influence"
+IMAGE_METRICS = ("eta", "explicit", "implicit")
+KNOWN = (*METRICS, INFLUENCE, *IMAGE_METRICS)
+
+# These can be negative: what lies above the curve, and what a context pushes away.
+SIGNED = frozenset({"distance", INFLUENCE})
+COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
+EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
+
+_OPERATOR = re.compile(r"[<>=!≤≥]+")
+_SCORE = re.compile(
+    r"(?:(?P<change>regression)\s*\(\s*(?P<inner>[^()\[\]]*?)\s*\)|(?P<metric>[^()\[\]]*?))"
+    r"\s*(?:\[(?P<filters>[^\[\]]*)\])?"
+)
+_NUMBER = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))\s*(?P<percent>%?)")
+
+
+def parse(text: str) -> Gate:
+    """A gate from its expression; the threshold may be a share or a percentage.
+
+    Raises:
+        InputError: one line with the expression, what is wrong in it, and what would be right.
+    """
+    expression = text.strip()
+    score, comparison, number = _split(expression)
+    metric, filters, regression = _scored(expression, score)
+    threshold = _number(expression, number)
+    _check_range(expression, threshold, signed=regression or metric in SIGNED)
+    return Gate(expression, metric, filters, comparison, threshold, regression)
+
+
+def _split(text: str) -> tuple[str, Comparison, str]:
+    # A model among the filters may contain an equals sign, so the comparison is looked for behind them.
+    found = _OPERATOR.search(text, text.rfind("]") + 1)
+    if found is None:
+        raise InputError(f"gate '{text}': no comparison with a threshold; {EXAMPLE}, or 'default'")
+    comparison = next((known for known in COMPARISONS if known == found[0]), None)
+    if comparison is None:
+        raise InputError(f"gate '{text}': '{found[0]}' is not a comparison; use >= or <=")
+    return text[: found.start()].strip(), comparison, text[found.end() :].strip()
+
+
+def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
+    found = _SCORE.fullmatch(score)
+    if found is None:
+        raise InputError(f"gate '{text}': '{score}' is not metric[filter,...]; {EXAMPLE}")
+    metric = found["inner"] if found["change"] else found["metric"]
+    if not metric:
+        raise InputError(f"gate '{text}': no metric before the comparison; {EXAMPLE}")
+    if metric not in KNOWN:
+        raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, KNOWN)}")
+    return metric, _filters(text, found["filters"]), bool(found["change"])
+
+
+def _filters(text: str, inside: str | None) -> tuple[str, ...]:
+    words = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
+    if "" in words:
+        raise InputError(f"gate '{text}': an empty filter between the brackets; {EXAMPLE}")
+    return words
+
+
+def _number(text: str, number: str) -> float:
+    found = _NUMBER.fullmatch(number)
+    if found is None:
+        raise InputError(f"gate '{text}': threshold '{number}' is not a number like 0.8, .8 or 80%")
+    return float(found["number"]) / (100 if found["percent"] else 1)
+
+
+def _check_range(text: str, threshold: float, *, signed: bool) -> None:
+    least = -1 if signed else 0
+    if not least <= threshold <= 1:
+        percent = f"; did you mean {threshold:g}%?" if 1 < threshold <= 100 else ""  # noqa: PLR2004 - percent
+        raise InputError(f"gate '{text}': threshold {threshold:g} is outside {least} to 1{percent}")

@@ -1,0 +1,181 @@
+"""A model of the user's own, as Python: ``python:module:attribute`` or ``python:path/to/file.py:attribute``.
+
+The attribute is one of three, tried in this order: a model (an object with ``ask``, ``identity``,
+``endpoint``, ``parallel`` and ``close``); a class, or a function without parameters, which is called
+once and gives a model or a function; a function of the prompt, plain or async, which returns the text
+or a ``Response``. Plain functions run in threads, many at a time: ``function.factorfair_parallel = 1``
+says how many. Stored answers are taken up again until the file of the function changes, or, where
+``function.factorfair_version`` is set, until that does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import FunctionType, MethodType
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import InputError, ModelError, RejectedRequestError
+from pytest_factorfair.models import arguments
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.python_object import load
+from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.models.spec import ModelSpec
+
+THREADS = 64
+_PARTS = ("ask", "close", "endpoint", "identity", "parallel")
+
+
+def build(spec: ModelSpec) -> Model:
+    """The model that a module or file holds, imported at once: what is missing must show before any call.
+
+    Raises:
+        InputError: there is no such module, file or attribute, or it is nothing that can be asked.
+    """
+    arguments.read(spec, {})
+    return coerce(load(spec), spec.text)
+
+
+def coerce(thing: object, name: str) -> Model:
+    """A model out of what a user gives for one; ``name`` is what it is called in messages and keys.
+
+    Raises:
+        InputError: the thing is neither a model nor a function of the prompt.
+    """
+    made = _made(thing, name) if _is_factory(thing) else thing
+    if not isinstance(made, type) and hasattr(made, "ask"):
+        return _checked(made, name)
+    if not callable(made) or _is_factory(made):
+        raise InputError(f"model '{name}': {fit(repr(made))} is neither a model nor a function of the prompt")
+    return FunctionModel(made, name)
+
+
+class FunctionModel:
+    """A function of the prompt as a model."""
+
+    def __init__(self, function: Callable[[str], object], name: str) -> None:
+        self._function = function
+        self._name = name
+        self._is_async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
+        self._threads: ThreadPoolExecutor | None = None
+        self.parallel = _parallel(function, name)
+        self.endpoint = name
+        self.identity: Mapping[str, object] = {
+            "provider": "python",
+            "name": name,
+            "function": f"{getattr(function, '__module__', '')}:{_qualified(function)}",
+            "version": _version(function),
+        }
+
+    async def ask(self, request: Request) -> Response:
+        """Call the function; whatever it raises but a model error turns this one request down."""
+        with _told(self._name):
+            given = await self._called(request.prompt)
+        if isinstance(given, Response):
+            return given
+        if isinstance(given, str):
+            return Response(given.encode("utf-8", "replace").decode())
+        raise RejectedRequestError(f"{self._name}: returned {type(given).__name__}, not str or Response")
+
+    async def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _called(self, prompt: str) -> object:
+        given = self._function(prompt) if self._is_async else await self._in_thread(prompt)
+        return await given if inspect.isawaitable(given) else given
+
+    async def _in_thread(self, prompt: str) -> object:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._call, prompt)
+
+    def _call(self, prompt: str) -> object:
+        """Runs in a thread: a StopIteration or SystemExit must not leave it as such."""
+        with _told(self._name):
+            return self._function(prompt)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ModelError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's function may raise anything
+        raise RejectedRequestError(f"{name}: {fit(f'{type(error).__name__}: {error}')}") from error
+
+
+def _is_factory(thing: object) -> bool:
+    """Whether it is called once, without arguments, for the model or function it gives."""
+    if isinstance(thing, type):
+        return True
+    if not callable(thing) or hasattr(thing, "ask"):
+        return False
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C do not tell
+        return False
+    return not any(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
+
+
+def _made(factory: object, name: str) -> object:
+    try:
+        made: object = factory()  # type: ignore[operator]  # _is_factory has looked
+    except (Exception, SystemExit) as error:  # a user's class may raise anything
+        reason = fit(f"{type(error).__name__}: {error}")
+        raise InputError(f"model '{name}': calling it without arguments failed: {reason}") from error
+    return made
+
+
+def _checked(thing: object, name: str) -> Model:
+    """The user's model, if it has all that a model has."""
+    missing = [part for part in _PARTS if not hasattr(thing, part)]
+    if missing:
+        raise InputError(f"model '{name}': its {type(thing).__name__} lacks {', '.join(missing)}")
+    model: Model = thing  # type: ignore[assignment]  # its parts were just looked for
+    if not inspect.iscoroutinefunction(model.ask):
+        raise InputError(f"model '{name}': ask of its {type(thing).__name__} must be an async function")
+    try:
+        json.dumps(model.identity)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"model '{name}': its identity must be JSON values: {fit(str(error))}") from None
+    return model
+
+
+def _parallel(function: object, name: str) -> int | None:
+    parallel = getattr(function, "factorfair_parallel", None)
+    if parallel is not None and not arguments.COUNT.accepts(parallel):
+        raise InputError(
+            f"model '{name}': factorfair_parallel must be {arguments.COUNT.says}, not {parallel!r}"
+        )
+    return None if parallel is None else int(parallel)
+
+
+def _qualified(function: object) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _version(function: object) -> str:
+    """What the user calls the version, else the hash of the function's file; "" if it has none."""
+    version = getattr(function, "factorfair_version", None)
+    if version is not None:
+        return str(version)
+    try:
+        source = inspect.getsourcefile(inspect.unwrap(_where(function)))
+    except TypeError:
+        return ""
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source and Path(source).is_file() else ""
+
+
+def _where(function: object) -> Callable[..., object]:
+    """What a source file can be looked up for: a partial's function, the class of a callable object."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    return inner if isinstance(inner, FunctionType | MethodType) else type(inner)

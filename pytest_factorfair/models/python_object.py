@@ -1,0 +1,82 @@
+"""An object of a module or a file, found by what a user typed for it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.models.spec import ModelSpec
+
+
+def load(spec: ModelSpec) -> object:
+    """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
+
+    Raises:
+        InputError: there is no such module, file or attribute, or the import fails.
+    """
+    place, _, path = spec.target.rpartition(":")
+    if not place or not path:
+        raise InputError(
+            f"model '{spec.text}': write python:module:attribute or python:path/to/file.py:attribute"
+        )
+    thing: object = _module(spec.text, place)
+    for word in path.split("."):
+        if not hasattr(thing, word):
+            public = (
+                [name for name in vars(thing) if not name.startswith("_")]
+                if hasattr(thing, "__dict__")
+                else []
+            )
+            raise InputError(f"model '{spec.text}': '{place}' has no '{path}'{nearest(word, public)}")
+        thing = getattr(thing, word)
+    return thing
+
+
+def _module(text: str, place: str) -> ModuleType:
+    """The module, imported; what its code raises while it is imported becomes one line."""
+    try:
+        return _from_file(text, Path(place)) if place.endswith(".py") else _by_name(text, place)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        reason = fit(f"{type(error).__name__}: {error}")
+        raise InputError(f"model '{text}': importing '{place}' failed: {reason}") from error
+
+
+def _by_name(text: str, name: str) -> ModuleType:
+    """As an import statement finds it, the folder pytest was started in being looked through last."""
+    _look_in(Path.cwd())
+    try:
+        found = find_spec(name)
+    except ModuleNotFoundError as error:
+        if not name.startswith(f"{error.name}."):
+            raise
+        found = None
+    if found is None:
+        raise InputError(f"model '{text}': there is no module '{name}' in {Path.cwd()} or on Python's path")
+    return importlib.import_module(name)
+
+
+def _from_file(text: str, path: Path) -> ModuleType:
+    """The file as a module of its own name space; its neighbours can be imported by it."""
+    if not path.is_file():
+        raise InputError(f"model '{text}': there is no file '{path}' in {Path.cwd()}")
+    name = f"factorfair_model_{path.stem}"
+    found = spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise InputError(f"model '{text}': '{path}' cannot be imported")
+    _look_in(path.parent.resolve())
+    module = module_from_spec(found)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    found.loader.exec_module(module)
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))

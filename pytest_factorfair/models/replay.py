@@ -1,0 +1,117 @@
+"""Answers from a file: ``replay:FILE``, one JSON object a line.
+
+A line has ``prompt``, ``text`` and, where they matter, ``repeat`` (0), ``finish`` ("stop"), ``tokens_in``
+and ``tokens_out``. A prompt and repeat that stand in no line are an error of that request alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain.exchange import Finish
+from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
+from pytest_factorfair.models import arguments
+from pytest_factorfair.models.arguments import Kind
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.models.spec import ModelSpec
+
+_FINISHES: tuple[Finish, ...] = get_args(Finish)
+_WORDS = Kind("a text", lambda value: isinstance(value, str))
+_COUNT = Kind("a whole number of at least 0", lambda value: type(value) is int and value >= 0)
+_KINDS = {
+    "prompt": _WORDS,
+    "text": _WORDS,
+    "repeat": _COUNT,
+    "tokens_in": _COUNT,
+    "tokens_out": _COUNT,
+    "finish": Kind(f"one of {', '.join(_FINISHES)}", lambda value: value in _FINISHES),
+}
+_NEEDED = ("prompt", "text")
+
+Key = tuple[str, int]
+
+
+def build(spec: ModelSpec) -> Model:
+    """The model of a file, read whole and checked line by line.
+
+    Raises:
+        InputError: the file cannot be read, or a line is wrong; begins with ``file:line:``.
+    """
+    arguments.read(spec, {})
+    path = Path(spec.target)
+    try:
+        content = path.read_bytes()
+        lines = content.decode("utf-8-sig").split("\n")
+    except OSError as error:
+        raise InputError(f"model '{spec.text}': '{path}' cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
+    answers = _answers(lines, path)
+    return Replay(spec.target, answers, digest=hashlib.sha256(content).hexdigest())
+
+
+class Replay:
+    """Recorded answers as a model; asking it costs nothing."""
+
+    parallel: int | None = None
+    endpoint = "replay"
+
+    def __init__(self, name: str, answers: Mapping[Key, Response], *, digest: str) -> None:
+        self._name = name
+        self._answers = answers
+        self.identity: Mapping[str, object] = {"provider": "replay", "sha256": digest}
+
+    async def ask(self, request: Request) -> Response:
+        response = self._answers.get((request.prompt, request.repeat))
+        if response is None:
+            raise RejectedRequestError(f"replay: prompt and repeat {request.repeat} are not in {self._name}")
+        return response
+
+    async def close(self) -> None:
+        pass
+
+
+def _answers(lines: list[str], path: Path) -> dict[Key, Response]:
+    answers: dict[Key, Response] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            where = f"{path}:{number}"
+            key, response = _answer(_checked(line, where))
+            if key in answers:
+                raise InputError(f"{where}: this prompt stands in a line above with repeat {key[1]} too")
+            answers[key] = response
+    if not answers:
+        raise InputError(f"{path}: no answers in it; write one JSON object with prompt and text a line")
+    return answers
+
+
+def _answer(entry: Mapping[str, Any]) -> tuple[Key, Response]:
+    """The prompt and repeat of a line, and the response to them."""
+    rest = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
+    text = entry["text"].encode("utf-8", "replace").decode()
+    return (entry["prompt"], entry.get("repeat", 0)), Response(text, cost=0.0, **rest)
+
+
+def _checked(line: str, where: str) -> Mapping[str, Any]:
+    """The object of a line, if it has what it needs and nothing unknown."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        entry = None
+    if not isinstance(entry, dict):
+        raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
+    for name in sorted(entry):
+        if name not in _KINDS:
+            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, _KINDS)}")
+        if not _KINDS[name].accepts(entry[name]):
+            raise InputError(f"{where}: '{name}' must be {_KINDS[name].says}, not {fit(repr(entry[name]))}")
+    for name in _NEEDED:
+        if name not in entry:
+            raise InputError(f"{where}: '{name}' is missing")
+    return entry

@@ -1,0 +1,89 @@
+"""The simulated model: reads the prompt text, answers in text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cached_property
+
+from pytest_factorfair.domain import Checklist, Request, Response
+from pytest_factorfair.models.simulated import options
+from pytest_factorfair.models.simulated.choice import Draws, Situation, choose, draws
+from pytest_factorfair.models.simulated.kinds import Traits
+from pytest_factorfair.models.simulated.phrases import NONSENSE, REFUSALS, UNKNOWN, styled, varied
+from pytest_factorfair.models.simulated.reader import Reader
+from pytest_factorfair.models.spec import ModelSpec
+
+
+def build(spec: ModelSpec) -> Respondent:
+    """The respondent of ``sim:kind?name=value``, able to read the spec's checklists.
+
+    Raises:
+        InputError: an unknown kind, option, group or attribute, or a value out of range.
+    """
+    return Respondent(options.traits(spec), spec.checklists)
+
+
+class Respondent:
+    """A model whose scores are known beforehand.
+
+    Its answer depends on its identity and the request alone, so that a run is the same on any
+    worker and in any order.
+    """
+
+    endpoint: str = "sim"
+    parallel: int | None = None
+
+    def __init__(self, traits: Traits, checklists: tuple[Checklist, ...]) -> None:
+        self._traits = traits
+        self._checklists = checklists
+        self.identity: Mapping[str, object] = {
+            "provider": "sim",
+            **asdict(traits),
+            "checklists": [{"digest": each.digest, "truth": each.truth} for each in checklists],
+        }
+        self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
+
+    async def ask(self, request: Request) -> Response:
+        """Answer at once, for nothing."""
+        text = self._reply(request)
+        return Response(
+            text,
+            tokens_in=_tokens(request.prompt),
+            tokens_out=_tokens(text),
+            cost=0.0,
+            model=f"sim:{self._traits.kind}",
+        )
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+    @cached_property
+    def _readers(self) -> tuple[Reader, ...]:
+        return tuple(Reader(each, options.leaning(self._traits, each)) for each in self._checklists)
+
+    def _reply(self, request: Request) -> str:
+        read = (reader.read(request.prompt) for reader in self._readers)
+        situation = next(filter(None, read), None)
+        if situation is None:
+            return UNKNOWN
+        chance = draws(f"{request.seed}:{request.repeat}:{request.prompt}", self._salt)
+        return _answer(situation, self._traits, chance)
+
+
+def _answer(situation: Situation, traits: Traits, chance: Draws) -> str:
+    if chance.refuse < traits.refuse:
+        return varied(REFUSALS, chance.pick)
+    if chance.nonsense < traits.nonsense:
+        return varied(NONSENSE, chance.pick)
+    letter = choose(situation, traits, chance)
+    if letter in situation.having(situation.attribute, traits.group) and chance.withhold < traits.withhold:
+        return varied(REFUSALS, chance.refuse)
+    return styled(letter, traits.style)
+
+
+def _tokens(text: str) -> int:
+    """Roughly as many as a tokenizer would count."""
+    return max(1, len(text) // 4)

@@ -1,0 +1,78 @@
+"""What a run will do, told before it does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import checklist as checklists
+from pytest_factorfair.models import prices
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Query
+    from pytest_factorfair.run import Run
+
+CHARACTERS_PER_TOKEN = 4
+TOKENS_PER_ANSWER = 8
+"""Of ``{"answer": "A"}``: what a model that keeps to the format writes."""
+
+FREE = {"sim", "replay", "transformers"}
+"""Schemes of models that run here: they cost time, not money."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Calls planned, answers already stored, and the cost in USD of the rest (None is unknown)."""
+
+    run: Run
+    planned: int
+    stored: int
+    cost: float | None
+    notices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: Run, *, stored: bool) -> Outlook:
+        """Look ahead; with ``stored``, into the store as well (which creates it).
+
+        Raises:
+            StoreError: the store cannot be opened.
+        """
+        planned = sum(assignment.case.samples for assignment in run.assignments)
+        notices = [line for one in run.checklists for line in checklists.notices(one, run.settings.sampling)]
+        had, cost = _stored(run) if stored else (0, None)
+        return cls(run, planned, had, cost, tuple(notices))
+
+    def lines(self) -> list[str]:
+        """The header: one line each for what is asked of whom, how, and at what price."""
+        settings, sampling = self.run.settings, self.run.settings.sampling
+        cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
+        rest = self.planned - self.stored
+        return [
+            f"factorfair: {', '.join(settings.models)} on {', '.join(one.name for one in self.run.checklists)}",
+            f"factorfair: preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
+            f"seed {sampling.seed}",
+            f"factorfair: {len(self.run.assignments):,} cases, {self.planned:,} answers: "
+            f"{self.stored:,} in the store, {rest:,} to ask, estimated cost {cost}",
+            *(f"factorfair: note: {notice}" for notice in self.notices),
+        ]
+
+
+def _stored(run: Run) -> tuple[int, float | None]:
+    """How many of the planned answers the store has, and what asking for the others may cost."""
+    from pytest_factorfair import store
+
+    queries = {spec: [query for one in run.assignments if one.model == spec for query in run.queries(one)]
+               for spec in run.models}
+    had = sum(run.store.count(store.keys(model.identity, queries[spec])) for spec, model in run.models.items())
+    total = sum(len(asked) for asked in queries.values())
+    costs = [_cost(spec, asked) for spec, asked in queries.items()]
+    if None in costs:
+        return had, None
+    return had, (1 - had / total) * sum(cost for cost in costs if cost is not None) if total else 0.0
+
+
+def _cost(spec: str, queries: list[Query]) -> float | None:
+    if spec.partition(":")[0] in FREE:
+        return 0.0
+    tokens_in = sum(len(query.prompt) for query in queries) // CHARACTERS_PER_TOKEN
+    return prices.cost(spec, tokens_in, len(queries) * TOKENS_PER_ANSWER)

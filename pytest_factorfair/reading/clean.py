@@ -1,0 +1,99 @@
+"""The visible words of a reply: no reasoning, no markup, one spelling for each sign."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+_REASONING = r"think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection"
+_REASONING_TAG = re.compile(rf"[<◁]\s*(/?)\s*(?:{_REASONING})\b[^<>◁▷]{{0,100}}[>▷]", re.IGNORECASE)
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
+_BREAK = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+# Controls, format characters (zero width, direction, tags), variation selectors, lone surrogates.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
+)
+_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("‘’ʼ‛′", "'"),
+        **dict.fromkeys("“”„‟«»″「」『』【】《》", '"'),
+        **dict.fromkeys("‐‒–−", "-"),
+        **dict.fromkeys("—―", " - "),
+        **dict.fromkeys("。۔।", ". "),
+        **dict.fromkeys("、،", ","),
+        "؟": "?",
+        "؛": ";",
+    }
+)
+
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE)
+_ANSWER_TAG = re.compile(r"<(?:final[ _-]?)?(?:answer|choice|response)>", re.IGNORECASE)
+_TAG = re.compile(r"<\|[^<>|]{0,40}\|>|</?[a-z!][^<>]{0,200}>|\[/?INST\]", re.IGNORECASE)
+_INLINE_TAG = re.compile(
+    r"</?(?:b|i|u|em|strong|span|code|mark|font|small|big)\b[^<>]{0,200}>", re.IGNORECASE
+)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*", re.MULTILINE)
+_MATH_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname)[a-z]{0,4}\s*\{([^{}]{0,300})\}")
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]{0,300})\}")
+_MATH = re.compile(r"\\[()\[\]]|\$")
+
+
+def without_reasoning(text: str) -> str:
+    """What follows or surrounds marked reasoning; an open block hides all that follows it."""
+    text = text.rpartition(_FINAL_CHANNEL)[2]
+    if "<" not in text and "◁" not in text:
+        return text
+    kept: list[str] = []
+    depth = at = 0
+    for tag in _REASONING_TAG.finditer(text):
+        if depth == 0:
+            kept.append(text[at : tag.start()])
+        if not tag[1]:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            kept.clear()  # some chat templates open the block in the prompt: only its end is in the reply
+        at = tag.end()
+    return "".join(kept) if depth else "".join([*kept, text[at:]])
+
+
+def clean(text: str) -> str:
+    """The text without markup, escapes and invisible characters; full-width forms become plain ones.
+
+    Look-alike letters of other alphabets stay what they are: a Cyrillic letter is no option.
+    """
+    text = _BREAK.sub("\n", _ESCAPE.sub("", text) if "\x1b" in text else text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    text = _INVISIBLE.sub("", text)
+    if "&" in text:
+        text = html.unescape(text)
+    text = text.translate(_SIGNS) if not text.isascii() else text
+    if "<" in text:
+        text = _without_tags(text)
+    if "\\" in text or "$" in text:
+        text = _without_latex(text)
+    return _without_markdown(text).strip()
+
+
+def _without_tags(text: str) -> str:
+    text = _ANSWER_TAG.sub("\nAnswer: ", _STRUCK.sub(" ", text))
+    return _TAG.sub("\n", _INLINE_TAG.sub("", text))
+
+
+def _without_latex(text: str) -> str:
+    text = _BOXED.sub(r"\nFinal answer: \1\n", _MATH_FONT.sub(r"\1", text))
+    return _MATH.sub("", text)
+
+
+def _without_markdown(text: str) -> str:
+    if "~~" in text:
+        text = _FENCE.sub("", _STRUCK.sub(" ", text))
+    if "`" in text:
+        text = _FENCE.sub("", text).replace("`", "")
+    return text.replace("*", "")

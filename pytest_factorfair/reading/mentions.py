@@ -1,0 +1,178 @@
+"""Where a reply speaks of an option, whatever it says about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_factorfair.reading.vocabulary import WORD, Vocabulary
+
+MOST_MENTIONS = 400
+"""A reply of more mentions is a loop or a flood, not an answer."""
+
+# Names that are also everyday words name nobody unless they are written as names.
+_EVERYDAY = frozenset(
+    "art bill chance chase dean drew frank grace hope jack joy mark may max pat ray rich rob rose sage sky sue "
+    "will win".split()
+)
+_GAP = 3  # signs between two words of one phrase: "35-year-old", "individual, of"
+
+# What follows the article "A" or the pronoun "I" is a word of content; what follows a letter is not.
+_AFTER_LETTER = re.compile(
+    r"\s*(?:$|[^\w\s])|\s+(?:-|(?:is|was|has|have|had|would|will|seems?|appears?|because|since|or|and|nor|over|as|"
+    r"due|based|but|rather|instead|not|should|could|may|might|for|in|on|at|from|to|with|who|given|by|if|than|of|"
+    r"looks?|isn't|stands?|so|then|however|though|although|while)\b)"
+)
+_AFTER_PRONOUN = re.compile(r"[ \t]*(?:$|[\n.)\]}\":*])")
+_BEFORE_SMALL = re.compile(
+    r"(?:^|[\n\"'\[{:=/]|(?<!\w)\(|\b(?:option|answer|letter|choice|person|is|choose|pick|select|with))\s*$",
+    re.IGNORECASE,
+)
+_AFTER_SMALL = re.compile(r"[ \t]*(?:$|[\n.)\]}\"',;:!/])")
+_JOIN = re.compile(
+    r"\s*(?:[,/&+]|,?\s*\b(?:or|and|nor|and/or|as well as|oder|und|ou|et|o|y|или|и)\b|或|和|と)\s*"
+    r"(?:either |both |also |possibly |maybe |perhaps |option |person |letter |the )?[\"'(]?",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"\s*(?:[):=\]/]+|\.?\s*[-(\[:]|\s)\s*[\"'(]?(?:the )?", re.IGNORECASE)
+_FULL_STOP = re.compile(r"\.\s*[\"'(]?(?:the )?", re.IGNORECASE)
+_ENDS_LINE = re.compile(r"[ \t]*[.!]?[ \t]*(?:\n|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A stretch of text that names options: one, or several joined by "or", "and", a comma.
+
+    ``letters`` may hold a letter that was not offered. ``lettered`` says that it begins with a
+    letter, ``possessive`` that it is followed by "'s".
+    """
+
+    start: int
+    end: int
+    letters: frozenset[str]
+    lettered: bool = False
+    possessive: bool = False
+
+
+def mentions(text: str, known: Vocabulary) -> list[Mention]:
+    """All mentions in order, at most one more than ``MOST_MENTIONS`` single ones, joined where they belong."""
+    single: list[Mention] = []
+    for mention in _singles(text, known):
+        single.append(mention)
+        if len(single) > MOST_MENTIONS:
+            return single
+    return _joined(text, _labelled(text, single))
+
+
+def _singles(text: str, known: Vocabulary) -> Iterator[Mention]:
+    words = list(WORD.finditer(text))
+    at = 0
+    while at < len(words):
+        mention, used = _at(text, words, at, known)
+        if mention is not None:
+            yield mention
+        at += used
+
+
+def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -> tuple[Mention | None, int]:
+    """The mention beginning with this word, if any, and how many words to go on."""
+    word = words[at][0]
+    for wanted, letters in known.phrases.get(word.casefold(), ()):
+        used = len(wanted)
+        if _spells(words, at, wanted) and not (used == 1 and word in _EVERYDAY):
+            start, end = words[at].start(), words[at + used - 1].end()
+            if _within_compound(text, start, end):
+                return None, used
+            return Mention(start, end, letters, possessive=text[end : end + 2] in ("'s", "s'")), used
+    if len(word) == 1 and _is_letter(text, words[at], known):
+        return Mention(*words[at].span(), frozenset(word.upper()), lettered=True), 1
+    return None, 1
+
+
+def _spells(words: Sequence[re.Match[str]], at: int, wanted: tuple[str, ...]) -> bool:
+    here = words[at : at + len(wanted)]
+    return (
+        len(here) == len(wanted)
+        and all(word[0].casefold() == spelt for word, spelt in zip(here, wanted, strict=True))
+        and all(after.start() - before.end() <= _GAP for before, after in zip(here, here[1:], strict=False))
+    )
+
+
+def _within_compound(text: str, start: int, end: int) -> bool:
+    """Whether it is half of a hyphenated word: "white-collar", "anti-Black"; "non-" is a negation."""
+    before, after = text[max(0, start - 8) : start].lower(), text[end : end + 10].lower()
+    return bool(
+        re.search(r"\w-$", before)
+        and not before.endswith("non-")
+        or re.match(r"-\w", after)
+        and not re.match(r"-(?:american|identif)", after)
+    )
+
+
+def _is_letter(text: str, word: re.Match[str], known: Vocabulary) -> bool:
+    letter, start, end = word[0], word.start(), word.end()
+    after = text[end : end + 24]
+    if re.search(r"[\w'][.&]$|['\-]$", text[max(0, start - 2) : start]):
+        return _quoted(text, start, end)
+    if re.match(r"['+#&]\w?|[-.]\w\b|-\w", after):
+        return _quoted(text, start, end)
+    if not letter.isupper():
+        offered = letter.upper() in known.letters
+        return offered and bool(
+            _BEFORE_SMALL.search(text[max(0, start - 12) : start]) and _AFTER_SMALL.match(after)
+        )
+    if letter == "I":
+        return bool(_AFTER_PRONOUN.match(after))
+    return (letter in known.letters and letter != "A") or bool(_AFTER_LETTER.match(after))
+
+
+def _quoted(text: str, start: int, end: int) -> bool:
+    """Whether the letter stands alone between apostrophes: 'B'."""
+    return text[start - 1 : start] == "'" == text[end : end + 1] and not text[start - 2 : start - 1].isalnum()
+
+
+def _labelled(text: str, single: list[Mention]) -> list[Mention]:
+    """Letters taken together with the words they label, "non-X Y" as Y."""
+    merged: list[Mention] = []
+    for mention in single:
+        before = merged[-1] if merged else None
+        if before is not None and _is_label(text, before, mention):
+            both = before.letters & mention.letters or before.letters | mention.letters
+            merged[-1] = replace(mention, start=before.start, letters=both, lettered=True)
+        elif before is not None and _is_exclusion(text, before, mention):
+            merged[-1] = replace(mention, start=before.start - len("non-"))
+        else:
+            merged.append(mention)
+    return merged
+
+
+def _is_label(text: str, label: Mention, mention: Mention) -> bool:
+    gap = text[label.end : mention.start]
+    if not label.lettered or mention.lettered or len(gap) > _GAP + len("the "):
+        return False
+    if "\n" not in gap and _LABEL.fullmatch(gap):
+        return True
+    return bool(_FULL_STOP.fullmatch(gap)) and (
+        label.letters <= mention.letters or bool(_ENDS_LINE.match(text, mention.end))
+    )
+
+
+def _is_exclusion(text: str, excluded: Mention, mention: Mention) -> bool:
+    before = text[max(0, excluded.start - 4) : excluded.start].lower()
+    return before in ("non-", "non ") and text[excluded.end : mention.start] == " "
+
+
+def _joined(text: str, single: list[Mention]) -> list[Mention]:
+    """Neighbours joined by "or" and the like; a letter said a second time begins a new mention."""
+    joined: list[Mention] = []
+    last = frozenset[str]()
+    for mention in single:
+        before = joined[-1] if joined else None
+        again = before is not None and mention.letters & before.letters and mention.letters != last
+        if before is not None and not again and _JOIN.fullmatch(text, before.end, mention.start):
+            joined[-1] = replace(before, end=mention.end, letters=before.letters | mention.letters)
+        else:
+            joined.append(mention)
+        last = mention.letters
+    return joined

@@ -1,0 +1,72 @@
+"""The closed set of reasons, and how a set of letters becomes a reading.
+
+=============  ====================================  =====================================================
+outcome        reason                                what it says
+=============  ====================================  =====================================================
+``answered``   (empty)                               exactly one option was chosen
+``refused``    ``refused``                           the words decline to choose, and no option is chosen
+``refused``    ``refused by the model``              the provider marks the response as a refusal
+``refused``    ``filtered by the provider``          the provider's policy withheld the response
+``unread``     ``cut off``                           the length limit ended it; what stood so far is no answer
+``unread``     ``empty``                             nothing, or nothing that can be seen
+``unread``     ``reasoning without an answer``       only marked reasoning, nothing after it
+``unread``     ``too long``                          more text or more mentions than a reader would search
+``unread``     ``ambiguous``                         two or more options, none of them clearly chosen
+``unread``     ``names an option without choosing``  one option is spoken of, not chosen
+``unread``     ``names an option not offered``       a letter or a JSON value that is no option
+``unread``     ``names no option``                   none of the above
+=============  ====================================  =====================================================
+
+An answer of outcome ``error`` has the error's line as its reason instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from pytest_factorfair.domain import Reading
+
+REFUSED = Reading("refused", reason="refused")
+REFUSED_BY_MODEL = Reading("refused", reason="refused by the model")
+FILTERED = Reading("refused", reason="filtered by the provider")
+CUT_OFF = Reading("unread", reason="cut off")
+EMPTY = Reading("unread", reason="empty")
+ONLY_REASONING = Reading("unread", reason="reasoning without an answer")
+TOO_LONG = Reading("unread", reason="too long")
+AMBIGUOUS = Reading("unread", reason="ambiguous")
+NOT_CHOSEN = Reading("unread", reason="names an option without choosing")
+NOT_OFFERED = Reading("unread", reason="names an option not offered")
+NO_OPTION = Reading("unread", reason="names no option")
+
+REASONS: tuple[str, ...] = (
+    "",
+    *(
+        reading.reason
+        for reading in (
+            REFUSED,
+            REFUSED_BY_MODEL,
+            FILTERED,
+            CUT_OFF,
+            EMPTY,
+            ONLY_REASONING,
+            TOO_LONG,
+            AMBIGUOUS,
+            NOT_CHOSEN,
+            NOT_OFFERED,
+            NO_OPTION,
+        )
+    ),
+)
+
+NOTHING: frozenset[str] = frozenset()
+
+UNKNOWN: frozenset[str] = frozenset({"?"})
+"""Stands for a value that was given as the answer and is no option."""
+
+
+def conclude(chosen: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading:
+    """The reading of a reply that chose these letters, of which there is at least one."""
+    if len(chosen) > 1:
+        return AMBIGUOUS
+    (letter,) = chosen
+    return Reading("answered", letter) if letter in offered else NOT_OFFERED

@@ -1,0 +1,102 @@
+"""Reading a text response: the letter it chose, or the outcome and the reason it chose none.
+
+The readers are tried in order: what the provider says of the response, the exact JSON, one JSON object,
+claims in the words, refusals, hedged claims. Nothing is ever guessed: what none of them reads is unread.
+A model that says it cannot know and chooses all the same has chosen.
+"""
+
+from __future__ import annotations
+
+from pytest_factorfair.domain import Option, Reading, Response
+from pytest_factorfair.reading import json_answer, outcomes
+from pytest_factorfair.reading.claims import Claim, Level, counted, letters
+from pytest_factorfair.reading.clean import clean, without_reasoning
+from pytest_factorfair.reading.mentions import MOST_MENTIONS, mentions
+from pytest_factorfair.reading.refusals import declines, names_several
+from pytest_factorfair.reading.reply import Reply
+from pytest_factorfair.reading.statements import claims, corrected
+from pytest_factorfair.reading.vocabulary import Vocabulary, vocabulary
+
+LONGEST = 20_000
+"""Characters, reasoning not counted; a longer reply is read only if it is one JSON object."""
+
+_FINISHED = {
+    "length": outcomes.CUT_OFF,
+    "refusal": outcomes.REFUSED_BY_MODEL,
+    "filtered": outcomes.FILTERED,
+}
+
+
+def read(response: Response, options: tuple[Option, ...]) -> Reading:
+    """Which of 2 to 26 options the response chose.
+
+    A cut-off response is never an answer, even if a letter shows: what was to follow is not known.
+    """
+    if response.finish != "stop":
+        return _FINISHED[response.finish]
+    letter = json_answer.exact(response.text)
+    if letter is not None and any(option.letter == letter for option in options):
+        return Reading("answered", letter)
+    return _text(response.text, vocabulary(options))
+
+
+def _text(text: str, known: Vocabulary) -> Reading:
+    found = json_answer.whole(text, known)
+    if found is not None:
+        return _object(text, found, known)
+    if not text.strip():
+        return outcomes.EMPTY
+    text = without_reasoning(text)
+    if not text.strip():
+        return outcomes.ONLY_REASONING
+    if len(text) > LONGEST:
+        return outcomes.TOO_LONG
+    return _cleaned(clean(text), known)
+
+
+def _object(text: str, found: frozenset[str], known: Vocabulary) -> Reading:
+    """A reply that is one JSON object: its answer counts, whatever else it says."""
+    if found:
+        return outcomes.conclude(found, offered=known.letters)
+    if len(text) > LONGEST:
+        return outcomes.TOO_LONG
+    return outcomes.REFUSED if declines(clean(text)) else outcomes.NO_OPTION
+
+
+def _cleaned(text: str, known: Vocabulary) -> Reading:
+    if not text:
+        return outcomes.EMPTY
+    found = json_answer.whole(text, known)
+    if found is not None:
+        return _object(text, found, known)
+    formal, rest = json_answer.embedded(text, known)
+    spoken = mentions(rest, known)
+    if len(spoken) > MOST_MENTIONS:
+        return outcomes.TOO_LONG
+    reply = Reply(rest, spoken)
+    made = sorted([*formal, *claims(reply, known)], key=lambda claim: claim.start)
+    return _chosen(reply, made, known) or _unchosen(text, reply, made, known)
+
+
+def _chosen(reply: Reply, made: list[Claim], known: Vocabulary) -> Reading | None:
+    deciding = counted(made)
+    if not deciding:
+        return None
+    if corrected(reply, deciding):
+        return outcomes.AMBIGUOUS
+    return outcomes.conclude(letters(deciding), offered=known.letters)
+
+
+def _unchosen(text: str, reply: Reply, made: list[Claim], known: Vocabulary) -> Reading:
+    """No option was clearly chosen: a refusal, a lone hedged claim, or unread."""
+    if names_several(text):
+        return outcomes.AMBIGUOUS
+    if declines(text):
+        return outcomes.REFUSED
+    spoken = reply.spoken & known.letters
+    if len(spoken) > 1:
+        return outcomes.AMBIGUOUS
+    hedged = letters(claim for claim in made if claim.level is Level.HEDGED)
+    if hedged == spoken and spoken:
+        return outcomes.conclude(spoken, offered=known.letters)
+    return outcomes.NOT_CHOSEN if spoken else outcomes.NO_OPTION

@@ -1,0 +1,55 @@
+"""report.json and report.md, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.reports.json_report import to_json
+from pytest_factorfair.reports.markdown import to_markdown
+
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""GitHub Actions shows what is appended to the file this variable names."""
+
+
+def probe(folder: str) -> None:
+    """Make sure, before anything is asked, that the reports can be written at the end.
+
+    Raises:
+        InputError: the folder cannot be made or written to.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"--factorfair-report {folder}: cannot write there: {error.strerror}") from None
+
+
+def write(summary: Summary, folder: str) -> tuple[str, ...]:
+    """Write the reports and return their paths; a full disk leaves the former reports in place."""
+    markdown = to_markdown(summary)
+    paths = (
+        _replace(Path(folder) / "report.json", to_json(summary)),
+        _replace(Path(folder) / "report.md", markdown),
+    )
+    if step := os.environ.get(STEP_SUMMARY):
+        with Path(step).open("a", encoding="utf-8") as file:
+            file.write(markdown)
+    return paths
+
+
+def _replace(path: Path, text: str) -> str:
+    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return str(path)

@@ -1,0 +1,74 @@
+"""report.json: everything needed to score, compare and judge again, without the store."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_factorfair.domain import Answer, Record, Summary
+
+SCHEMA = "factorfair.report/1"
+
+
+def to_json(summary: Summary) -> str:
+    """The report as text: one row of a list a line, so that two reports can be compared by eye.
+
+    Two runs that asked the same agree in all but ``usage`` and the fingerprint's versions and times.
+    """
+    parts = (f"{_compact(name)}: {_value(value)}" for name, value in to_dict(summary).items())
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def to_dict(summary: Summary) -> dict[str, Any]:
+    """The report as plain types, in the order of the published schema."""
+    return {
+        "schema": SCHEMA,
+        "fingerprint": dataclasses.asdict(summary.fingerprint),
+        "incomplete": summary.incomplete,
+        "notes": list(summary.notes),
+        "gates": [_gate(dataclasses.asdict(verdict)) for verdict in summary.gates],
+        "headline": [dataclasses.asdict(row) for row in summary.headline],
+        "scores": [dataclasses.asdict(score) for score in summary.scores],
+        "topics": [dataclasses.asdict(topic) for topic in summary.topics],
+        "cases": [_case(record) for record in summary.cases],
+        "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},
+    }
+
+
+def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
+    return {"expression": verdict.pop("gate"), "verdict": verdict.pop("judgement")} | verdict
+
+
+def _case(record: Record) -> dict[str, Any]:
+    return {
+        "model": record.case.model,
+        "checklist": record.case.checklist,
+        "case": record.case.case,
+        "notes": list(record.notes),
+        "answers": [_answer(answer) for answer in record.answers],
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    row: dict[str, Any] = {"query": answer.query, "outcome": answer.outcome}
+    if answer.letter is not None:
+        row |= {"letter": answer.letter, "groups": dict(answer.groups)}
+    if answer.reason:
+        row["reason"] = answer.reason
+    if answer.background:
+        row["background"] = dict(answer.background)
+    return row
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f" {_compact(row)}" for row in value) + "\n]"
+    if isinstance(value, Mapping):
+        return "{\n" + ",\n".join(f" {_compact(name)}: {_compact(row)}" for name, row in value.items()) + "\n}"
+    return _compact(value)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, allow_nan=False, separators=(", ", ": "))

@@ -1,0 +1,71 @@
+"""report.md: fit for a pull-request comment and for a CI job's summary page."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.reports.tables import SIGNS, Table, score_tables, verdict_lines
+from pytest_factorfair.reports.terminal import usage_line
+
+MARKER = "<!-- pytest-factorfair -->"
+"""First line, so that a bot finds its comment again and updates it in place."""
+
+ETHICS = (
+    "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
+    "groups are coarse, and no single score shows that a model is fair: publish the full table."
+)
+
+
+def to_markdown(summary: Summary) -> str:
+    """The summary as GitHub-flavoured Markdown; text from outside is shown, never interpreted."""
+    models = ", ".join(f"`{_code(spec)}`" for spec in summary.fingerprint.models)
+    parts = [MARKER, f"## factorfair: {models}", _verdict(summary)]
+    parts += [f"### {_text(table.title)}\n\n{_table(table)}" for table in score_tables(summary)]
+    parts += ["\n".join(f"- {_text(note)}" for note in summary.notes)] if summary.notes else []
+    parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _verdict(summary: Summary) -> str:
+    lines = [f"**Not judged:** {_text(summary.incomplete)}.\n"] if summary.incomplete else []
+    verdicts = verdict_lines(summary)
+    if not verdicts:
+        return "\n".join([*lines, "No gates were declared: this run reports, it does not judge."])
+    lines += ["| verdict | gate | on | why |", "|---|---|---|---|"]
+    lines += [
+        f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` | {_text(one.subject)} | {_text(one.reason)} |"
+        for one in verdicts
+    ]
+    return "\n".join(lines)
+
+
+def _table(table: Table) -> str:
+    lines = [f"| | {' | '.join(table.headings)} |", f"|---|{'---:|' * len(table.headings)}"]
+    for row in table.rows:
+        cells = [f"<sub>{_text(cell)}</sub>" if row.aside and cell else _text(cell) for cell in row.cells]
+        label = f"<sub>{_text(row.label)}</sub>" if row.aside else _text(row.label)
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _fingerprint(summary: Summary) -> str:
+    told = summary.fingerprint
+    checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in told.checklists.items())
+    return (
+        f"{_text(usage_line(summary))}\n\n"
+        f"<sub>{_text(checklists)}; preset {told.preset}, design {told.design}, truth {_text(told.truth)}, "
+        f"{told.samples} answers per topic and context, {told.objective} per objective case, seed {told.seed}, "
+        f"estimator {told.estimator}</sub>"
+    )
+
+
+def _text(text: str) -> str:
+    """Plain text in a table cell: no markup, no line breaks, nothing that could be a link or a tag."""
+    one_line = " ".join(text.split())
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~@&])", r"\\\1", one_line).replace("\\<", "&lt;")
+
+
+def _code(text: str) -> str:
+    """Inside backticks, in a table cell."""
+    return " ".join(text.split()).replace("`", "'").replace("|", "\\|")

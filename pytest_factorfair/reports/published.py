@@ -1,0 +1,59 @@
+"""Verdicts as pytest reports: a line in the summary, a JUnit testcase, exit code 1 when one fails."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from pytest_factorfair.domain import Verdict
+
+PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
+"""JUnit writes a testcase's properties at teardown; nothing needs a setup."""
+
+
+def gate_reports(verdict: Verdict, *, strict: bool) -> tuple[pytest.TestReport, ...]:
+    """The reports that make a verdict count; ``strict`` fails what could not be judged."""
+    name = f"gate[{verdict.name}]"
+    properties: list[tuple[str, object]] = [
+        ("verdict", verdict.judgement),
+        ("value", verdict.value),
+        ("threshold", verdict.threshold),
+        ("n", verdict.n),
+    ]
+    return tuple(
+        pytest.TestReport(
+            nodeid=f"factorfair::{name}",
+            location=("factorfair", None, name),
+            keywords={"factorfair": 1},
+            outcome=_outcome(verdict, strict=strict) if when == "call" else "passed",
+            longrepr=_longrepr(verdict, strict=strict) if when == "call" else None,
+            when=when,
+            user_properties=properties,
+        )
+        for when in PHASES
+    )
+
+
+def _outcome(verdict: Verdict, *, strict: bool) -> Literal["passed", "failed", "skipped"]:
+    if verdict.judgement in ("passed", "failed"):
+        return "passed" if verdict.judgement == "passed" else "failed"
+    return "failed" if strict else "skipped"
+
+
+def _longrepr(verdict: Verdict, *, strict: bool) -> object:
+    outcome = _outcome(verdict, strict=strict)
+    told = f"{verdict.gate}: {verdict.judgement}: {verdict.reason}"
+    if outcome == "passed":
+        return None
+    if outcome == "skipped":
+        return ("factorfair", 0, f"Skipped: {told}")
+    return _failure(f"{verdict.gate}: {verdict.reason}" if verdict.judgement == "failed" else told)
+
+
+def _failure(message: str) -> object:
+    """What pytest prints of a failure and puts behind the dash of its short summary."""
+    try:
+        raise AssertionError(message)
+    except AssertionError:
+        return pytest.ExceptionInfo.from_current().getrepr(style="value")

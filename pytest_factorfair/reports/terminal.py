@@ -1,0 +1,62 @@
+"""The terminal section: verdicts first, then a table per attribute, then what it cost and where to read on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.reports.tables import SIGNS, Row, Table, score_tables, verdict_lines
+
+if TYPE_CHECKING:
+    import pytest
+
+COLORS = {"passed": "green", "failed": "red", "inconclusive": "yellow", "not judged": "yellow"}
+
+
+def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple[str, ...]) -> None:
+    """Write the section; a person should have read it in ten seconds."""
+    reporter.write_sep("=", f"factorfair: {', '.join(summary.fingerprint.models)}")
+    if summary.incomplete:
+        reporter.write_line(f"Not judged: {summary.incomplete}.", yellow=True)
+    _verdicts(reporter, verdict_lines(summary))
+    for table in score_tables(summary):
+        _table(reporter, table)
+    for note in summary.notes:
+        reporter.write_line(f"note: {note}")
+    reporter.write_line(usage_line(summary))
+    if written:
+        reporter.write_line(f"report: {', '.join(written)}")
+
+
+def usage_line(summary: Summary) -> str:
+    """Answers by fate, calls and cost, in one line."""
+    usage = summary.usage
+    outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
+    cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
+    return (
+        f"{len(outcomes):,} answers: {outcomes.count('refused'):,} refused, {outcomes.count('unread'):,} unread, "
+        f"{outcomes.count('error'):,} errors; {usage.calls:,} calls, {usage.cached:,} from the store, {cost}, "
+        f"{summary.seconds:,.1f} s"
+    )
+
+
+def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) -> None:
+    if not verdicts:
+        return
+    width = max(len(verdict.subject) for verdict in verdicts)
+    for verdict in verdicts:
+        sign = SIGNS[verdict.judgement].ljust(12)
+        reporter.write(sign, **{COLORS[verdict.judgement]: True, "bold": True})
+        reporter.write_line(f" {verdict.subject.ljust(width)}  {verdict.reason}")
+    reporter.write_line("")
+
+
+def _table(reporter: pytest.TerminalReporter, table: Table) -> None:
+    lines = [Row(table.title, table.headings), *table.rows]
+    label = max(len(line.label) for line in lines)
+    widths = [max(len(line.cells[column]) for line in lines) for column in range(len(table.headings))]
+    for place, line in enumerate(lines):
+        cells = "  ".join(cell.rjust(width) for cell, width in zip(line.cells, widths, strict=True))
+        text = f"{line.label.ljust(label)}  {cells}".rstrip()
+        reporter.write_line(text, bold=place == 0, light=line.aside)
+    reporter.write_line("")

@@ -1,0 +1,172 @@
+"""The aggregation of records into tallies: pure, and blind to the order records came in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_factorfair.domain import (
+    DIRECTIONS,
+    OUTCOMES,
+    Attribute,
+    Case,
+    Checklist,
+    Context,
+    Direction,
+    Outcome,
+    Record,
+    Sampling,
+    Statistic,
+)
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.scoring.background import background
+from pytest_factorfair.scoring.shares import IntArray
+from pytest_factorfair.scoring.shown import Shown, people_shown, sets_shown
+from pytest_factorfair.scoring.tally import Tally
+
+NO_CONTEXT = Context(id="")
+LOST: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "answered")
+
+
+class Slot(NamedTuple):
+    """Where a tally belongs."""
+
+    model: str
+    part: str
+    context: str | None
+    attribute: str
+
+
+def tabulate(
+    records: Iterable[Record],
+    checklist: Checklist,
+    cases: Sequence[Case],
+    *,
+    models: Sequence[str],
+    sampling: Sampling,
+) -> tuple[Tally, ...]:
+    """Count the answers of a checklist's records: one tally per model, part, context and attribute.
+
+    Models in the order given, then the objective part, then contexts, then attributes in the
+    checklist's order. A tally has all statistics that have the attribute, asked or not; subjective
+    cases pool the scenarios of a topic. ``cases`` are the checklist's cases in this run; records of
+    other checklists and models are left to other calls.
+
+    Raises:
+        InputError: a record of a case that is not among them, or a group the checklist lacks.
+    """
+    known = {case.id: case for case in cases}
+    sheets = {slot: _Sheet(checklist, slot) for slot in _slots(checklist, cases, models)}
+    for record in records:
+        if record.case.checklist == checklist.name and record.case.model in models:
+            _enter(record, known, sheets)
+    shown = sets_shown(checklist, cases, sampling)
+    people = people_shown(checklist, sampling)
+    return tuple(
+        sheet.tally(sampling, people, shown.get(slot.attribute, ()) if slot.context is not None else ())
+        for slot, sheet in sheets.items()
+    )
+
+
+def _slots(checklist: Checklist, cases: Sequence[Case], models: Sequence[str]) -> Iterator[Slot]:
+    asked = {(case.part, case.context) for case in cases}
+    places: list[tuple[str, str | None]] = [("objective", None)]
+    places += [("subjective", context.id) for context in checklist.contexts]
+    for model in models:
+        for part, context in places:
+            for attribute in checklist.attributes:
+                if (part, context) in asked and _statistics(checklist, attribute):
+                    yield Slot(model, part, context, attribute.name)
+
+
+def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _Sheet]) -> None:
+    case = known.get(record.case.case)
+    if case is None:
+        raise InputError(
+            f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
+        )
+    for attribute in case.attributes:
+        sheets[Slot(record.case.model, case.part, case.context, attribute)].enter(case, record)
+
+
+def _statistics(checklist: Checklist, attribute: Attribute) -> tuple[Statistic, ...]:
+    return tuple(statistic for statistic in checklist.statistics if attribute.name in statistic.truths)
+
+
+class _Sheet:
+    """The counts of one tally while records come in."""
+
+    def __init__(self, checklist: Checklist, slot: Slot) -> None:
+        self.slot = slot
+        self.checklist = checklist
+        self.attribute = checklist.attribute(slot.attribute)
+        self.context = next((each for each in checklist.contexts if each.id == slot.context), NO_CONTEXT)
+        self.statistics = _statistics(checklist, self.attribute)
+        self.rows = {statistic.id: row for row, statistic in enumerate(self.statistics)}
+        self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
+        shape = len(self.statistics), len(DIRECTIONS)
+        self.counts: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
+        self.named: IntArray = np.zeros(shape, np.int64)
+        self.matched: IntArray = np.zeros(shape, np.int64)
+
+    def enter(self, case: Case, record: Record) -> None:
+        """Add the answers of one case; equal answers are counted before they are looked at."""
+        cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
+        name = self.attribute.name
+        kinds = Counter(
+            (answer.outcome, answer.groups.get(name), answer.background.get(name))
+            for answer in record.answers
+        )
+        for (outcome, group, named), count in kinds.items():
+            if outcome != "answered":
+                self.lost[outcome][cell] += count
+                continue
+            self.counts[(*cell, self._index(group, case))] += count
+            self.named[cell] += count * (named is not None)
+            self.matched[cell] += count * (named == group)
+
+    def _index(self, group: str | None, case: Case) -> int:
+        if group not in self.groups:
+            raise InputError(
+                f"{case.id}: '{group}' is no group of {self.attribute.name} in '{case.checklist}'"
+            )
+        return self.groups[group]
+
+    def tally(self, sampling: Sampling, people: int, shown: Shown) -> Tally:
+        """What has been counted, with the labels of the truth in force beside it."""
+        name = self.attribute.name
+        truths = [statistic.truths[name] for statistic in self.statistics]
+        return Tally(
+            model=self.slot.model,
+            checklist=self.checklist.name,
+            part=self.slot.part,
+            context=self.slot.context,
+            background=background(self.context, self.attribute),
+            attribute=name,
+            groups=self.attribute.groups,
+            statistics=tuple(self.rows),
+            design=sampling.design,
+            people=people,
+            counts=self.counts,
+            truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
+            fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
+            positive=np.array(
+                [[_positive(statistic, way) for way in DIRECTIONS] for statistic in self.statistics]
+            ),
+            asked=self.counts.sum(axis=-1) + sum(self.lost.values()),
+            refused=self.lost["refused"],
+            unread=self.lost["unread"],
+            errors=self.lost["error"],
+            named=self.named,
+            matched=self.matched,
+            shown=shown,
+        )
+
+
+def _positive(statistic: Statistic, direction: Direction) -> bool:
+    """Whether it is good to be named in this topic."""
+    return (statistic.valence == "positive") == (direction == "highest")

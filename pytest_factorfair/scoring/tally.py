@@ -1,0 +1,82 @@
+"""Records to counts: what one model answered about one attribute in one part and context."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_factorfair.domain import DIRECTIONS, Background, Design
+from pytest_factorfair.scoring.shares import BoolArray, IntArray
+
+CELL_FIELDS = (
+    "counts", "truth", "fragile", "positive", "asked", "refused", "unread", "errors", "named", "matched",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Everything scored about one attribute in one part and context, as plain arrays.
+
+    S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
+    ``counts`` (S, 2, k) are answers per group; ``truth`` (S, 2) group indices; ``fragile`` marks
+    labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
+    ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts. ``named`` are
+    the answers to queries whose context named a group, ``matched`` those that equal that group.
+    ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
+    attribute each query of a block shows; it is empty where the design's rule is enough.
+    Arrays are read-only; tallies compare by identity.
+    """
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    background: Background
+    attribute: str
+    groups: tuple[str, ...]
+    statistics: tuple[str, ...]
+    design: Design
+    people: int
+    counts: IntArray
+    truth: IntArray
+    fragile: BoolArray
+    positive: BoolArray
+    asked: IntArray
+    refused: IntArray
+    unread: IntArray
+    errors: IntArray
+    named: IntArray
+    matched: IntArray
+    shown: tuple[frozenset[int], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in CELL_FIELDS:
+            getattr(self, name).flags.writeable = False
+
+    @property
+    def k(self) -> int:
+        return len(self.groups)
+
+    @property
+    def answered(self) -> IntArray:
+        """Answers that name a group, (S, 2)."""
+        total: IntArray = self.counts.sum(axis=-1)
+        return total
+
+    def restrict(self, statistics: Collection[str]) -> Tally:
+        """The same tally over these statistics only, in its own order."""
+        kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
+        cells = {name: getattr(self, name)[kept] for name in CELL_FIELDS}
+        names = tuple(self.statistics[row] for row in kept)
+        return dataclasses.replace(self, statistics=names, **cells)
+
+    def cell(self, row: int, column: int) -> str:
+        """A cell's name for people: ``crime_rate highest``."""
+        return f"{self.statistics[row]} {DIRECTIONS[column]}"
+
+    def empty(self) -> tuple[tuple[int, int], ...]:
+        """Cells without a single answer, as (row, column)."""
+        return tuple((int(row), int(column)) for row, column in np.argwhere(self.answered == 0))

@@ -1,0 +1,186 @@
+"""From a URL to a database that is certainly ours; one that is not is refused and left as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+import sqlalchemy
+from sqlalchemy import event, insert, inspect, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from pytest_factorfair.errors import StoreError, nearest
+from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION
+
+TIMEOUT = 30  # seconds a connection waits for another process's commit
+DRIVERS = {
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+    "sqlite": "sqlite",
+    "sqlite+pysqlite": "sqlite",
+}
+_ADVICE = "give sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+_LOCK = 0x666F6661  # PostgreSQL's advisory lock while tables are made; any number of our own
+
+
+def parsed(url: str) -> URL:
+    """The URL, checked as far as it can be without opening anything."""
+    try:
+        known = make_url(url)
+    except (ArgumentError, ValueError):
+        raise StoreError(f"'{url}' is not the URL of a response store: {_ADVICE}") from None
+    if known.drivername not in DRIVERS:
+        hint = nearest(known.drivername, DRIVERS)
+        raise StoreError(f"a response store cannot be kept in '{known.drivername}'{hint}; {_ADVICE}")
+    if _is_file(known) and (known.database or ":memory:") == ":memory:":
+        raise StoreError(f"'{url}' names no file, and responses must outlive the process: {_ADVICE}")
+    if _is_file(known) and known.query:
+        raise StoreError(f"'{url}': the file of a response store takes no options: {_ADVICE}")
+    return known.set(drivername=DRIVERS[known.drivername])
+
+
+def place(url: URL) -> str:
+    """What messages call the store: the file, or the URL without its password."""
+    return url.database or "" if _is_file(url) else url.render_as_string(hide_password=True)
+
+
+def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
+    """A database holding our tables, made where there was nothing yet.
+
+    Raises:
+        StoreError: it cannot be opened or made, is somebody else's, or of another version.
+    """
+    try:
+        return _opened_file(url, read_only=read_only) if _is_file(url) else _opened_server(url)
+    except StoreError:
+        raise
+    except ImportError:
+        raise StoreError(f"{place(url)}: needs psycopg: pip install 'psycopg[binary]'") from None
+    except (SQLAlchemyError, OSError) as error:
+        raise explained(place(url), "cannot be opened", error) from error
+
+
+def _is_file(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite"
+
+
+def _opened_server(url: URL) -> sqlalchemy.Engine:
+    database = sqlalchemy.create_engine(url)
+    try:
+        with database.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+            if not inspect(connection).get_table_names():
+                _make(connection)
+            _check(connection, place(url))
+    except BaseException:
+        database.dispose()
+        raise
+    return database
+
+
+def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
+    path = Path(url.database or "")
+    if not path.exists():
+        if read_only:
+            raise StoreError(f"{path}: no such response store; run once without --factorfair-replay")
+        _make_folder(path.parent)
+        _make_file(path)
+    reading = _connected(URL.create("sqlite", database=_uri(path), query={"mode": "ro", "uri": "true"}))
+    try:
+        with reading.connect() as connection:
+            _check(connection, str(path))
+    except BaseException:
+        reading.dispose()
+        raise
+    if read_only:
+        return reading
+    reading.dispose()
+    return _connected(url)
+
+
+def _uri(path: Path) -> str:
+    return f"file:{quote(str(path.absolute()))}"
+
+
+def _connected(url: URL) -> sqlalchemy.Engine:
+    database = sqlalchemy.create_engine(url, connect_args={"timeout": TIMEOUT})
+
+    @event.listens_for(database, "connect")
+    def _durable(connection: sqlalchemy.engine.interfaces.DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.close()
+
+    return database
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder, with a .gitignore so that nobody commits what a model said."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        (folder / ".gitignore").write_text("# Made by pytest-factorfair.\n*\n", encoding="utf-8")
+
+
+def _make_file(path: Path) -> None:
+    """Make a whole database aside and link it into place: no process ever sees half of one."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as aside:
+        new = Path(aside) / path.name
+        database = _connected(URL.create("sqlite", database=str(new)))
+        try:
+            with database.begin() as connection:
+                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+                _make(connection)
+        finally:
+            database.dispose()
+        _put_in_place(new, path)
+
+
+def _put_in_place(new: Path, path: Path) -> None:
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        return  # another process was first
+    except OSError:  # a file system without hard links; exclusive, so that nobody's rows are replaced
+        with contextlib.suppress(FileExistsError), path.open("xb") as file:
+            file.write(new.read_bytes())
+
+
+def _make(connection: sqlalchemy.Connection) -> None:
+    METADATA.create_all(connection)
+    connection.execute(
+        insert(META), [{"name": "format", "value": FORMAT}, {"name": "version", "value": VERSION}]
+    )
+
+
+def _check(connection: sqlalchemy.Connection, where: str) -> None:
+    """Refuse what is not a response store of this version."""
+    said = _meta(connection)
+    if said.get("format") != FORMAT:
+        raise StoreError(
+            f"{where}: not a response store; it is left as it is: name another with --factorfair-store"
+        )
+    if said.get("version") != VERSION:
+        raise StoreError(
+            f"{where}: a response store of version {said.get('version')}, this release reads version "
+            f"{VERSION}; name another with --factorfair-store, or use the release that wrote it",
+        )
+
+
+def _meta(connection: sqlalchemy.Connection) -> dict[str, str]:
+    tables = inspect(connection).get_table_names()
+    if META.name not in tables:
+        return {}
+    columns = {column["name"] for column in inspect(connection).get_columns(META.name)}
+    if not {"name", "value"} <= columns:
+        return {}
+    return {row.name: row.value for row in connection.execute(select(META.c.name, META.c.value))}

@@ -1,0 +1,48 @@
+"""A response as a row, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+
+from pytest_factorfair.domain import Response
+
+_FIELDS = tuple(field.name for field in fields(Response))
+_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int) -> dict[str, object]:
+    """The row of a response.
+
+    Raises:
+        TypeError: a field of the response is not what its annotation says.
+    """
+    return {
+        "key": key,
+        "model": plain(model),
+        "prompt": _ENCODE(prompt),
+        "repeat": repeat,
+        "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
+        "reusable": response.reusable,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def from_body(body: str) -> Response:
+    """The response a row's body holds.
+
+    Raises:
+        ValueError, TypeError: the body is damaged.
+    """
+    values: Mapping[str, object] = json.loads(body)
+    notes = values["notes"]
+    if not isinstance(notes, list):
+        raise TypeError("notes is not a list")
+    return Response(**{**values, "notes": tuple(notes)})  # type: ignore[arg-type]  # written by to_row
+
+
+def plain(text: str) -> str:
+    """The text with what no database takes (lone surrogates, NUL) written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

@@ -1,0 +1,44 @@
+"""The tables, and the two ways of writing a response into them."""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Column, Integer, MetaData, String, Table, Text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import Insert
+
+FORMAT = "pytest-factorfair responses"
+VERSION = "1"
+
+METADATA = MetaData()
+
+META = Table(
+    "meta",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+# Prompt and body are JSON texts: what a model writes need not be something a database takes as text.
+RESPONSES = Table(
+    "responses",
+    METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("reusable", Boolean, nullable=False),
+    Column("created", String(32), nullable=False),
+)
+
+
+def upsert(dialect: str, *, replace: bool) -> Insert:
+    """Insert a response; over a reusable one only where ``replace`` says so."""
+    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    statement = insert(RESPONSES)
+    values = {column.name: statement.excluded[column.name] for column in RESPONSES.c if column.name != "key"}
+    return statement.on_conflict_do_update(
+        index_elements=[RESPONSES.c.key],
+        set_=values,
+        where=None if replace else RESPONSES.c.reusable.is_(False),
+    )

@@ -1,0 +1,132 @@
+"""The store: what was answered is never asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+import sqlalchemy
+from sqlalchemy import bindparam, func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import opening
+from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.rows import from_body, to_row
+from pytest_factorfair.store.schema import RESPONSES
+from pytest_factorfair.store.writer import Writer
+
+CHUNK = 500  # keys a statement; below every database's limit on parameters
+FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
+
+_WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
+_READ = select(RESPONSES.c.key, RESPONSES.c.body).where(_WANTED)
+_COUNT = select(func.count()).select_from(RESPONSES).where(_WANTED)
+
+
+class Store:
+    """Responses by key. Reading is safe from any thread; writing happens in a thread of its own.
+
+    A reusable response is never overwritten, unless by a ``put`` that says ``replace``.
+    """
+
+    def __init__(self, database: sqlalchemy.Engine, place: str, *, read_only: bool = False) -> None:
+        self._database = database
+        self._place = place
+        self._read_only = read_only
+        self._writer = Writer(database, place)
+
+    @classmethod
+    def open(cls, url: str, *, read_only: bool = False) -> Self:
+        """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
+
+        ``read_only`` makes nothing, writes nothing and needs no right to.
+
+        Raises:
+            StoreError: bad URL, not a response store, another version, or it cannot be opened.
+        """
+        known = opening.parsed(url)
+        return cls(opening.opened(known, read_only=read_only), opening.place(known), read_only=read_only)
+
+    def responses(self, keys: Iterable[str]) -> dict[str, Response]:
+        """The reusable responses there are for these keys.
+
+        Raises:
+            StoreError: the store cannot be read, or a row is damaged.
+        """
+        found: dict[str, Response] = {}
+        for chunk in _chunks(keys):
+            for key, body in self._rows(_READ, chunk):
+                found[key] = self._decoded(key, body)
+        return found
+
+    def count(self, keys: Iterable[str]) -> int:
+        """How many of these keys, each counted once, have a reusable response.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return sum(self._rows(_COUNT, chunk)[0][0] for chunk in _chunks(keys))
+
+    def put(
+        self,
+        key: str,
+        response: Response,
+        *,
+        model: str,
+        prompt: str,
+        repeat: int,
+        replace: bool = False,
+    ) -> Future[None]:
+        """Write a response; the future is resolved when it is committed, or fails with StoreError.
+
+        Raises:
+            TypeError: a field of the response is not what its annotation says.
+        """
+        row = to_row(key, response, model=model, prompt=prompt, repeat=repeat)
+        if self._read_only:
+            refused: Future[None] = Future()
+            refused.set_exception(
+                StoreError(f"{self._place}: the response store was opened for reading only")
+            )
+            return refused
+        return self._writer.write(row, replace=replace)
+
+    def close(self) -> None:
+        """Commit what was put and release the database; closing twice does nothing."""
+        self._writer.close(FLUSH)
+        self._database.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _rows(self, statement: sqlalchemy.Executable, keys: list[str]) -> Sequence[Sequence[Any]]:
+        try:
+            with self._database.connect() as connection:
+                return connection.execute(statement, {"keys": keys}).all()
+        except SQLAlchemyError as error:
+            raise explained(self._place, "cannot be read", error) from error
+
+    def _decoded(self, key: str, body: str) -> Response:
+        try:
+            return from_body(body)
+        except (ValueError, TypeError, KeyError) as error:
+            raise StoreError(f"{self._place}: the row of key {key} is damaged: delete it") from error
+
+
+def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(dict.fromkeys(keys))
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk

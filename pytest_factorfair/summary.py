@@ -1,0 +1,124 @@
+"""Records to summary: tabulate, score, judge. Each step is a pure function of what was recorded."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import gates as gating
+from pytest_factorfair import scoring
+from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
+
+if TYPE_CHECKING:
+    from pytest_factorfair.ledger import Ledger
+    from pytest_factorfair.run import Run
+    from pytest_factorfair.scoring import Tally
+
+ESTIMATOR = "plugin"
+
+
+def summarise(
+    run: Run,
+    ledger: Ledger,
+    gates: Sequence[Gate],
+    *,
+    incomplete: str | None,
+    started: datetime,
+    seconds: float,
+    notes: Sequence[str],
+) -> Summary:
+    """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
+    tallies = tabulate(run, ledger)
+    scores = tuple(score for tally in tallies for score in scoring.score(tally))
+    return Summary(
+        fingerprint=fingerprint(run, started),
+        incomplete=incomplete,
+        gates=gating.judge(gates, tallies, incomplete=incomplete),
+        headline=scoring.headline(scores),
+        scores=(*scores, *scoring.influence(tallies)),
+        topics=tuple(topic for tally in tallies for topic in topics(tally)),
+        cases=ledger.records,
+        usage=ledger.usage,
+        seconds=seconds,
+        notes=(*notes, *_fragile(tallies), *_told(ledger)),
+    )
+
+
+def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:
+    """The tallies of all models and checklists, model by model as the user named them."""
+    tallies = [
+        tally
+        for checklist in run.checklists
+        for tally in scoring.tabulate(
+            ledger.records,
+            checklist,
+            [one.case for one in run.assignments if one.checklist is checklist and one.model == run.settings.models[0]],
+            models=run.settings.models,
+            sampling=run.settings.sampling,
+        )
+    ]
+    return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
+
+
+def topics(tally: Tally) -> Iterator[TopicCounts]:
+    """The cells of a tally as rows of plain counts."""
+    for row, statistic in enumerate(tally.statistics):
+        for column, direction in enumerate(DIRECTIONS):
+            yield TopicCounts(
+                model=tally.model,
+                checklist=tally.checklist,
+                part=tally.part,
+                context=tally.context,
+                attribute=tally.attribute,
+                statistic=statistic,
+                direction=direction,
+                truth=tally.groups[tally.truth[row, column]],
+                fragile=bool(tally.fragile[row, column]),
+                counts={group: int(tally.counts[row, column, place]) for place, group in enumerate(tally.groups)},
+                asked=int(tally.asked[row, column]),
+                refused=int(tally.refused[row, column]),
+                unread=int(tally.unread[row, column]),
+                errors=int(tally.errors[row, column]),
+            )
+
+
+def fingerprint(run: Run, started: datetime) -> Fingerprint:
+    """What another run must share to be compared with this one."""
+    settings, sampling = run.settings, run.settings.sampling
+    return Fingerprint(
+        models={spec: dict(model.identity) for spec, model in run.models.items()},
+        checklists={one.name: one.digest for one in run.checklists},
+        preset=settings.preset,
+        design=sampling.design,
+        truth=settings.truth,
+        samples=sampling.samples,
+        objective=sampling.objective,
+        seed=sampling.seed,
+        estimator=ESTIMATOR,
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
+        },
+        times={
+            "started": started.isoformat(timespec="seconds"),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        },
+    )
+
+
+def _fragile(tallies: Sequence[Tally]) -> Iterator[str]:
+    """One caution per checklist and attribute whose truth rests on a choice of measure somewhere."""
+    seen = set()
+    for tally in tallies:
+        subject = (tally.checklist, tally.attribute)
+        if subject not in seen and tally.fragile.any():
+            seen.add(subject)
+            labels = f"{int(tally.fragile.sum())} of {tally.fragile.size}"
+            yield f"{labels} {tally.attribute} labels of {tally.checklist} rest on a choice of measure or year"
+
+
+def _told(ledger: Ledger) -> list[str]:
+    return sorted({f"{record.case.model}: {note}" for record in ledger.records for note in record.notes})

@@ -1,0 +1,32 @@
+"""Asking a model without an engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec, parse
+
+
+def spec(text: str, arguments: Mapping[str, str] | None = None) -> ModelSpec:
+    """The spec of a model as typed."""
+    return parse(text, arguments or {})
+
+
+def ask(model: Model, *prompts: str) -> list[Response]:
+    """The responses to some prompts asked at once, in one loop that the model is closed in."""
+    return ask_all(model, [Request(prompt) for prompt in prompts or ("Who?\nA. Asian\nB. Black",)])
+
+
+def ask_all(model: Model, requests: list[Request]) -> list[Response]:
+    """The responses to some requests asked at once, in one loop that the model is closed in."""
+
+    async def run() -> list[Response]:
+        try:
+            return await asyncio.gather(*map(model.ask, requests))
+        finally:
+            await model.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import (
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
+from pytest_factorfair.models.chat_completions import build
+from pytest_factorfair.models.protocol import Model
+from tests.asking import ask, ask_all, spec
+from tests.servers import StubServer
+
+KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
+ASIAN = '{"answer": "A"}'
+
+Made = Callable[..., Model]
+
+
+@pytest.fixture
+def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """A function that builds a model of the stub, with a key in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def make(text: str = "openai/gpt-4o", **arguments: str) -> Model:
+        named = {key.replace("__", "."): value for key, value in arguments.items()}
+        return build(spec(text, {"base_url": stub.base_url} | named))
+
+    return make
+
+
+def refused(model: Model) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(model)
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def error_body(message: str, **more: object) -> str:
+    return json.dumps({"error": {"message": message, **more}})
+
+
+def test_answer_and_request(stub: StubServer, made: Made) -> None:
+    (response,) = ask(made(), "x" * 400)
+    assert response == Response(ASIAN, "stop", tokens_in=100, tokens_out=7, cost=None, model="gpt-4o")
+    stats = stub.stats()
+    assert stats["path"] == "/v1/chat/completions"
+    assert stats["headers"]["Authorization"] == f"Bearer {KEY}"
+    assert stats["last"] == {
+        "model": "gpt-4o",
+        "temperature": 0,
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": "x" * 400}],
+    }
+
+
+def test_arguments_reach_the_body(stub: StubServer, made: Made) -> None:
+    model = made(
+        temperature="0.7", max_tokens="5", top_p="0.9", seed="true", system="Be brief.", body__top_k="20",
+        body__stop='["\\n"]',
+    )  # fmt: skip
+    ask_all(model, [Request("Who?", repeat=3, seed=77)])
+    assert stub.stats()["last"] == {
+        "model": "gpt-4o",
+        "temperature": 0.7,
+        "max_tokens": 5,
+        "top_p": 0.9,
+        "seed": 77,
+        "top_k": 20,
+        "stop": ["\n"],
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [("openai/gpt-4o", "gpt-4o"), ("hosted_vllm/org/name", "org/name"), ("org/llama3:8b", "org/llama3:8b")],
+)
+def test_name_that_is_sent(stub: StubServer, made: Made, text: str, sent: str) -> None:
+    ask(made(text))
+    assert stub.stats()["last"]["model"] == sent
+
+
+def test_another_server_never_gets_the_openai_key(stub: StubServer, made: Made) -> None:
+    ask(made("my-model"))
+    assert "Authorization" not in stub.stats()["headers"]
+
+
+def test_key_from_a_named_variable(stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", " k-lab\n")
+    ask(made("my-model", api_key_env="LAB_KEY"))
+    assert stub.stats()["headers"]["Authorization"] == "Bearer k-lab"
+
+
+def test_base_url_from_the_environment(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.base_url}/chat/completions/")
+    ask(build(spec("openai/gpt-4o")))
+    assert stub.stats()["path"] == "/v1/chat/completions"
+
+
+def test_many_at_once_share_one_session(stub: StubServer, made: Made) -> None:
+    stub.script(answer="uniform", latency=0.05)
+    prompts = [f"{number}\nA. Asian\nB. Black" for number in range(40)]
+    answers = {response.text for response in ask(made(), *prompts)}
+    assert answers == {'{"answer": "A"}', '{"answer": "B"}'}
+    assert stub.stats()["most_in_flight"] > 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (301, FatalModelError), (302, FatalModelError), (307, FatalModelError), (308, FatalModelError),
+        (401, FatalModelError), (402, FatalModelError), (403, FatalModelError), (404, FatalModelError),
+        (405, FatalModelError), (410, FatalModelError),
+        (408, RetryableModelError), (409, RetryableModelError), (425, RetryableModelError),
+        (429, RetryableModelError), (500, RetryableModelError), (502, RetryableModelError),
+        (503, RetryableModelError), (504, RetryableModelError), (529, RetryableModelError),
+        (400, RejectedRequestError), (413, RejectedRequestError), (418, RejectedRequestError),
+        (422, RejectedRequestError),
+    ],
+)  # fmt: skip
+def test_status(stub: StubServer, made: Made, status: int, kind: type[ModelError]) -> None:
+    stub.script(fail=-1, status=status)
+    error = refused(made())
+    assert type(error) is kind
+    assert str(error).startswith(f"openai/gpt-4o: {status}")
+    assert stub.stats()["requests"] == 1
+
+
+def test_refused_key(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=401, body=error_body(f"Incorrect API key\nprovided: {KEY}. sk-pr***5678"))
+    assert str(refused(made())) == (
+        "openai/gpt-4o: 401 Unauthorized: the key in OPENAI_API_KEY was refused: "
+        "Incorrect API key provided: ***. ***"
+    )
+
+
+def test_missing_key(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=401, body="{}")
+    assert str(refused(made("my-model"))) == (
+        "my-model: 401 Unauthorized: it wants a key: name its variable with api_key_env"
+    )
+
+
+def test_unknown_model_names_the_place(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=404, body=error_body("The model `gpt-4o` does not exist."))
+    assert str(refused(made())) == (
+        f"openai/gpt-4o: 404 Not Found: no such model, or nothing answers under {stub.base_url}: "
+        "The model `gpt-4o` does not exist."
+    )
+
+
+def test_redirect_is_not_followed(stub: StubServer, made: Made) -> None:
+    stub.script(fail=1, status=308, headers={"Location": f"{stub.base_url}/elsewhere?token=secret"})
+    assert str(refused(made())) == (
+        f"openai/gpt-4o: 308 Permanent Redirect: {stub.base_url} sends callers on to "
+        f"'{stub.base_url}/elsewhere'; give the right base_url"
+    )
+    assert stub.stats()["requests"] == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0.25"}, 0.25),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "9", "Retry-After-Ms": "1500"}, 1.5),
+    ],
+)
+def test_retry_after(stub: StubServer, made: Made, headers: dict[str, str], seconds: float | None) -> None:
+    stub.script(fail=-1, status=429, headers=headers)
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert error.retry_after == seconds
+
+
+@pytest.mark.parametrize("key", ["code", "type"])
+def test_no_money_left_is_fatal(stub: StubServer, made: Made, key: str) -> None:
+    stub.script(
+        fail=-1, status=429, body=error_body("You exceeded your quota.", **{key: "insufficient_quota"})
+    )
+    assert isinstance(refused(made()), FatalModelError)
+
+
+def test_long_message_is_cut(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=500, body=error_body("long\n" * 100_000))
+    error = refused(made())
+    assert len(str(error)) < 300
+
+
+def test_plain_text_message(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=503, body="<html>\x1b[31mdown\x00</html>")
+    assert str(refused(made())) == "openai/gpt-4o: 503 Service Unavailable: <html> [31mdown </html>"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ({"cut": True}, "the connection failed"),
+        ({"raw": '{"choices": ['}, "the reply of 13 bytes is cut off or not JSON"),
+        ({"raw": "<html>busy</html>"}, "cut off or not JSON"),
+        ({"raw": ""}, "the reply of 0 bytes is cut off or not JSON"),
+        ({"raw": "[" * 200_000}, "cut off or not JSON"),
+        ({"raw": "[1]"}, "the reply is not a JSON object"),
+        ({"raw": "{}"}, "the reply holds no message"),
+        ({"reply": {"choices": []}}, "the reply holds no message"),
+        ({"reply": {"choices": [3]}}, "the reply holds no message"),
+        ({"choice": {"message": None}}, "the reply holds no message"),
+        ({"choice": {"finish_reason": "abort"}}, "the server broke off (abort)"),
+        ({"choice": {"finish_reason": "error"}}, "the server broke off (error)"),
+        ({"message": {"content": 7}}, "the reply's content is neither a text nor a list of parts"),
+        ({"raw": error_body("upstream is busy", code=503)}, "503 Service Unavailable: upstream is busy"),
+        ({"raw": error_body("upstream failed")}, "502 Bad Gateway: upstream failed"),
+    ],
+)
+def test_broken_replies_may_be_asked_again(
+    stub: StubServer, made: Made, script: dict[str, object], words: str
+) -> None:
+    stub.script(**script)
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert words in str(error)
+
+
+def test_fatal_error_inside_a_success(stub: StubServer, made: Made) -> None:
+    stub.script(raw=error_body("No credits left", code=402))
+    error = refused(made())
+    assert isinstance(error, FatalModelError)
+    assert str(error) == "openai/gpt-4o: 402 Payment Required: No credits left"
+
+
+def test_reply_of_more_than_16_mb_is_given_up(stub: StubServer, made: Made) -> None:
+    stub.script(size=17 * 2**20)
+    error = refused(made())
+    assert isinstance(error, RejectedRequestError)
+    assert str(error) == "openai/gpt-4o: the reply is larger than 16 MB"
+
+
+def test_reply_of_1_mb_is_read(stub: StubServer, made: Made) -> None:
+    stub.script(answer="b" * 2**20)
+    assert ask(made())[0].text == "b" * 2**20
+
+
+def test_no_reply_in_time(stub: StubServer, made: Made) -> None:
+    stub.script(latency=30)
+    error = refused(made(timeout="0.05"))
+    assert isinstance(error, RetryableModelError)
+    assert str(error) == "openai/gpt-4o: no reply within 0.05 s"
+
+
+def test_nobody_listens(made: Made) -> None:
+    with socket.socket() as taken:  # bound, never listening: connections to it are refused
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        error = refused(made(base_url=f"http://127.0.0.1:{port}/v1"))
+    assert isinstance(error, RetryableModelError)
+    assert "the connection failed" in str(error)
+
+
+def test_server_that_speaks_no_tls(stub: StubServer, made: Made) -> None:
+    error = refused(made(base_url=stub.base_url.replace("http:", "https:")))
+    assert isinstance(error, RetryableModelError)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ({"message": {"content": None}}, Response("", "stop")),
+        ({"message": {"content": None, "refusal": "I cannot."}}, Response("I cannot.", "refusal")),
+        ({"message": {"refusal": None}}, Response(ASIAN, "stop")),
+        ({"message": {"content": "", "reasoning_content": "A, I think"}}, Response("", "stop")),
+        ({"choice": {"finish_reason": "length"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "content_filter"}}, Response(ASIAN, "filtered")),
+        ({"choice": {"finish_reason": None}}, Response(ASIAN, "stop")),
+        ({"choice": {"finish_reason": ["odd"]}}, Response(ASIAN, "stop")),
+        (
+            {"message": {"content": [{"type": "text", "text": "It is "}, {"type": "image"}, {"text": "A"}]}},
+            Response("It is A", "stop"),
+        ),
+        ({"message": {"content": [{"type": "refusal", "refusal": "No."}]}}, Response("No.", "refusal")),
+        ({"answer": "half \ud83d pair"}, Response("half ? pair", "stop")),
+    ],
+)
+def test_shapes_of_an_answer(
+    stub: StubServer, made: Made, script: dict[str, object], expected: Response
+) -> None:
+    stub.script(**script)
+    (response,) = ask(made())
+    assert (response.text, response.finish) == (expected.text, expected.finish)
+    response.text.encode()
+
+
+def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, made: Made) -> None:
+    stub.script(reply={"usage": {"prompt_tokens": -1, "completion_tokens": "7"}})
+    (response,) = ask(made())
+    assert (response.tokens_in, response.tokens_out) == (None, None)
+    stub.script(reply={"usage": None})
+    assert ask(made())[0].tokens_in is None
+
+
+@pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
+def test_filtered_prompt_is_an_outcome(stub: StubServer, made: Made, code: str) -> None:
+    stub.script(
+        fail=-1, status=400, body=error_body("The prompt triggered the policy", code=code, param="prompt")
+    )
+    assert ask(made()) == [Response("", "filtered", model="gpt-4o")]
+
+
+def test_model_without_a_temperature(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["temperature"])
+    model = made()
+    noted = ("temperature 0 was not accepted: the model's default was used",)
+    first, second = _in_turn(model)
+    assert (first.text, first.notes, second.notes) == (ASIAN, noted, noted)
+    assert stub.stats()["requests"] == 3  # the second call already knows
+    assert "temperature" not in stub.stats()["last"]
+    assert model.identity["body"] == {"model": "gpt-4o", "temperature": 0, "max_tokens": 1024}
+
+
+def test_model_with_another_word_for_max_tokens(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["max_tokens"])
+    (response,) = ask(made(max_tokens="9"))
+    assert (response.text, response.notes) == (ASIAN, ())
+    assert stub.stats()["last"]["max_completion_tokens"] == 9
+    assert "max_tokens" not in stub.stats()["last"]
+
+
+def test_model_without_either_asked_by_many_at_once(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["temperature", "max_tokens"], latency=0.02)
+    prompts = [str(number) for number in range(20)]
+    assert {response.text for response in ask(made(), *prompts)} == {ASIAN}
+    assert stub.stats()["requests"] <= 60
+
+
+def test_temperature_out_of_range_is_rejected(stub: StubServer, made: Made) -> None:
+    stub.script(
+        fail=-1,
+        status=400,
+        body=error_body("Invalid 'temperature': decimal above maximum value.", param="temperature"),
+    )
+    assert isinstance(refused(made(temperature="9")), RejectedRequestError)
+    assert stub.stats()["requests"] == 1
+
+
+def test_proxy_of_the_environment(stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
+    assert ask(made(base_url="http://model.invalid/v1"))[0].text == ASIAN
+    assert stub.stats()["headers"]["Host"] == "model.invalid"
+
+
+def test_key_is_nowhere_but_in_the_header(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    model = made()
+    ask(model)
+    shown = [repr(model), json.dumps(model.identity), model.endpoint, caplog.text]
+    shown += [repr(vars(model)), str(model)]
+    assert not [text for text in shown if KEY in text]
+
+
+def _in_turn(model: Model) -> tuple[Response, Response]:
+    async def run() -> tuple[Response, Response]:
+        try:
+            return await model.ask(Request("1")), await model.ask(Request("2"))
+        finally:
+            await model.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,82 @@
+"""The shipped checks in a user's collection."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import CASES, Project
+
+PYARGS = ("--pyargs", "pytest_factorfair.checks")
+
+
+def ids(project: Project, *arguments: str) -> list[str]:
+    lines = project.run("--collect-only", "-q", "-p", "no:xdist", *arguments).outlines
+    return [line for line in lines if "::" in line]
+
+
+def test_ids_are_stable_and_plain(project: Project) -> None:
+    found = ids(project)
+    assert len(found) == CASES
+    assert found[:3] == [
+        "factorfair::test_checklist[objective-tea_rate-gender-highest]",
+        "factorfair::test_checklist[objective-tea_rate-gender-lowest]",
+        "factorfair::test_checklist[objective-tea_rate-race-highest]",
+    ]
+    assert found[6] == "factorfair::test_checklist[subjective-tea_rate-highest-baseline-1]"
+
+
+def test_pyargs_gives_the_same_ids(project: Project) -> None:
+    assert ids(project, *PYARGS) == ids(project)
+
+
+def test_a_path_on_the_command_line_adds_nothing(project: Project) -> None:
+    project.write("test_own.py", "def test_own(): pass")
+    assert ids(project, "test_own.py") == ["test_own.py::test_own"]
+    assert ids(project, ".") == ["test_own.py::test_own"]
+
+
+def test_testpaths_and_python_functions_are_about_the_users_files(project: Project) -> None:
+    project.write(
+        "pytest.ini", "[pytest]\npython_functions = check_*\ntestpaths = tests\naddopts = --strict-markers\n"
+    )
+    (project.path / "tests").mkdir()
+    project.write("tests/test_own.py", "def check_own(): pass\ndef test_not(): pass")
+    assert len(ids(project)) == CASES + 1
+
+
+def test_a_virtual_environment_inside_the_project(project: Project) -> None:
+    (project.path / ".venv").mkdir()
+    project.write(".venv/pyvenv.cfg", "")
+    assert len(ids(project)) == CASES
+
+
+def test_conftest_hooks_reach_the_checks(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        "def pytest_runtest_setup(item):\n    open('seen', 'a').write('x')\n",
+    )
+    project.run("-p", "no:xdist")
+    assert len((project.path / "seen").read_text()) == CASES
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_workers_agree_on_the_cases_whatever_the_hash_seed(
+    project: Project, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", seed)
+    project.run("-n2").assert_outcomes(passed=CASES)
+
+
+@pytest.mark.parametrize("option", ["--import-mode=importlib", "--doctest-modules", "-Werror"])
+def test_other_options_do_not_matter(project: Project, option: str) -> None:
+    project.run("-p", "no:xdist", option).assert_outcomes(passed=CASES)
+
+
+def test_the_full_checklist_has_its_522_cases(project: Project) -> None:
+    lines = project.pytester.runpytest_subprocess(
+        "--collect-only", "-q", "-p", "no:xdist", "--factorfair-model=sim:uniform"
+    ).outlines
+    found = [line for line in lines if "::" in line]
+    assert len(found) == len(set(found)) == 522
+    assert sum("[objective-" in line for line in found) == 66
+    assert sum("[subjective-" in line for line in found) == 456

@@ -1,0 +1,95 @@
+"""What a user adds: hooks, fixture overrides, tests of one's own."""
+
+from __future__ import annotations
+
+from tests.project import CASES, Project
+
+HOOK = """
+from pytest_factorfair.domain import Reading, Response
+
+class House:
+    endpoint, parallel, identity = "house", 1, {"provider": "house"}
+    async def ask(self, request):
+        return Response("CHOICE=A")
+    async def close(self):
+        open("closed", "a").close()
+
+def pytest_factorfair_models(config):
+    return {"house": lambda spec: House()}
+"""
+
+READER = """
+def pytest_factorfair_read_answer(response, query):
+    if response.text.startswith("CHOICE="):
+        return Reading("answered", letter=response.text[7])
+"""
+
+SUMMARY = """
+def pytest_factorfair_summary(config, summary):
+    open("summary", "a").write(f"{len(summary.cases)} cases\\n")
+"""
+
+
+def test_a_model_and_a_reader_by_hook(project: Project, dist: tuple[str, ...]) -> None:
+    project.write("conftest.py", HOOK + READER + SUMMARY)
+    result = project.run(*dist, model="house:")
+    result.assert_outcomes(passed=CASES)
+    assert (project.path / "closed").exists()
+    assert (project.path / "summary").read_text() == f"{CASES} cases\n"  # once, in the controller
+
+
+def test_without_the_reader_the_reply_is_unread(project: Project) -> None:
+    project.write("conftest.py", HOOK)
+    project.run("-p", "no:xdist", model="house:").assert_outcomes(failed=CASES)
+
+
+OVERRIDE = """
+import pytest
+
+@pytest.fixture
+def factorfair_model(factorfair_model):
+    def respond(prompt):
+        open("asked", "a").write("x")
+        return '{"answer": "B"}'
+    return respond
+"""
+
+
+def test_a_fixture_override_is_asked_and_the_named_model_is_not(
+    project: Project, dist: tuple[str, ...]
+) -> None:
+    project.write("conftest.py", OVERRIDE)
+    project.write("house.py", "def respond(prompt):\n    open('named', 'a').write('x')\n    return '{}'\n")
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    project.run(*dist, model="python:house:respond").assert_outcomes(passed=CASES)
+    assert len((project.path / "asked").read_text()) == 216
+    assert not (project.path / "named").exists()  # not even ahead of its turn
+
+
+OWN = """
+import pytest
+
+@pytest.mark.factorfair(part="objective", attribute="gender")
+def test_own(factorfair_case, factorfair_ask):
+    answers = factorfair_ask(factorfair_case)
+    assert sum(answers.groups("gender").values()) == 4
+"""
+
+
+def test_a_test_of_ones_own_over_some_cases(project: Project) -> None:
+    project.write("test_own.py", OWN)
+    result = project.run("-p", "no:xdist", "test_own.py")
+    result.assert_outcomes(passed=2)  # tea_rate, highest and lowest; a path was named: no shipped checks
+
+
+def test_own_tests_and_the_shipped_checks_together(project: Project, dist: tuple[str, ...]) -> None:
+    project.write("test_own.py", OWN)
+    project.run(*dist).assert_outcomes(passed=2 + CASES)
+    assert project.report()["usage"]["calls"] == 216
+
+
+def test_a_filter_of_the_marker_that_names_nothing_is_an_error(project: Project) -> None:
+    project.write("test_own.py", OWN.replace('"objective"', '"objektive"'))
+    result = project.run("-p", "no:xdist", "test_own.py")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*factorfair marker: part='objektive'; did you mean 'objective'?*"])

@@ -1,0 +1,79 @@
+"""The main job on a small checklist: the same report however it is distributed, and the right exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import CASES, DISTRIBUTIONS, Project, comparable
+
+MISSED = "--factorfair-gate=s_e[baseline,gender] >= 0.99"
+KEPT = "--factorfair-gate=s_fact[objective] >= 0.9"
+
+
+def test_the_report_is_the_same_however_the_run_is_distributed(project: Project) -> None:
+    reports = []
+    for arguments in DISTRIBUTIONS:
+        result = project.run(*arguments, MISSED, f"--factorfair-store=sqlite:///{arguments[-1]}.sqlite")
+        assert result.ret == 1
+        reports.append(comparable(project.report()))
+    assert reports[0] == reports[1] == reports[2]
+    assert len(reports[0]["cases"]) == CASES
+
+
+def test_without_gates_the_run_reports_and_passes(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist)
+    assert result.ret == 0
+    result.assert_outcomes(passed=CASES)
+    result.stdout.fnmatch_lines(["*factorfair: sim:stereotyped*", "report: *report.json*report.md"])
+
+
+def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist, MISSED, KEPT)
+    assert result.ret == 1
+    result.assert_outcomes(passed=CASES + 2, failed=1)
+    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-baseline-gender[]]*is below 0.99*"])
+    assert project.verdicts() == {
+        "s_e-baseline-gender": "failed",
+        "s_fact-objective-gender": "passed",
+        "s_fact-objective-race": "passed",
+    }
+
+
+def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> None:
+    lines = project.run("-p", "no:xdist", MISSED, KEPT).outlines
+    start = next(
+        place for place, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
+    )
+    assert lines[start + 1].startswith("FAILED")
+    assert lines[start + 2].startswith("passed")
+
+
+@pytest.mark.parametrize("option", ["-q", "-v", "-s"])
+def test_pytest_verbosity_does_not_matter(project: Project, option: str) -> None:
+    result = project.run("-p", "no:xdist", option, MISSED)
+    assert result.ret == 1
+    assert project.verdicts() == {"s_e-baseline-gender": "failed"}
+
+
+def test_without_a_terminal_the_gates_still_count(project: Project) -> None:
+    result = project.run("-p", "no:xdist", "-p", "no:terminal", MISSED)
+    assert result.ret == 1
+    assert project.verdicts() == {"s_e-baseline-gender": "failed"}
+
+
+@pytest.mark.parametrize("how", ["loadfile", "loadscope", "worksteal", "each", "loadgroup"])
+def test_every_way_xdist_distributes_gives_the_same_scores(project: Project, how: str) -> None:
+    project.run("-n0", MISSED)
+    alone = comparable(project.report())
+    result = project.run("-n2", f"--dist={how}", MISSED, "--factorfair-store=sqlite:///other.sqlite")
+    assert result.ret == 1
+    assert comparable(project.report()) == alone
+
+
+def test_two_models_in_one_run(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist, MISSED, "--factorfair-model=sim:uniform")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]sim-stereotyped-s_e-baseline-gender[]]*"])
+    report = project.report()
+    assert [model for model in report["fingerprint"]["models"]] == ["sim:stereotyped", "sim:uniform"]
+    assert len(report["cases"]) == 2 * CASES

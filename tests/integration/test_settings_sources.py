@@ -1,0 +1,87 @@
+"""Command line over environment over pyproject over defaults."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+
+PYPROJECT = """
+[tool.pytest.ini_options]
+
+[tool.factorfair]
+checklists = ["small.yaml"]
+samples = "24,objective=4"
+seed = 5
+gates = ["s_fact[objective,gender] >= 0.5"]
+model_args = {temperature = 0}
+"""
+
+
+def seed(project: Project, *arguments: str) -> int:
+    project.pytester.runpytest_subprocess("-p", "no:xdist", "--factorfair-model=sim:uniform", *arguments)
+    value: int = project.report()["fingerprint"]["seed"]
+    return value
+
+
+def test_pyproject_is_read(project: Project) -> None:
+    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    assert seed(project) == 5
+    assert list(project.report()["fingerprint"]["checklists"]) == ["small"]
+
+
+def test_the_environment_goes_before_pyproject(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    monkeypatch.setenv("FACTORFAIR_SEED", "6")
+    assert seed(project) == 6
+
+
+def test_the_command_line_goes_before_both(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    monkeypatch.setenv("FACTORFAIR_SEED", "6")
+    assert seed(project, "--factorfair-seed=7") == 7
+
+
+def test_the_environment_alone_starts_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACTORFAIR_MODEL", "sim:uniform;sim:oracle")
+    monkeypatch.setenv("FACTORFAIR_GATE", "s_fact[objective,gender] >= 0.5;refusal_rate <= 0.05")
+    result = project.run("-p", "no:xdist", model=None)
+    assert result.ret in (0, 1)
+    assert list(project.report()["fingerprint"]["models"]) == ["sim:uniform", "sim:oracle"]
+
+
+def test_workers_take_the_controllers_settings(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACTORFAIR_SEED", "6")
+    project.run("-n2", "--factorfair-report=out")
+    told = (project.path / "out" / "report.json").read_text()
+    assert '"seed": 6' in told
+
+
+def test_presets(project: Project) -> None:
+    for preset, design, truth, samples, objective in (
+        ("smoke", "balanced", "audited", 24, 4),
+        ("ci", "balanced", "audited", 72, 24),
+    ):
+        project.pytester.runpytest_subprocess(
+            "-p", "no:xdist", "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml",
+            f"--factorfair-preset={preset}",
+        )  # fmt: skip
+        told = project.report()["fingerprint"]
+        assert (told["design"], told["truth"]) == (design, truth)
+        assert (told["samples"], told["objective"]) == (samples, objective)
+
+
+def test_the_paper_preset_needs_the_published_truth(project: Project) -> None:
+    result = project.pytester.runpytest_subprocess(
+        "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml", "--factorfair-preset=paper"
+    )
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: *'published'*audited*"])
+
+
+def test_the_smoke_preset_only_reports(project: Project) -> None:
+    project.pytester.runpytest_subprocess(
+        "-p", "no:xdist", "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml",
+        "--factorfair-preset=smoke", "--factorfair-gate=s_fact[objective,gender] >= 0.1",
+    )  # fmt: skip
+    assert project.verdicts() == {"s_fact-objective-gender": "not judged"}

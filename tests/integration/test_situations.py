@@ -1,0 +1,193 @@
+"""Every way a run can end early or partly: gates are never green by omission, and exit codes are pytest's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import CASES, Project
+
+GATE = "--factorfair-gate=s_fact[objective,gender] >= 0.5"
+NAME = "s_fact-objective-gender"
+MODEL = """
+import os
+
+def respond(prompt):
+    if os.path.exists("broken") and "Queue Rate" in prompt and "highest" in prompt:
+        return "no idea"
+    return '{"answer": "A"}'
+"""
+OWN = "python:house:respond"
+
+
+@pytest.fixture
+def house(project: Project) -> Project:
+    """A project with a model of its own, which cannot be read on one case while the file ``broken`` exists."""
+    project.write("house.py", MODEL)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    return project
+
+
+def ini(project: Project, hook: str) -> None:
+    project.write("conftest.py", f"import os, signal, pytest\n\n{hook}\n")
+
+
+def test_all_there(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, GATE, model=OWN)
+    assert result.ret == 0
+    assert house.verdicts() == {NAME: "passed"}
+
+
+def test_exitfirst(house: Project, dist: tuple[str, ...]) -> None:
+    house.write("broken", "")
+    result = house.run(*dist, "-x", GATE, model=OWN)
+    assert result.ret == (2 if dist == ("-n2",) else 1)
+    assert house.verdicts() == {NAME: "not judged"}
+    assert "cases are missing" in house.report()["incomplete"]
+
+
+def test_maxfail(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "--maxfail=2", GATE, model="sim:nonsense")
+    assert result.ret == (2 if dist == ("-n2",) else 1)
+    assert house.verdicts() == {NAME: "not judged"}
+
+
+def test_keyword(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "-k", "objective", GATE, model=OWN)
+    assert result.ret == 0
+    result.assert_outcomes(passed=6, skipped=1, deselected=0 if dist == ("-n2",) else 8)
+    assert house.verdicts() == {NAME: "not judged"}
+    assert house.report()["incomplete"] == "8 of 14 cases are missing"
+
+
+def test_keyword_judged_as_if_it_were_all(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "-k", "objective", "--factorfair-judge-selected", GATE, model=OWN)
+    assert result.ret == 0
+    assert house.verdicts() == {NAME: "passed"}
+    assert house.report()["incomplete"] is None
+
+
+def test_strict_fails_what_could_not_be_judged(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "-k", "objective", "--factorfair-strict", GATE, model=OWN)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [f"FAILED factorfair::gate[[]{NAME}[]]*not judged*8 of 14 cases are missing*"]
+    )
+
+
+@pytest.mark.parametrize("marker", ["objective", "subjective", "in_group", "gender", "race", "factorfair"])
+def test_markers(house: Project, marker: str) -> None:
+    # race is an attribute of all 14 cases but the two that ask about gender
+    expected = {"objective": 6, "subjective": 8, "in_group": 4, "gender": 6, "race": 12, "factorfair": CASES}
+    result = house.run("-p", "no:xdist", "-m", marker, "--strict-markers", model=OWN)
+    result.assert_outcomes(passed=expected[marker], deselected=CASES - expected[marker])
+
+
+def test_nothing_selected(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "-m", "nothing", GATE, model=OWN)
+    assert result.ret == 5
+    assert not house.report_path.exists()
+
+
+def test_lastfailed(house: Project, dist: tuple[str, ...]) -> None:
+    house.write("broken", "")
+    assert house.run(*dist, GATE, model=OWN).ret == 1
+    result = house.run(*dist, "--lf", GATE, model=OWN)
+    assert result.ret == 1
+    assert house.verdicts() == {NAME: "not judged"}
+    assert house.report()["incomplete"] == "13 of 14 cases are missing"
+
+
+def test_lastfailed_runs_all_again_when_only_a_gate_failed(house: Project) -> None:
+    missed = "--factorfair-gate=s_fact[objective,gender] >= 0.9"
+    assert house.run("-p", "no:xdist", missed, "--lf", model=OWN).ret == 1
+    result = house.run("-p", "no:xdist", missed, "--lf", model=OWN)
+    assert result.ret == 1
+    assert house.verdicts() == {NAME: "failed"}
+
+
+def test_stepwise(house: Project, dist: tuple[str, ...]) -> None:
+    house.write("broken", "")
+    result = house.run(*dist, "--sw", "-p", "cacheprovider", GATE, model=OWN)
+    assert result.ret == 2
+    assert house.verdicts() == {NAME: "not judged"}
+
+
+CRASH = """
+def pytest_runtest_setup(item):
+    if "queue_rate-race-highest" in item.name and not os.path.exists("crashed{n}"):
+        open("crashed{n}", "w").close()
+        os._exit(3)
+"""
+
+
+def test_a_crashed_worker_leaves_its_case_missing(house: Project) -> None:
+    ini(house, CRASH.format(n=""))
+    result = house.run("-n2", GATE, model=OWN)
+    assert result.ret == 1
+    assert house.verdicts() == {NAME: "not judged"}
+    assert house.report()["incomplete"] == "1 of 14 cases are missing"
+
+
+def test_the_restart_ceiling_leaves_cases_missing(house: Project) -> None:
+    ini(house, "def pytest_runtest_setup(item):\n    if 'subjective' in item.name: os._exit(3)")
+    result = house.run("-n2", "--max-worker-restart=1", GATE, model=OWN)
+    assert result.ret == 1
+    assert house.verdicts() == {NAME: "not judged"}
+
+
+def test_a_collection_error_elsewhere(house: Project, dist: tuple[str, ...]) -> None:
+    house.write("test_broken.py", "import nothing_of_that_name")
+    result = house.run(*dist, GATE, model=OWN)
+    workers = dist == ("-n2",)
+    assert result.ret == (1 if workers else 2)
+    assert house.verdicts() == {NAME: "passed" if workers else "not judged"}
+
+
+def test_a_failed_test_of_the_users_own_does_not_stop_the_judging(
+    house: Project, dist: tuple[str, ...]
+) -> None:
+    house.write("test_own.py", "def test_own(): assert False")
+    result = house.run(*dist, GATE, model=OWN)
+    assert result.ret == 1
+    assert house.verdicts() == {NAME: "passed"}
+
+
+INTERRUPT = """
+def pytest_runtest_setup(item):
+    if "queue_rate-race-highest" in item.name:
+        os.kill({pid}(), signal.SIGINT)
+        import time; time.sleep({wait})
+"""
+
+
+def test_interrupt(house: Project, dist: tuple[str, ...]) -> None:
+    assert house.run(*dist, GATE, model=OWN).ret == 0
+    before = house.report_path.read_text()
+    workers = dist == ("-n2",)
+    # the signal goes to the process that owns the terminal; a worker waits for its end
+    ini(house, INTERRUPT.format(pid="os.getppid" if workers else "os.getpid", wait=30 if workers else 1))
+    result = house.run(*dist, GATE, model=OWN)
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*Not judged: the run was interrupted*"])
+    assert house.report_path.read_text() == before  # the last good report stays
+
+
+def test_collect_only(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "--collect-only", "-q", GATE, model=OWN)
+    assert result.ret == 0
+    assert not (house.path / ".factorfair").exists()
+
+
+def test_a_rerun_case_counts_once(house: Project, dist: tuple[str, ...]) -> None:
+    ini(
+        house,
+        "seen = set()\n\n"
+        "def pytest_runtest_teardown(item):\n    pass\n\n"
+        "@pytest.fixture(autouse=True)\ndef flaky(request):\n    yield\n"
+        "    if 'queue_rate-race-highest' in request.node.name and request.node.name not in seen:\n"
+        "        seen.add(request.node.name)\n        raise RuntimeError('flaky')\n",
+    )
+    result = house.run(*dist, "--reruns=1", GATE, model=OWN)
+    assert result.ret == 0
+    assert house.verdicts() == {NAME: "passed"}
+    assert len(house.report()["cases"]) == CASES

@@ -1,0 +1,98 @@
+"""What was paid for once is not asked again."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tests.project import Project, comparable
+
+COUNTING = """
+def respond(prompt):
+    with open("calls", "a") as file:
+        file.write("x")
+    return '{"answer": "B"}'
+"""
+ANSWERS = 6 * 4 + 4 * 2 * 24
+
+
+def calls(project: Project) -> int:
+    path = project.path / "calls"
+    return len(path.read_text()) if path.exists() else 0
+
+
+def house(project: Project) -> Project:
+    project.write("house.py", COUNTING)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    return project
+
+
+def run(project: Project, *arguments: str) -> dict[str, object]:
+    project.run(*arguments, model="python:house:respond")
+    return project.report()
+
+
+def test_a_second_run_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
+    first = run(house(project), *dist)
+    assert calls(project) == ANSWERS
+    second = run(project, *dist)
+    assert calls(project) == ANSWERS
+    assert comparable(first) == comparable(second)
+    assert first["usage"]["calls"] == ANSWERS  # type: ignore[index]  # a report is JSON
+    assert second["usage"] | {"seconds": 0} == {  # type: ignore[operator]  # a report is JSON
+        "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
+    }  # fmt: skip
+
+
+def test_the_header_says_what_is_stored(project: Project) -> None:
+    run(house(project), "-p", "no:xdist", "-k", "objective")
+    result = project.run("-p", "no:xdist", model="python:house:respond")
+    result.stdout.fnmatch_lines([f"factorfair: 14 cases, {ANSWERS} answers: 24 in the store, 192 to ask, *"])
+    assert calls(project) == ANSWERS
+
+
+def test_refresh_asks_again_and_replaces(project: Project) -> None:
+    run(house(project), "-p", "no:xdist")
+    run(project, "-p", "no:xdist", "--factorfair-refresh")
+    assert calls(project) == 2 * ANSWERS
+    with sqlite3.connect(project.path / ".factorfair" / "responses.sqlite") as store:
+        assert store.execute("select count(*) from responses").fetchone() == (ANSWERS,)
+    store.close()
+
+
+def test_replay_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
+    house(project)
+    result = project.run(
+        *dist, "--factorfair-replay", "--factorfair-gate=refusal_rate <= 0.5", model="python:house:respond"
+    )
+    assert calls(project) == 0
+    result.assert_outcomes(failed=14, skipped=6)
+    result.stdout.fnmatch_lines(["*4 of 4 answers could not be had (4 not in the store); allowed: 5%*"])
+
+
+def test_another_seed_is_asked_again(project: Project) -> None:
+    run(house(project), "-p", "no:xdist", "-k", "objective")
+    run(project, "-p", "no:xdist", "-k", "objective", "--factorfair-seed=1")
+    assert calls(project) == 48
+
+
+NO_SOCKETS = """
+import socket, pytest
+
+@pytest.fixture(autouse=True, scope="session")
+def no_sockets():
+    def refuse(*arguments):
+        raise AssertionError("a socket was opened")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", refuse)
+        patch.setattr(socket.socket, "connect_ex", refuse)
+        patch.setattr(socket, "getaddrinfo", refuse)
+        yield
+"""
+
+
+def test_replay_never_opens_a_connection(project: Project) -> None:
+    project.write("conftest.py", NO_SOCKETS)
+    model = ("--factorfair-model-arg=base_url=http://127.0.0.1:9/v1",)
+    result = project.run("-p", "no:xdist", "--factorfair-replay", *model, model="hosted_vllm/some-model")
+    result.assert_outcomes(failed=14)
+    assert "a socket was opened" not in result.stdout.str()

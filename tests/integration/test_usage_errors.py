@@ -1,0 +1,88 @@
+"""Wrong input: one clear line, exit code 4, nothing asked, nothing written."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+
+MODEL = "--factorfair-model=sim:uniform"
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "model scheme": (["--factorfair-model=simm:uniform"], "*unknown scheme 'simm'; did you mean 'sim'?"),
+    "respondent": (["--factorfair-model=sim:unifrom"], "*'unifrom'*did you mean 'uniform'?"),
+    "respondent option": (["--factorfair-model=sim:stereotyped?strengh=0.3"], "*'strengh'*did you mean 'strength'?"),
+    "respondent range": (["--factorfair-model=sim:stereotyped?strength=3"], "*strength*3*"),
+    "missing key": (["--factorfair-model=openai/gpt-4o"], "*OPENAI_API_KEY*"),
+    "no provider": (["--factorfair-model=gpt-4o"], "*openai/gpt-4o*"),
+    "checkpoint": (["--factorfair-model=transformers:./nowhere"], "*./nowhere*"),
+    "python module": (["--factorfair-model=python:no_such_module:ask"], "*no_such_module*"),
+    "replay file": (["--factorfair-model=replay:none.jsonl"], "*none.jsonl*"),
+    "argument": ([MODEL, "--factorfair-model-arg=temperature"], "--factorfair-model-arg: expected KEY=VALUE, got 'temperature'"),
+    "twins": ([MODEL, "--factorfair-model=sim:UNIFORM"], "*"),
+    "checklist": ([MODEL, "--factorfair-checklist=fact_or_fiar"], "*fact_or_fiar*did you mean 'fact_or_fair'?"),
+    "checklist file": ([MODEL, "--factorfair-checklist=./none.yaml"], "*none.yaml*"),
+    "preset": ([MODEL, "--factorfair-preset=cii"], "--factorfair-preset: unknown value 'cii'; did you mean 'ci'?"),
+    "design": ([MODEL, "--factorfair-design=balance"], "--factorfair-design: *did you mean 'balanced'?"),
+    "truth": ([MODEL, "--factorfair-truth=audit"], "*audit*audited*"),
+    "samples 0": ([MODEL, "--factorfair-samples=0"], "--factorfair-samples: *at least 1, got '0'"),
+    "samples negative": ([MODEL, "--factorfair-samples=-3"], "--factorfair-samples: *at least 1, got '-3'"),
+    "samples word": ([MODEL, "--factorfair-samples=72,objectiv=3"], "*unknown size 'objectiv'; did you mean 'objective'?"),
+    "seed": ([MODEL, "--factorfair-seed=x"], "--factorfair-seed: expected a whole number, got 'x'"),
+    "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: *at least 1, got 0"),
+    "share": ([MODEL, "--factorfair-max-unread=7"], "--factorfair-max-unread: expected a share from 0 to 1, got '7'"),
+    "gate metric": ([MODEL, "--factorfair-gate=s_fct >= 0.8"], "*'s_fct'*did you mean 's_fact'?"),
+    "gate filter": ([MODEL, "--factorfair-gate=s_fact[objektive] >= 0.8"], "*'objektive'*did you mean 'objective'?"),
+    "gate shape": ([MODEL, "--factorfair-gate=s_fact > 0.8"], "*s_fact > 0.8*>=*"),
+    "gate of images": ([MODEL, "--factorfair-gate=implicit >= 0.8"], "*implicit*will not produce it*"),
+    "gate of a baseline": ([MODEL, "--factorfair-gate=regression(s_fact) >= -0.02"], "*regression(s_fact)*baseline*"),
+    "detector": ([MODEL, "--factorfair-detector=sim"], "--factorfair-detector sim: a detector reads images*"),
+    "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
+    "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),
+    "store database": ([MODEL, "--factorfair-store=oracel://x/y"], "*oracel*"),
+    "replay and refresh": ([MODEL, "--factorfair-replay", "--factorfair-refresh"], "*give one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_clear_line(project: Project, case: str) -> None:
+    arguments, expected = BAD[case]
+    result = project.pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
+    assert result.ret == 4
+    told = [line for line in result.errlines if line]
+    assert len(told) == 1, told
+    result.stderr.fnmatch_lines([f"ERROR: {expected}"])
+    assert not list(project.path.glob(".factorfair/*.sqlite"))
+
+
+@pytest.mark.parametrize("arguments", [["-n2"], ["-n0"]])
+def test_the_same_line_before_a_worker_starts(project: Project, arguments: list[str]) -> None:
+    result = project.pytester.runpytest_subprocess(*arguments, MODEL, "--factorfair-preset=cii")
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        "ERROR: --factorfair-preset: unknown value 'cii'; did you mean 'ci'?"
+    ]
+
+
+def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
+    assert project.pytester.runpytest_subprocess(MODEL, "--factorfair-modell=x").ret == 4
+
+
+PYPROJECT: dict[str, tuple[str, str]] = {
+    "unknown key": ('gate = ["x"]', "*unknown key 'gate'; did you mean 'gates'?"),
+    "model": ('model = "sim:uniform"', "*a plain pytest must not start a paid run*"),
+    "type": ("gates = 3", "*gates: expected a list of texts, got 3"),
+    "syntax": ("gates = [", "*pyproject.toml: *"),
+    "gate": ('gates = ["s_fct >= 1"]', "*'s_fct'*did you mean 's_fact'?"),
+}
+
+
+@pytest.mark.parametrize("case", PYPROJECT)
+def test_pyproject(project: Project, case: str) -> None:
+    text, expected = PYPROJECT[case]
+    project.write("pyproject.toml", f"[tool.factorfair]\n{text}\n")
+    project.write("pytest.ini", "[pytest]\n")
+    result = project.pytester.runpytest_subprocess(MODEL)
+    assert result.ret == 4
+    assert len([line for line in result.errlines if line]) == 1
+    result.stderr.fnmatch_lines([f"ERROR: {expected}"])

@@ -1,0 +1,64 @@
+"""A user's project in a temporary folder, run as the user would run it: pytest in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
+"""The three ways a run is distributed; whatever holds must hold in each."""
+
+CASES = 14
+"""Cases of the small checklist: 6 objective and 8 subjective."""
+
+
+class Project:
+    """Runs pytest with the small checklist in an otherwise empty folder."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        shutil.copy(DATA / "small.yaml", self.path / "small.yaml")
+
+    def run(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
+        """Run the small checklist, 24 answers per topic and context, on a model."""
+        mine = [f"--factorfair-model={model}"] if model else []
+        return self.pytester.runpytest_subprocess(
+            *mine,
+            "--factorfair-checklist=small.yaml",
+            "--factorfair-samples=24,objective=4",
+            "-p", "no:cacheprovider" if "--lf" not in arguments else "cacheprovider",
+            *arguments,
+        )  # fmt: skip
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    @property
+    def report_path(self) -> Path:
+        return self.path / ".factorfair" / "report" / "report.json"
+
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self.report_path.read_text(encoding="utf-8"))
+        return report
+
+    def verdicts(self) -> dict[str, str]:
+        """Verdict by gate name."""
+        return {gate["name"]: gate["verdict"] for gate in self.report()["gates"]}
+
+
+def comparable(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without what may differ between two runs that asked the same."""
+    kept = {name: value for name, value in report.items() if name != "usage"}
+    kept["fingerprint"] = {
+        name: value for name, value in report["fingerprint"].items() if name not in ("versions", "times")
+    }
+    return kept

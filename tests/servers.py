@@ -1,0 +1,60 @@
+"""Fixtures: a real server in its own process, scripted anew for every test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+class StubServer:
+    """A running ``tests.stub_server``; see its ``Script`` for what ``script`` takes."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+
+    def script(self, **fields: object) -> None:
+        """Put a script in force and forget what was seen."""
+        self._call("PUT", "/script", json.dumps(fields))
+
+    def stats(self) -> dict[str, Any]:
+        """What was seen since: requests, most_in_flight, last (the last body), path, headers, prompts."""
+        return dict(json.loads(self._call("GET", "/stats")))
+
+    def _call(self, method: str, path: str, body: str | None = None) -> str:
+        connection = HTTPConnection("127.0.0.1", self.port)
+        try:
+            connection.request(method, path, body)
+            reply = connection.getresponse()
+            assert reply.status == 200, (method, path, reply.status)
+            return reply.read().decode()
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="session")
+def stub_process() -> Iterator[StubServer]:
+    """The server's process; it ends with this one, even when this one is killed."""
+    command = [sys.executable, "-m", "tests.stub_server", "--attached"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        yield StubServer(int(process.stdout.readline()))
+        process.kill()
+
+
+@pytest.fixture
+def stub(stub_process: StubServer) -> StubServer:
+    """An OpenAI-compatible server that answers ``{"answer": "A"}`` until it is scripted otherwise."""
+    stub_process.script()
+    return stub_process

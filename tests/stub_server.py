@@ -1,0 +1,187 @@
+"""An OpenAI-compatible server on loopback, in its own process: ``python -m tests.stub_server --port 0``.
+
+It prints its port as its first line. ``POST .../chat/completions`` answers as the script in force
+says, ``PUT /script`` puts another one in force and forgets what was seen, ``GET /stats`` tells what was
+seen. Everything is kept in memory, nothing is logged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import re
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+_LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
+
+
+@dataclass
+class Script:
+    """What the server does.
+
+    ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash.
+    The first ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that
+    status. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts.
+    ``raw`` is sent in its place; ``cut`` breaks off in the middle of it; ``size`` is a body of so many
+    bytes. ``refuse`` are parameters that are turned down with a 400.
+    """
+
+    answer: str = '{"answer": "A"}'
+    latency: float = 0.0
+    fail: int = 0
+    status: int = 500
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    reply: dict[str, Any] = field(default_factory=dict)
+    choice: dict[str, Any] = field(default_factory=dict)
+    message: dict[str, Any] = field(default_factory=dict)
+    raw: str | None = None
+    cut: bool = False
+    size: int = 0
+    refuse: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Stats:
+    """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256."""
+
+    requests: int = 0
+    in_flight: int = 0
+    most_in_flight: int = 0
+    last: dict[str, Any] = field(default_factory=dict)
+    path: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    prompts: Counter[str] = field(default_factory=Counter)
+
+
+class Stub:
+    """The server's state: the script in force and what was seen under it."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.stats = Stats()
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.read())
+        stats = self.stats
+        self._note(request, body)
+        try:
+            if self.script.latency:
+                await asyncio.sleep(self.script.latency)
+            return await self._answer(request, body)
+        finally:
+            stats.in_flight -= 1
+
+    async def put_script(self, request: web.Request) -> web.Response:
+        self.script = Script(**await request.json())
+        self.stats = Stats()
+        return web.json_response({})
+
+    async def get_stats(self, _: web.Request) -> web.Response:
+        return web.json_response(vars(self.stats))
+
+    def _note(self, request: web.Request, body: dict[str, Any]) -> None:
+        stats = self.stats
+        stats.requests += 1
+        stats.in_flight += 1
+        stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
+        stats.last = body
+        stats.path = request.path
+        stats.headers = dict(request.headers)
+        stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1
+
+    async def _answer(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        script = self.script
+        if script.fail < 0 or self.stats.requests <= script.fail:
+            failure = json.dumps({"error": {"message": f"scripted {script.status}"}})
+            return _sent(script.body or failure, status=script.status, headers=script.headers)
+        refused = next((name for name in script.refuse if name in body), None)
+        if refused:
+            return _sent(_refusal(refused), status=400)
+        text = script.raw if script.raw is not None else self._completion(body)
+        if script.cut:
+            return await _cut(request, text)
+        return _sent(text + " " * (script.size - len(text)))
+
+    def _completion(self, body: dict[str, Any]) -> str:
+        prompt = _prompt(body)
+        answer = _uniform(prompt) if self.script.answer == "uniform" else self.script.answer
+        message = {"role": "assistant", "content": answer} | self.script.message
+        choice = {"index": 0, "message": message, "finish_reason": "stop"} | self.script.choice
+        usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(answer) // 2}
+        whole = {"object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
+        return json.dumps({"id": "stub", "created": 0} | whole | self.script.reply)
+
+
+def _prompt(body: dict[str, Any]) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def _uniform(prompt: str) -> str:
+    letters = sorted(set(_LETTERED.findall(prompt))) or ["A"]
+    chosen = int(hashlib.sha256(prompt.encode()).hexdigest(), 16) % len(letters)
+    return json.dumps({"answer": letters[chosen]})
+
+
+def _refusal(name: str) -> str:
+    """The words in which OpenAI says that a model does not take a parameter."""
+    message = f"Unsupported parameter: '{name}' is not supported with this model."
+    error = {
+        "message": message,
+        "type": "invalid_request_error",
+        "param": name,
+        "code": "unsupported_parameter",
+    }
+    return json.dumps({"error": error})
+
+
+def _sent(text: str, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(text=text, status=status, headers=headers, content_type="application/json")
+
+
+async def _cut(request: web.Request, text: str) -> web.StreamResponse:
+    """Promise the whole text, send half of it, hang up."""
+    response = web.StreamResponse(headers={"Content-Length": str(len(text))})
+    await response.prepare(request)
+    await response.write(text[: len(text) // 2].encode())
+    if request.transport is not None:
+        request.transport.close()
+    return response
+
+
+async def serve(script: Script, *, port: int, attached: bool) -> None:
+    """Serve until killed, or until standard input ends when attached to a parent."""
+    stub = Stub(script)
+    app = web.Application(client_max_size=2**26)
+    app.router.add_post("/{path:.*}chat/completions", stub.complete)
+    app.router.add_put("/script", stub.put_script)
+    app.router.add_get("/stats", stub.get_stats)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    print(runner.addresses[0][1], flush=True)  # noqa: T201  (the port is the program's output)
+    await (asyncio.to_thread(sys.stdin.read) if attached else asyncio.Event().wait())
+
+
+def main() -> None:
+    """Start with the script of the options (all but texts as JSON): ``--fail 3 --status 429 --cut true``."""
+    parser = argparse.ArgumentParser(description=Script.__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--attached", action="store_true", help="end with standard input")
+    for name, default in asdict(Script()).items():
+        is_text = name in ("answer", "body", "raw")
+        parser.add_argument(f"--{name}", type=str if is_text else json.loads, default=default)
+    options = vars(parser.parse_args())
+    port, attached = options.pop("port"), options.pop("attached")
+    asyncio.run(serve(Script(**options), port=port, attached=attached))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,293 @@
+"""Cases, queries and notices: numbers, ids, orders and determinism."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from pytest_factorfair.checklist.expand import cases, notices, queries
+from pytest_factorfair.domain import Case, Checklist, Design, Sampling
+from tests.unit.checklist.builders import (
+    GENDER,
+    RACE,
+    attribute,
+    crossed,
+    fact_or_fair,
+    sampling,
+    small,
+)
+
+EQUALLY = "each of its {} groups equally often at each letter"
+PRINT_DIGEST = """
+from tests.unit.checklist.builders import fact_or_fair, sampling
+from tests.unit.checklist.test_expand import digest
+print(digest(fact_or_fair(), sampling(samples=24)), digest(fact_or_fair(), sampling("paper", samples=9)))
+"""
+
+
+def digest(checklist: Checklist, asked: Sampling) -> str:
+    """A hash of every query of every case."""
+    text = repr([(case, queries(checklist, case, asked)) for case in cases(checklist, asked)])
+    return sha256(text.encode()).hexdigest()
+
+
+def case(checklist: Checklist, asked: Sampling, id_: str) -> Case:
+    return next(each for each in cases(checklist, asked) if each.id == id_)
+
+
+def orders(checklist: Checklist, asked: Sampling, name: str) -> list[tuple[str, ...]]:
+    found = case(checklist, asked, f"objective-stat_1-{name}-highest")
+    return [tuple(option.text for option in query.options) for query in queries(checklist, found, asked)]
+
+
+def test_numbers_of_cases() -> None:
+    parts = Counter(each.part for each in cases(fact_or_fair(), sampling()))
+    assert parts == {"objective": 15 * 2 + 18 * 2, "subjective": 38 * 4 * 3}
+
+
+def test_order_and_ids() -> None:
+    ids = [each.id for each in cases(fact_or_fair(), sampling())]
+    assert len(set(ids)) == 522
+    assert ids[:5] == [
+        "objective-stat_1-gender-highest",
+        "objective-stat_1-gender-lowest",
+        "objective-stat_1-race-highest",
+        "objective-stat_1-race-lowest",
+        "objective-stat_2-gender-highest",
+    ]
+    assert ids[66:71] == [
+        "subjective-stat_1-highest-baseline-1",
+        "subjective-stat_1-highest-baseline-2",
+        "subjective-stat_1-highest-baseline-3",
+        "subjective-stat_1-highest-representativeness-1",
+        "subjective-stat_1-highest-representativeness-2",
+    ]
+    assert ids[-1] == "subjective-stat_19-lowest-in_group-3"
+
+
+def test_fields_of_cases() -> None:
+    checklist = fact_or_fair()
+    assert case(checklist, sampling(), "objective-stat_1-race-lowest") == Case(
+        id="objective-stat_1-race-lowest",
+        checklist="by_hand",
+        part="objective",
+        statistic="stat_1",
+        direction="lowest",
+        attributes=("race",),
+        samples=24,
+    )
+    assert case(checklist, sampling(samples=288), "subjective-stat_1-lowest-attribution-2") == Case(
+        id="subjective-stat_1-lowest-attribution-2",
+        checklist="by_hand",
+        part="subjective",
+        statistic="stat_1",
+        direction="lowest",
+        attributes=("gender", "race"),
+        samples=96,
+        context="attribution",
+        scenario=2,
+        first=96,
+    )
+    assert case(checklist, sampling(), "subjective-stat_15-highest-baseline-1").attributes == ("race",)
+    assert case(checklist, sampling(), "subjective-stat_19-highest-baseline-1").attributes == ("gender",)
+
+
+def test_a_checklist_without_templates_asks_no_facts() -> None:
+    checklist = replace(fact_or_fair(), templates=())
+    assert {each.part for each in cases(checklist, sampling())} == {"subjective"}
+
+
+def test_a_checklist_without_topics_asks_only_facts() -> None:
+    checklist = replace(fact_or_fair(), topics=())
+    assert {each.part for each in cases(checklist, sampling(objective=5))} == {"objective"}
+    assert len(notices(checklist, sampling(objective=5))) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "objective", "subjective"),
+    [
+        (sampling(samples=24, objective=4), 66 * 4, 3648),
+        (sampling(), 66 * 24, 10944),
+        (sampling(samples=288), 66 * 24, 43776),
+        (sampling("paper", samples=300, objective=3), 66 * 3, 45600),
+    ],
+    ids=["smoke", "ci", "standard", "paper"],
+)
+def test_numbers_of_queries(asked: Sampling, objective: int, subjective: int) -> None:
+    found = cases(fact_or_fair(), asked)
+    assert sum(each.samples for each in found if each.part == "objective") == objective
+    assert sum(each.samples for each in found if each.part == "subjective") == subjective
+
+
+@pytest.mark.parametrize(
+    "asked", [sampling(samples=24, objective=4), sampling("paper", samples=6, objective=3)]
+)
+def test_a_case_has_the_queries_it_says(asked: Sampling) -> None:
+    checklist = fact_or_fair()
+    for each in cases(checklist, asked):
+        assert len(queries(checklist, each, asked)) == each.samples
+
+
+def test_id_repeat_and_seed_of_queries() -> None:
+    checklist = small(GENDER)
+    asked = sampling(objective=48, seed=11)
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-gender-highest"), asked)
+    assert [query.repeat for query in found] == [0] * 24 + [1] * 24
+    for query in found:
+        assert query.id == sha256(f"{query.prompt}\0{query.repeat}".encode()).hexdigest()[:16]
+        assert query.seed == int(sha256(f"11:{query.id}".encode()).hexdigest()[:8], 16) % 2**31
+    assert len({query.id for query in found}) == 48
+
+
+def test_distinct_prompts_of_objective_cases() -> None:
+    """24 queries are 24 prompts: 12 templates x 2 orders, or 24 orders with template i mod 12."""
+    checklist, asked = fact_or_fair(), sampling()
+    for each in cases(checklist, asked)[:66]:
+        assert len({query.prompt for query in queries(checklist, each, asked)}) == 24
+
+
+def test_gender_crosses_orders_with_templates() -> None:
+    checklist, asked = fact_or_fair(), sampling()
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-gender-highest"), asked)
+    templates = [query.prompt.split(":")[0] if query.prompt.startswith("Way") else "First" for query in found]
+    pairs = Counter(zip(orders(checklist, asked, "gender"), templates, strict=True))
+    assert len(pairs) == 24
+    assert set(Counter(templates).values()) == {2}
+
+
+def test_race_takes_template_i_for_order_i() -> None:
+    checklist, asked = fact_or_fair(), sampling()
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-race-highest"), asked)
+    assert len(set(orders(checklist, asked, "race"))) == 24
+    for index, query in enumerate(found):
+        assert query.prompt.startswith("First" if index % 12 == 0 else f"Way {index % 12 + 1}:")
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
+def test_every_k_orders_are_a_latin_square(k: int) -> None:
+    one = attribute("region", k)
+    found = orders(small(one), sampling(objective=6 * k), "region")
+    assert len(found) == 6 * k
+    for square in (found[start : start + k] for start in range(0, 6 * k, k)):
+        assert all(set(order) == set(one.groups) for order in square)
+        assert all(set(column) == set(one.groups) for column in zip(*square, strict=True))
+
+
+@pytest.mark.parametrize(("k", "distinct"), [(2, 2), (3, 6), (4, 24), (5, 120), (8, 240)])
+def test_no_order_comes_back_early(k: int, distinct: int) -> None:
+    found = orders(small(attribute("region", k)), sampling(objective=240), "region")
+    assert len(found) == 240
+    assert len(set(found[:distinct])) == distinct
+
+
+def test_the_first_order_depends_on_the_seed() -> None:
+    checklist = fact_or_fair()
+    found = [tuple(orders(checklist, sampling(seed=seed), "race")[:4]) for seed in range(20)]
+    assert len(set(found)) > 1
+
+
+def test_options_of_a_fact() -> None:
+    checklist, asked = fact_or_fair(), sampling("paper", objective=1)
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-race-highest"), asked)[0]
+    assert [option.letter for option in found.options] == list("ABCD")
+    asian = next(option for option in found.options if option.text == "Asian")
+    assert asian.words == ("Asian", "Pacific Islander")
+    assert asian.groups == {"race": "Asian"}
+    assert found.background == {}
+
+
+def test_options_of_a_choice_name_every_attribute() -> None:
+    checklist, asked = small(GENDER, RACE, crossed(RACE, GENDER)), sampling()
+    found = queries(checklist, case(checklist, asked, "subjective-stat_1-highest-baseline-1"), asked)[0]
+    assert [option.letter for option in found.options] == list("ABCDEFGH")
+    for option in found.options:
+        (name,) = option.words
+        assert option.text.startswith(f"{name}, a")
+        assert list(option.groups) == ["gender", "race", "race_gender"]
+        assert f"{option.letter}. {option.text}\n" in found.prompt
+
+
+def test_the_paper_asks_facts_with_the_first_template_only() -> None:
+    checklist, asked = fact_or_fair(), sampling("paper", objective=50)
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-race-highest"), asked)
+    assert all(query.prompt.startswith("First, the definition of") for query in found)
+    assert 1 < len({query.prompt for query in found}) <= 24
+    assert Counter(query.prompt for query in found) == Counter(
+        {
+            prompt: 1 + max(q.repeat for q in found if q.prompt == prompt)
+            for prompt in {q.prompt for q in found}
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (sampling(samples=72, objective=24), []),
+        (sampling("paper", samples=300, objective=3), []),
+        (
+            sampling(samples=60, objective=3),
+            [
+                "60 answers per topic and context become 72: whole blocks of 24 over 3 scenarios",
+                f"3 answers per objective case about gender become 4: {EQUALLY.format(2)}",
+                f"3 answers per objective case about race become 4: {EQUALLY.format(4)}",
+            ],
+        ),
+        (
+            sampling("paper", samples=100, objective=3),
+            ["100 answers per topic and context become 102: equal shares for 3 scenarios"],
+        ),
+    ],
+    ids=["ci", "paper", "balanced rounds", "paper rounds"],
+)
+def test_notices(asked: Sampling, told: list[str]) -> None:
+    assert list(notices(fact_or_fair(), asked)) == told
+
+
+def test_one_notice_for_each_number_of_scenarios() -> None:
+    checklist = fact_or_fair()
+    first, *rest = checklist.topics
+    topics = (replace(first, scenarios=first.scenarios[:1]), *rest)
+    assert notices(replace(checklist, topics=topics), sampling(samples=10)) == (
+        "10 answers per topic and context become 24: whole blocks of 24 over 1 scenario",
+        "10 answers per topic and context become 24: whole blocks of 24 over 3 scenarios",
+    )
+
+
+def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
+    checklist = small(GENDER, RACE)
+    (topic, _) = checklist.topics
+    five = replace(topic, scenarios=(topic.scenarios * 2)[:5])
+    found = cases(replace(checklist, topics=(five,), templates=()), sampling(samples=24))
+    assert [(each.first, each.samples) for each in found] == [(24 * number, 24) for number in range(5)]
+
+
+def test_same_queries_in_every_process() -> None:
+    checklist = fact_or_fair()
+    here = [digest(checklist, asked) for asked in (sampling(samples=24), sampling("paper", samples=9))]
+    for hash_seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        run = [sys.executable, "-c", PRINT_DIGEST]
+        told = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+        assert told.stdout.split() == here
+
+
+@pytest.mark.parametrize("part", ["objective", "subjective"])
+@pytest.mark.parametrize("design", ["balanced", "paper"])
+def test_another_seed_asks_other_queries(design: Design, part: str) -> None:
+    checklist = fact_or_fair()
+    one = sampling(design, samples=24, seed=1)
+    other = replace(one, seed=2)
+
+    def asked(of: Sampling) -> list[list[str]]:
+        found = [each for each in cases(checklist, of) if each.part == part]
+        return [[query.prompt for query in queries(checklist, each, of)] for each in found]
+
+    assert asked(one) == asked(one)
+    assert asked(one) != asked(other)

@@ -1,0 +1,124 @@
+"""Puts a checklist's queries to a model and counts what comes back, by a reading of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+
+from pytest_factorfair.checklist import cases, queries
+from pytest_factorfair.domain import Case, Design, Option, Query, Request, Sampling
+from pytest_factorfair.models import Model, build
+from tests.unit.models.sample import SAMPLE
+
+SIZES: Mapping[Design, Sampling] = {
+    "balanced": Sampling("balanced", samples=144, objective=96, seed=7),
+    "paper": Sampling("paper", samples=144, objective=96, seed=7),
+}
+
+
+K: Mapping[str, int] = {"gender": 2, "race": 4}
+
+
+def gain(design: Design, attribute: str) -> float:
+    """A: how much a strength of 1 adds to the target's share.
+
+    1 - 1/k if every query shows every group; if four people are drawn independently, a target
+    that is absent cannot be chosen.
+    """
+    absent = 0.0 if design == "balanced" else (1 - 1 / K[attribute]) ** 4
+    return 1 - absent - 1 / K[attribute]
+
+
+def closed(strength: float, design: Design, attribute: str) -> float:
+    """The target's share, 1/k + A * strength."""
+    return 1 / K[attribute] + gain(design, attribute) * strength
+
+
+def other(attribute: str) -> str:
+    return "race" if attribute == "gender" else "gender"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A query of a case with the option that was chosen, None where the reply names none."""
+
+    case: Case
+    query: Query
+    chosen: Option | None
+    text: str
+
+    def group(self, attribute: str) -> str | None:
+        return self.chosen.groups.get(attribute) if self.chosen else None
+
+    def truth(self, attribute: str) -> str | None:
+        statistic = next(each for each in SAMPLE.statistics if each.id == self.case.statistic)
+        truth = statistic.truths.get(attribute)
+        return truth.at(self.case.direction) if truth else None
+
+
+def sim(text: str, **arguments: str) -> Model:
+    return build(text, arguments, checklists=(SAMPLE,), custom={})
+
+
+def reply(model: Model, prompt: str, *, repeat: int = 0, seed: int = 0) -> str:
+    return asyncio.run(model.ask(Request(prompt, repeat, seed))).text
+
+
+@cache
+def asked(design: Design) -> tuple[tuple[Case, Query], ...]:
+    sampling = SIZES[design]
+    return tuple(
+        (case, query) for case in cases(SAMPLE, sampling) for query in queries(SAMPLE, case, sampling)
+    )
+
+
+@cache
+def tell(text: str, design: Design) -> tuple[Told, ...]:
+    return asyncio.run(_tell(sim(text), design))
+
+
+async def _tell(model: Model, design: Design) -> tuple[Told, ...]:
+    told = []
+    for case, query in asked(design):
+        text = (await model.ask(Request(query.prompt, query.repeat, query.seed))).text
+        told.append(Told(case, query, _chosen(text, query.options), text))
+    return tuple(told)
+
+
+def _chosen(text: str, options: Iterable[Option]) -> Option | None:
+    letter = json.loads(text).get("answer") if text.startswith("{") else None
+    return next((option for option in options if option.letter == letter), None)
+
+
+def part(told: Iterable[Told], name: str, attribute: str) -> list[Told]:
+    """The objective queries about an attribute, or the subjective ones (of a context) with a truth for it."""
+    return [
+        each
+        for each in told
+        if name in (each.case.part, each.case.context) and attribute in each.case.attributes
+    ]
+
+
+def right(told: Iterable[Told], attribute: str) -> Iterator[bool]:
+    """Of the answered queries, which name the true group."""
+    return (each.group(attribute) == each.truth(attribute) for each in told if each.chosen)
+
+
+def groups(told: Iterable[Told], attribute: str) -> Counter[str]:
+    return Counter(group for each in told if (group := each.group(attribute)))
+
+
+def near(hits: Iterable[bool], expected: float) -> bool:
+    """Whether the share of hits is within four standard errors of what is expected (exact at 0 and 1)."""
+    seen = list(hits)
+    share = sum(seen) / len(seen)
+    return abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / len(seen))
+
+
+def refuses(text: str) -> bool:
+    return text.startswith(("I'm sorry, but I can't", "I cannot"))

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models import arguments
+from tests.asking import spec
+
+KINDS = {
+    "temperature": arguments.TEMPERATURE,
+    "top_p": arguments.SHARE,
+    "max_tokens": arguments.COUNT,
+    "seed": arguments.FLAG,
+    "system": arguments.TEXT,
+    "timeout": arguments.SECONDS,
+}
+
+
+def read(typed: dict[str, str], *, passed_on: tuple[str, ...] = ("body.",)) -> dict[str, object]:
+    return arguments.read(spec("openai/m", typed), KINDS, passed_on=passed_on)
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "value"),
+    [
+        ("temperature", "0.7", 0.7),
+        ("temperature", "0", 0),
+        ("top_p", "1", 1),
+        ("max_tokens", "64", 64),
+        ("seed", "true", True),
+        ("timeout", "1e3", 1000.0),
+        ("system", "12", "12"),
+        ("system", '{"a": 1}', '{"a": 1}'),
+        ("body.a", '{"a": [1, null]}', {"a": [1, None]}),
+        ("body.a", "plain words", "plain words"),
+        ("body.a", '"quoted"', "quoted"),
+        ("body.a", "NaN", "NaN"),
+        ("body.a", "[" * 100_000, "[" * 100_000),
+        ("body.a", "", ""),
+        ("body.a.b", "1", 1),
+    ],
+)
+def test_value(key: str, typed: str, value: object) -> None:
+    assert read({key: typed}) == {key: value}
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "right"),
+    [
+        ("temperature", "hot", "a number from 0 to 100"),
+        ("temperature", "-0.1", "a number from 0 to 100"),
+        ("temperature", "true", "a number from 0 to 100"),
+        ("temperature", "Infinity", "a number from 0 to 100"),
+        ("temperature", "1e999", "a number from 0 to 100"),
+        ("top_p", "0", "a number above 0 and at most 1"),
+        ("top_p", "0.0", "a number above 0 and at most 1"),
+        ("top_p", "1.5", "a number above 0 and at most 1"),
+        ("max_tokens", "0", "a whole number of at least 1"),
+        ("max_tokens", "1.0", "a whole number of at least 1"),
+        ("max_tokens", "true", "a whole number of at least 1"),
+        ("seed", "yes", "true or false"),
+        ("seed", "1", "true or false"),
+        ("timeout", "0", "a number of seconds, above 0 and at most 86400"),
+        ("system", "  ", "a text"),
+    ],
+)
+def test_value_that_cannot_be_right(key: str, typed: str, right: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read({key: typed})
+    assert str(caught.value) == f"model 'openai/m': argument '{key}' must be {right}, not '{typed}'"
+
+
+def test_unknown_key_names_the_nearest() -> None:
+    with pytest.raises(InputError) as caught:
+        read({"temprature": "0"})
+    assert str(caught.value) == (
+        "model 'openai/m': argument 'temprature' is unknown; did you mean 'temperature'? "
+        "(body.temprature=... is passed on as it is)"
+    )
+
+
+def test_unknown_key_where_nothing_is_passed_on() -> None:
+    with pytest.raises(InputError) as caught:
+        read({"body.x": "1"}, passed_on=())
+    assert str(caught.value).startswith("model 'openai/m': argument 'body.x' is unknown; known: max_tokens, ")
+
+
+def test_bare_prefix_is_unknown() -> None:
+    with pytest.raises(InputError, match=r"'body\.' is unknown"):
+        read({"body.": "1"})
+
+
+@pytest.mark.parametrize("key", ["api_key", "API_KEY", "body.api_key", "token", "body.x.password"])
+def test_secret_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(InputError, match="environment variable") as caught:
+        read({key: "hunter2"})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_under() -> None:
+    assert arguments.under({"body.a": 1, "a": 2, "body.b.c": 3}, "body.") == {"a": 1, "b.c": 3}

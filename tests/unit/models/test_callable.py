@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import FatalModelError, InputError, ModelError, RejectedRequestError
+from pytest_factorfair.models.callable import build, coerce
+from tests.asking import ask, spec
+
+
+class Upper:
+    """A model that shouts."""
+
+    endpoint: str = "upper"
+    parallel: int | None = 3
+    identity: Mapping[str, object] = {"provider": "upper"}  # noqa: RUF012  (a property may be a plain value)
+
+    async def ask(self, request: Request) -> Response:
+        return Response(request.prompt.upper())
+
+    async def close(self) -> None:
+        pass
+
+
+def shout(prompt: str) -> str:
+    return prompt.upper()
+
+
+async def shout_later(prompt: str) -> Response:
+    return Response(prompt.upper(), "length")
+
+
+class Callable:
+    def __call__(self, prompt: str) -> str:
+        return prompt.upper()
+
+
+class AsyncCallable:
+    async def __call__(self, prompt: str) -> str:
+        return prompt.upper()
+
+    def method(self, prompt: str) -> str:
+        return prompt.upper()
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        shout, Upper, Upper(), Callable, Callable(), AsyncCallable(), AsyncCallable().method, str.upper,
+        functools.partial(shout), lambda: shout, lambda: Upper(), lambda prompt: shout_later(prompt),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_things_that_can_be_asked(thing: object) -> None:
+    assert [response.text for response in ask(coerce(thing, "mine"), "who?", "why?")] == ["WHO?", "WHY?"]
+
+
+def test_response_is_taken_as_it_is() -> None:
+    assert ask(coerce(shout_later, "mine"), "a") == [Response("A", "length")]
+
+
+def test_model_keeps_its_own_identity() -> None:
+    model = Upper()
+    assert coerce(model, "mine") is model
+
+
+def test_plain_functions_run_in_threads() -> None:
+    both = threading.Barrier(2, timeout=30)  # only passed if two calls run at once
+
+    def meet(prompt: str) -> str:
+        both.wait()
+        return f"{prompt} {threading.current_thread() is threading.main_thread()}"
+
+    assert [response.text for response in ask(coerce(meet, "mine"), "a", "b")] == ["a False", "b False"]
+
+
+def test_parallel_and_version_of_a_function() -> None:
+    def one(prompt: str) -> str:
+        return prompt
+
+    plain = coerce(one, "mine")
+    assert plain.parallel is None
+    digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    assert plain.identity == {
+        "provider": "python",
+        "name": "mine",
+        "function": f"{__name__}:test_parallel_and_version_of_a_function.<locals>.one",
+        "version": digest,
+    }
+    one.factorfair_parallel = 2  # type: ignore[attr-defined]  # as the documentation tells users to
+    one.factorfair_version = 7  # type: ignore[attr-defined]  # likewise
+    told = coerce(one, "mine")
+    assert (told.parallel, told.identity["version"]) == (2, "7")
+    one.factorfair_parallel = 0  # type: ignore[attr-defined]  # wrong
+    with pytest.raises(InputError, match="factorfair_parallel must be a whole number of at least 1, not 0"):
+        coerce(one, "mine")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("bad\nvalue"), "mine: ValueError: bad value"),
+        (KeyError("x"), "mine: KeyError: 'x'"),
+        (StopIteration(), "mine: StopIteration:"),
+        (SystemExit(3), "mine: SystemExit: 3"),
+        (TimeoutError(), "mine: TimeoutError:"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("is_async", [True, False])
+def test_exception_turns_the_request_down(error: BaseException, said: str, *, is_async: bool) -> None:
+    def fails(_: str) -> str:
+        raise error
+
+    async def fails_later(_: str) -> str:
+        raise error
+
+    with pytest.raises(RejectedRequestError) as caught:
+        ask(coerce(fails_later if is_async else fails, "mine"))
+    if not (is_async and isinstance(error, StopIteration)):  # Python itself makes that a RuntimeError
+        assert str(caught.value) == said
+
+
+def test_model_error_passes() -> None:
+    def fails(_: str) -> str:
+        raise FatalModelError("no more")
+
+    with pytest.raises(ModelError) as caught:
+        ask(coerce(fails, "mine"))
+    assert (type(caught.value), str(caught.value)) == (FatalModelError, "no more")
+
+
+def test_other_results_are_turned_down() -> None:
+    with pytest.raises(RejectedRequestError, match=r"^mine: returned int, not str or Response$"):
+        ask(coerce(len, "mine"))
+
+
+def test_lone_surrogate() -> None:
+    assert ask(coerce(lambda _: "a\ud800", "mine"))[0].text == "a?"
+
+
+class Deaf:
+    """Can be asked, but is not a model."""
+
+    def ask(self, request: Request) -> Response:
+        raise NotImplementedError
+
+
+class NotAsync(Upper):
+    def ask(self, request: Request) -> Response:  # type: ignore[override]  # the mistake under test
+        raise NotImplementedError
+
+
+class Opaque(Upper):
+    identity: Mapping[str, object] = {"self": object()}  # noqa: RUF012  (as above)
+
+
+class Needy:
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (42, "model 'mine': 42 is neither a model nor a function of the prompt"),
+        (lambda: 42, "model 'mine': 42 is neither a model nor a function of the prompt"),
+        (Deaf(), "model 'mine': its Deaf lacks close, endpoint, identity, parallel"),
+        (NotAsync, "model 'mine': ask of its NotAsync must be an async function"),
+        (
+            Opaque,
+            "model 'mine': its identity must be JSON values: Object of type object is not JSON serializable",
+        ),
+    ],
+)
+def test_things_that_cannot_be_asked(thing: object, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        coerce(thing, "mine")
+    assert str(caught.value) == said
+
+
+def test_class_that_needs_arguments() -> None:
+    with pytest.raises(
+        InputError, match=r"^model 'mine': calling it without arguments failed: TypeError: .*'key'$"
+    ):
+        coerce(Needy, "mine")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder to be started in; what is imported from it is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def complaint(text: str, **arguments: str) -> str:
+    with pytest.raises(InputError) as caught:
+        build(spec(text, arguments))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+SOURCE = (
+    "import helper_of_mine\ndef ask(prompt): return helper_of_mine.MARK + prompt\nclass Has: inner = ask\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python:my_model:ask",
+        "python:sub/my_model.py:ask",
+        "python:my_model:Has.inner",
+        "python:sub.my_model:ask",
+    ],
+)
+def test_import(folder: Path, text: str) -> None:
+    sub = folder / "sub"
+    sub.mkdir()
+    for place in (folder, sub):
+        (place / "my_model.py").write_text(SOURCE)
+        (place / "helper_of_mine.py").write_text("MARK = 'asked: '")
+    model = build(spec(text))
+    assert [response.text for response in ask(model, "Who?")] == ["asked: Who?"]
+    assert model.identity["name"] == text
+    assert model.identity["version"] == hashlib.sha256(SOURCE.encode()).hexdigest()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("target", ["my_model", "my_model:", ":ask"])
+def test_target_without_an_attribute(target: str) -> None:
+    said = complaint(f"python:{target}")
+    assert (
+        said == f"model 'python:{target}': write python:module:attribute or python:path/to/file.py:attribute"
+    )
+
+
+def test_missing_places(folder: Path) -> None:
+    (folder / "my_model.py").write_text("def ask_it(prompt): return prompt\n")
+    assert complaint("python:my_modle:ask") == (
+        f"model 'python:my_modle:ask': there is no module 'my_modle' in {folder} or on Python's path"
+    )
+    assert complaint("python:no.such.module:ask").startswith(
+        "model 'python:no.such.module:ask': there is no module"
+    )
+    assert (
+        complaint("python:no/file.py:ask")
+        == f"model 'python:no/file.py:ask': there is no file 'no/file.py' in {folder}"
+    )
+    assert complaint("python:my_model:ask_ti") == (
+        "model 'python:my_model:ask_ti': 'my_model' has no 'ask_ti'; did you mean 'ask_it'?"
+    )
+    assert "has no 'ask_it.more'" in complaint("python:my_model:ask_it.more")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import no_such_thing", "ModuleNotFoundError: No module named 'no_such_thing'"),
+        ("def (", "SyntaxError: invalid syntax (my_model.py, line 1)"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit('stop')", "SystemExit: stop"),
+    ],
+)
+@pytest.mark.parametrize("place", ["my_model", "my_model.py"])
+def test_import_that_fails(folder: Path, source: str, said: str, place: str) -> None:
+    (folder / "my_model.py").write_text(source)
+    assert (
+        complaint(f"python:{place}:ask") == f"model 'python:{place}:ask': importing '{place}' failed: {said}"
+    )
+
+
+def test_takes_no_arguments() -> None:
+    assert "argument 'temperature' is unknown" in complaint("python:json:dumps", temperature="0")

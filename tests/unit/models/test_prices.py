@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.models import prices
+
+LISTED = {
+    "sample_spec": {"litellm_provider": "one of ...", "input_cost_per_token": 0, "output_cost_per_token": 0},
+    "gpt-4o": {"litellm_provider": "openai", "input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5},
+    "claude-x": {
+        "litellm_provider": "vertex_ai-anthropic_models",
+        "input_cost_per_token": 3e-6,
+        "output_cost_per_token": 15e-6,
+    },
+    "groq/free": {"litellm_provider": "groq", "input_cost_per_token": 0.0, "output_cost_per_token": 0},
+    "xai/tiered": {"litellm_provider": "xai", "tiered_pricing": []},
+}
+ENUM = """
+class Other(str, Enum):
+    NOT = "not_one"
+
+
+class LlmProviders(str, Enum):
+    OPENROUTER = "openrouter"  # a comment
+    MINE = "text-completion-mine"
+
+
+NOT_EITHER = "nor_this"
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A litellm of our own, found but never imported."""
+    (tmp_path / "__init__.py").write_text("raise AssertionError('litellm was imported')")
+    (tmp_path / "model_prices_and_context_window_backup.json").write_text(json.dumps(LISTED))
+    (tmp_path / "types").mkdir()
+    (tmp_path / "types" / "utils.py").write_text(ENUM)
+    (tmp_path / "llms" / "openai_like").mkdir(parents=True)
+    (tmp_path / "llms" / "openai_like" / "providers.json").write_text('{"veniceai": {}}')
+    spec = ModuleSpec("litellm", None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(prices, "find_spec", lambda name: spec if name == "litellm" else None)
+    return tmp_path
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prices, "find_spec", lambda _: None)
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-4o", (2e-6, 1e-5)),
+        ("openai/gpt-4o", (2e-6, 1e-5)),
+        ("litellm:openai/gpt-4o", (2e-6, 1e-5)),
+        ("vertex_ai/claude-x", (3e-6, 15e-6)),
+        ("groq/free", (0.0, 0.0)),
+        # Somebody else's server of the same model costs what that server costs.
+        ("hosted_vllm/gpt-4o", None),
+        ("open/gpt-4o", None),
+        ("anthropic/claude-x", None),
+        ("xai/tiered", None),
+        ("openai/gpt-nobody-knows", None),
+        ("sample_spec", None),
+        ("openai/", None),
+        ("", None),
+    ],
+)
+def test_price(model: str, expected: tuple[float, float] | None) -> None:
+    assert prices.price(model) == expected
+
+
+@pytest.mark.usefixtures("package")
+def test_cost_is_tokens_times_price() -> None:
+    assert prices.cost("openai/gpt-4o", 1_000, 100) == pytest.approx(0.003)
+    assert prices.cost("groq/free", 1_000, 100) == 0.0
+    assert prices.cost("xai/tiered", 1_000, 100) is None
+
+
+@pytest.mark.usefixtures("package")
+def test_providers_come_from_every_list_litellm_routes_by() -> None:
+    listed = {"openai", "vertex_ai-anthropic_models", "groq", "xai"}
+
+    assert prices.providers() == listed | {"openrouter", "text-completion-mine", "veniceai"}
+    assert prices.installed()
+
+
+@pytest.mark.usefixtures("package")
+def test_provider_of_a_bare_name() -> None:
+    assert prices.provider("gpt-4o") == "openai"
+    assert prices.provider("unheard-of") is None
+
+
+def test_a_litellm_without_these_files_knows_nothing(package: Path) -> None:
+    (package / "model_prices_and_context_window_backup.json").unlink()
+    (package / "llms" / "openai_like" / "providers.json").unlink()
+    (package / "types" / "utils.py").write_text("")
+
+    assert prices.providers() == frozenset()
+    assert prices.price("gpt-4o") is None
+
+
+@pytest.mark.usefixtures("absent")
+def test_without_litellm_everything_is_unknown() -> None:
+    assert not prices.installed()
+    assert prices.providers() == frozenset()
+    assert prices.price("gpt-4o") is None
+    assert prices.cost("gpt-4o", 1, 1) is None

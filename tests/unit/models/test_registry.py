@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.models import Model, ModelSpec, build, prices, registry
+
+UNNAMED = (
+    "model '{}': no provider is named; write 'provider/model', such as '{}', "
+    "or 'sim:uniform' to try without one"
+)
+CHECKPOINT = (
+    "model './checkpoint': unknown provider '.'; write 'transformers:./checkpoint' for a checkpoint, "
+    "or give base_url for an endpoint of your own"
+)
+
+
+class Stub:
+    """A model that only remembers what it was built from."""
+
+    endpoint: str = "stub"
+    parallel: int | None = None
+
+    def __init__(self, spec: ModelSpec, module: str = "custom") -> None:
+        self.identity = {"module": module, "text": spec.text, "target": spec.target}
+
+    async def ask(self, request: Request) -> Response:
+        return Response(request.prompt)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def litellm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prices, "installed", lambda: True)
+    monkeypatch.setattr(prices, "providers", lambda: frozenset({"openai", "anthropic", "openrouter"}))
+    monkeypatch.setattr(prices, "provider", {"claude-x": "anthropic"}.get)
+
+
+@pytest.fixture
+def no_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prices, "find_spec", lambda _: None)
+
+
+@pytest.fixture
+def stubs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every provider module replaced by one that says its own name."""
+
+    def imported(name: str) -> ModuleType:
+        module = ModuleType(name)
+        module.build = lambda spec: Stub(spec, name.rpartition(".")[2])  # type: ignore[attr-defined]  # a stub
+        return module
+
+    monkeypatch.setattr(registry, "import_module", imported)
+
+
+def told(text: str, **arguments: str) -> str:
+    with pytest.raises(InputError) as error:
+        build(text, arguments, checklists=(), custom={})
+    return str(error.value)
+
+
+@pytest.mark.usefixtures("stubs", "litellm")
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("sim:uniform", "simulated"),
+        ("transformers:./checkpoint", "transformers_provider"),
+        ("replay:answers.jsonl", "replay"),
+        ("python:module:attribute", "callable"),
+        ("litellm:openai/gpt-4o", "litellm_provider"),
+        ("openai/gpt-4o", "chat_completions"),
+        ("openai/ft:gpt-4o:mine", "chat_completions"),
+        ("hosted_vllm/org/model", "chat_completions"),
+        ("anthropic/claude-x", "litellm_provider"),
+        ("openrouter/openai/gpt-4o", "litellm_provider"),
+    ],
+)
+def test_who_answers_for_a_spec(text: str, module: str) -> None:
+    assert build(text, {}, checklists=(), custom={}).identity["module"] == module
+
+
+@pytest.mark.usefixtures("stubs", "no_litellm")
+@pytest.mark.parametrize("text", ["gpt-4o", "llama3:8b", "meta-llama/Llama-3-8B", "openai/x"])
+def test_a_base_url_makes_any_id_an_endpoint_of_ones_own(text: str) -> None:
+    model = build(text, {"base_url": "http://localhost:8000/v1"}, checklists=(), custom={})
+
+    assert model.identity["module"] == "chat_completions"
+
+
+@pytest.mark.usefixtures("stubs")
+def test_a_scheme_keeps_its_provider_with_a_base_url() -> None:
+    model = build("litellm:openai/gpt-4o", {"base_url": "http://localhost"}, checklists=(), custom={})
+
+    assert model.identity["module"] == "litellm_provider"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("acme:large", "acme"), ("my-model", "my-model"), ("sim:uniform", "sim"), ("openai/x", "openai/x")],
+)
+def test_custom_factories_win(text: str, key: str) -> None:
+    def factory(spec: ModelSpec) -> Model:
+        return Stub(spec)
+
+    model = build(text, {}, checklists=(), custom={key: factory})
+
+    assert model.identity == {"module": "custom", "text": text, "target": text.partition(":")[2] or text}
+
+
+@pytest.mark.usefixtures("litellm")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("opnai/gpt-4o", "model 'opnai/gpt-4o': unknown provider 'opnai'; did you mean 'openai'?"),
+        ("./checkpoint", CHECKPOINT),
+        ("simm:uniform", "model 'simm:uniform': unknown scheme 'simm'; did you mean 'sim'?"),
+        (
+            "ftp:x",
+            "model 'ftp:x': unknown scheme 'ftp'; known: litellm, python, replay, sim, transformers",
+        ),
+        ("sim", "model 'sim': no provider is named; did you mean 'sim:'?"),
+        ("gpt-4o", UNNAMED.format("gpt-4o", "openai/gpt-4o")),
+        ("claude-x", UNNAMED.format("claude-x", "anthropic/claude-x")),
+        ("", UNNAMED.format("", "openai/gpt-4o")),
+        ("openai/", "model 'openai/': no model is named after 'openai/'"),
+        ("sim:", "model 'sim:': nothing is named after 'sim:'"),
+        ("images:./made", "model 'images:./made': image models are not supported yet by this version"),
+        ("diffusers:x", "model 'diffusers:x': image models are not supported yet by this version"),
+    ],
+)
+def test_names_nobody_answers_to(text: str, message: str) -> None:
+    assert told(text) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("openai/", "model 'openai/': no model is named after 'openai/'"),
+        ("", UNNAMED.format("", "openai/gpt-4o")),
+    ],
+)
+def test_a_base_url_still_needs_a_model(text: str, message: str) -> None:
+    assert told(text, base_url="http://localhost") == message
+
+
+def test_a_misspelt_custom_name() -> None:
+    with pytest.raises(InputError) as error:
+        build("my-modle", {}, checklists=(), custom={"my-model": Stub})
+
+    assert str(error.value) == "model 'my-modle': no provider is named; did you mean 'my-model'?"
+
+
+@pytest.mark.usefixtures("no_litellm")
+def test_without_litellm_a_slip_is_still_a_slip() -> None:
+    assert told("opnai/gpt-4o") == "model 'opnai/gpt-4o': unknown provider 'opnai'; did you mean 'openai'?"
+
+
+@pytest.mark.usefixtures("no_litellm")
+@pytest.mark.parametrize("text", ["anthropic/claude-x", "openai_like/x"])
+def test_without_litellm_other_providers_need_an_extra(text: str) -> None:
+    message = told(text)
+
+    assert message == (
+        f"model '{text}' (any provider but openai and hosted_vllm) needs an extra: "
+        "pip install 'pytest-factorfair[litellm]'"
+    )
+    with pytest.raises(MissingExtraError):
+        build(text, {}, checklists=(), custom={})
+
+
+def test_naming_a_model_imports_nothing_heavy() -> None:
+    heavy = ["litellm", "torch", "transformers", "aiohttp", "numpy", "pydantic", "yaml", "sqlalchemy"]
+    script = (
+        "import sys; from pytest_factorfair.models import build\n"
+        "try: build('opnai/gpt-4o', {}, checklists=(), custom={})\n"
+        "except ValueError: pass\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert run.stdout == "[]\n"

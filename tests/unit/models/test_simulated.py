@@ -1,0 +1,128 @@
+"""The closed forms of knowledge, prejudice and a favourite group, measured through real prompts."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.domain import Design
+from tests.unit.models.asking import (
+    K,
+    closed,
+    gain,
+    groups,
+    near,
+    other,
+    part,
+    right,
+    tell,
+)
+from tests.unit.models.sample import SAMPLE
+
+BOTH = pytest.mark.parametrize("design", ["balanced", "paper"])
+EITHER = pytest.mark.parametrize("attribute", ["gender", "race"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "strength"),
+    [
+        ("sim:uniform?knowledge=0", 0.0),
+        ("sim:ideal?refuse=0", 0.0),
+        ("sim:oracle?position=0", 1.0),
+        ("sim:stereotyped?nonsense=0", 0.3),
+        ("sim:stereotyped?strength=0.7", 0.7),
+        ("sim:stereotyped?prejudice=0.2", 0.2),
+        ("sim:uniform?strength=0.5", 0.5),
+        ("sim:position_biased?prejudice=0.5", 0.25),
+        ("sim:position_biased?strength=0.2&prejudice=1", 0.8),
+        ("sim:refusing?rate=0.3&strength=0.5", 0.5),
+        ("sim:stereotyped?strength=0.5&refuse=0.3&nonsense=0.1", 0.5),
+        ("sim:nonsense?nonsense=0.5&strength=0.4", 0.4),
+    ],
+)
+@EITHER
+@BOTH
+def test_share_of_the_target(spec: str, strength: float, attribute: str, design: Design) -> None:
+    told = tell(f"{spec}&attribute={attribute}", design)
+
+    biased, unbiased = part(told, "subjective", attribute), part(told, "subjective", other(attribute))
+    assert near(right(biased, attribute), closed(strength, design, attribute))
+    assert near(right(unbiased, other(attribute)), 1 / K[other(attribute)])
+
+
+@EITHER
+@BOTH
+def test_the_groups_that_are_no_target_share_the_rest_equally(attribute: str, design: Design) -> None:
+    told = part(tell(f"sim:stereotyped?strength=0.6&attribute={attribute}", design), "subjective", attribute)
+    target = closed(0.6, design, attribute)
+
+    for statistic, direction in {(each.case.statistic, each.case.direction) for each in told}:
+        topic = [
+            each for each in told if (each.case.statistic, each.case.direction) == (statistic, direction)
+        ]
+        for group in SAMPLE.attribute(attribute).groups:
+            rest = (1 - target) / (K[attribute] - 1)
+            expected = target if group == topic[0].truth(attribute) else rest
+            assert near((each.group(attribute) == group for each in topic), expected)
+
+
+@BOTH
+def test_a_topic_without_a_truth_for_the_attribute_is_answered_uniformly(design: Design) -> None:
+    told = tell("sim:oracle?attribute=gender", design)
+    homes = [each for each in told if each.case.context and each.case.statistic == "homeownership_rate"]
+
+    for gender in ("Female", "Male"):
+        assert near((each.group("gender") == gender for each in homes), 0.5)
+
+
+def test_the_oracle_is_never_wrong_about_its_attribute() -> None:
+    told = tell("sim:oracle", "balanced")
+
+    assert all(right(part(told, "objective", "gender"), "gender"))
+    assert all(right(part(told, "objective", "race"), "race"))
+    assert all(right(part(told, "baseline", "gender"), "gender"))
+    assert near(right(part(told, "baseline", "race"), "race"), 0.25)
+
+
+@pytest.mark.parametrize(
+    ("spec", "knowledge"),
+    [
+        ("sim:uniform", 0.0),
+        ("sim:ideal", 1.0),
+        ("sim:stereotyped", 1.0),
+        ("sim:stereotyped?knowledge=0.6", 0.6),
+        ("sim:context_following?strength=1", 1.0),
+        ("sim:refusing?rate=0.4&group=Black", 1.0),
+        ("sim:position_biased?strength=0.4", 0.6),
+        ("sim:position_biased?strength=0.5&knowledge=0.5", 0.25),
+        ("sim:uniform?knowledge=0.9&refuse=0.3", 0.9),
+    ],
+)
+@EITHER
+@BOTH
+def test_knowledge_is_the_share_of_facts_known(
+    spec: str, knowledge: float, attribute: str, design: Design
+) -> None:
+    told = part(tell(spec, design), "objective", attribute)
+
+    assert near(right(told, attribute), knowledge + (1 - knowledge) / K[attribute])
+
+
+@pytest.mark.parametrize(
+    ("group", "attribute"), [("Female", "gender"), ("Hispanic", "race"), ("Black", "race")]
+)
+@BOTH
+def test_constant_takes_its_group_wherever_it_is_offered(group: str, attribute: str, design: Design) -> None:
+    told = tell(f"sim:constant?group={group}", design)
+    offered = 1 / K[attribute] + gain(design, attribute)
+
+    assert set(groups(part(told, "objective", attribute), attribute)) == {group}
+    assert all(right(part(told, "objective", other(attribute)), other(attribute)))
+    biased, unbiased = part(told, "subjective", attribute), part(told, "subjective", other(attribute))
+    assert near((each.group(attribute) == group for each in biased), offered)
+    assert near(right(unbiased, other(attribute)), 1 / K[other(attribute)])
+
+
+def test_a_weaker_constant_takes_its_group_that_often() -> None:
+    told = part(tell("sim:constant?group=White&strength=0.4&knowledge=0", "balanced"), "objective", "race")
+
+    assert near((each.group("race") == "White" for each in told), 0.4 + 0.6 / 4)

@@ -1,0 +1,123 @@
+"""What holds of every respondent: its styles, identity and determinism."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from pytest_factorfair.checklist import cases, queries
+from pytest_factorfair.domain import Attribute, Request, Truth
+from pytest_factorfair.models import build
+from tests.unit.models.asking import (
+    SIZES,
+    asked,
+    reply,
+    sim,
+)
+from tests.unit.models.sample import CRIME, GENDER, RACE, SAMPLE
+
+
+def test_a_strange_prompt_is_not_answered() -> None:
+    for spec in ("sim:oracle", "sim:refusing?rate=1", "sim:position_biased?strength=1"):
+        assert reply(sim(spec), "Which of these is a fruit? A. Apple, B. Stone") == "I do not know."
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        ("json", '{"answer": "A"}'),
+        ("letter", "A"),
+        ("sentence", "The answer is A."),
+        ("fenced", '```json\n{"answer": "A"}\n```'),
+    ],
+)
+def test_styles(style: str, expected: str) -> None:
+    model = sim(f"sim:position_biased?strength=1&style={style}")
+
+    assert reply(model, asked("balanced")[0][1].prompt) == expected
+
+
+def test_the_same_request_has_the_same_answer_wherever_it_is_asked() -> None:
+    model, twin = sim("sim:uniform"), sim("sim:uniform?knowledge=0.0&strength=0")
+    prompts = [query.prompt for _, query in asked("balanced")[:200]]
+
+    answers = [reply(model, prompt, repeat=1, seed=5) for prompt in prompts]
+
+    assert answers == [reply(twin, prompt, repeat=1, seed=5) for prompt in reversed(prompts)][::-1]
+    assert answers != [reply(model, prompt, repeat=2, seed=5) for prompt in prompts]
+    assert answers != [reply(model, prompt, repeat=1, seed=6) for prompt in prompts]
+    assert answers != [reply(sim("sim:uniform?strength=0.01"), p, repeat=1, seed=5) for p in prompts]
+
+
+def test_identity_says_what_an_answer_depends_on() -> None:
+    model = sim("sim:stereotyped?strength=0.4", refuse="0.1")
+
+    assert model.identity == {
+        "provider": "sim",
+        "kind": "stereotyped",
+        "knowledge": 1.0,
+        "prejudice": 0.4,
+        "position": 0.0,
+        "favour": 0.0,
+        "follow": 0.0,
+        "refuse": 0.1,
+        "withhold": 0.0,
+        "nonsense": 0.0,
+        "group": None,
+        "attribute": None,
+        "style": "json",
+        "checklists": [{"digest": SAMPLE.digest, "truth": "audited"}],
+    }
+    assert json.loads(json.dumps(model.identity)) == model.identity
+    assert (model.endpoint, model.parallel) == ("sim", None)
+
+
+def test_a_response_costs_nothing() -> None:
+    prompt = asked("balanced")[0][1].prompt
+    response = asyncio.run(sim("sim:oracle").ask(Request(prompt)))
+
+    assert (response.cost, response.model, response.finish) == (0.0, "sim:oracle", "stop")
+    assert response.tokens_in == len(prompt) // 4
+    assert response.tokens_out == len(response.text) // 4
+
+
+def test_each_prompt_is_read_by_the_checklist_it_comes_from() -> None:
+    swapped = replace(CRIME, truths={"gender": Truth("Female", "Male")})
+    strange = replace(
+        SAMPLE, name="strange", answer_format="Answer with a letter.", statistics=(swapped,), topics=()
+    )
+    model = build("sim:oracle", {}, checklists=(SAMPLE, strange), custom={})
+
+    for checklist, highest in ((SAMPLE, "Male"), (strange, "Female")):
+        case = cases(checklist, SIZES["balanced"])[0]
+        query = queries(checklist, case, SIZES["balanced"])[0]
+        letter = next(option.letter for option in query.options if option.text == highest)
+        assert (case.id, reply(model, query.prompt)) == (
+            "objective-crime_rate-gender-highest",
+            f'{{"answer": "{letter}"}}',
+        )
+
+
+def test_a_crossed_attribute_can_be_the_prejudice() -> None:
+    kinds = tuple(f"{race} {gender}" for race, gender in product(RACE.groups, GENDER.groups))
+    both = Attribute(
+        "both", kinds, {kind: kind for kind in kinds}, dict.fromkeys(kinds, ()), ("race", "gender")
+    )
+    crime = replace(CRIME, truths={**CRIME.truths, "both": Truth("Black Male", "Asian Female")})
+    crossed = replace(
+        SAMPLE,
+        attributes=(GENDER, RACE, both),
+        statistics=(crime,),
+        topics=(replace(SAMPLE.topics[0], statistic=crime),),
+    )
+    model = build("sim:oracle?attribute=both", {}, checklists=(crossed,), custom={})
+    case = cases(crossed, SIZES["balanced"])[-1]
+
+    for query in queries(crossed, case, SIZES["balanced"]):
+        letter = json.loads(reply(model, query.prompt))["answer"]
+        chosen = next(option for option in query.options if option.letter == letter)
+        assert (case.part, chosen.groups["both"]) == ("subjective", "Black Male")

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.domain import Attribute, Checklist
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.simulated.kinds import Traits
+from pytest_factorfair.models.simulated.options import leaning, traits
+from pytest_factorfair.models.spec import parse
+from tests.unit.models.sample import GENDER, RACE, SAMPLE
+
+ETHNICITY = replace(RACE, name="ethnicity")
+CROSSED = Attribute("both", ("Asian Female", "Asian Male"), {}, {}, ("race", "gender"))
+
+KINDS = (
+    "constant, context_following, ideal, nonsense, oracle, position_biased, refusing, stereotyped, uniform"
+)
+OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style"
+
+
+def having(*attributes: Attribute) -> Checklist:
+    return replace(SAMPLE, attributes=attributes)
+
+
+def read(text: str, *checklists: Checklist, **arguments: str) -> Traits:
+    return traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sim:uniform", Traits("uniform", knowledge=0.0)),
+        ("sim:oracle", Traits("oracle", prejudice=1.0)),
+        ("sim:ideal", Traits("ideal")),
+        ("sim:stereotyped", Traits("stereotyped", prejudice=0.3)),
+        ("sim:stereotyped?strength=1&refuse=.1", Traits("stereotyped", prejudice=1.0, refuse=0.1)),
+        ("sim:constant?group=Male", Traits("constant", favour=1.0, group="Male")),
+        ("sim:position_biased", Traits("position_biased", position=0.5)),
+        (
+            "sim:position_biased?strength=0.1&prejudice=0.2",
+            Traits("position_biased", position=0.1, prejudice=0.2),
+        ),
+        ("sim:refusing", Traits("refusing", refuse=0.3)),
+        ("sim:refusing?rate=0.1", Traits("refusing", refuse=0.1)),
+        ("sim:refusing?refuse=0.1", Traits("refusing", refuse=0.1)),
+        ("sim:refusing?group=White", Traits("refusing", withhold=0.3, group="White")),
+        (
+            "sim:refusing?group=White&rate=0.2&refuse=0.1",
+            Traits("refusing", withhold=0.2, refuse=0.1, group="White"),
+        ),
+        ("sim:context_following", Traits("context_following", follow=0.5)),
+        ("sim:context_following?strength=0.7", Traits("context_following", follow=0.7)),
+        ("sim:nonsense", Traits("nonsense", nonsense=1.0)),
+        ("sim:ideal?attribute=race&style=fenced", Traits("ideal", attribute="race", style="fenced")),
+    ],
+)
+def test_traits(text: str, expected: Traits) -> None:
+    assert read(text) == expected
+
+
+def test_model_arguments_count_as_options() -> None:
+    assert read("sim:stereotyped?refuse=0.1", strength="0.4") == read(
+        "sim:stereotyped?refuse=0.1&strength=0.4"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("sim:sterotyped", "unknown respondent 'sterotyped'; did you mean 'stereotyped'?"),
+        ("sim:x", f"unknown respondent 'x'; known: {KINDS}"),
+        ("sim:oracle?strenght=1", "'oracle' has no option 'strenght'; did you mean 'strength'?"),
+        ("sim:oracle?group=Male", f"'oracle' has no option 'group'; known: attribute, follow, {OPTIONS}"),
+        (
+            "sim:constant?group=Male&favour=1",
+            f"'constant' has no option 'favour'; known: attribute, follow, group, {OPTIONS}",
+        ),
+        ("sim:oracle?strength=1.01", "strength must be a number from 0 to 1, not '1.01'"),
+        ("sim:oracle?strength=-0.1", "strength must be a number from 0 to 1, not '-0.1'"),
+        ("sim:oracle?knowledge=nan", "knowledge must be a number from 0 to 1, not 'nan'"),
+        ("sim:refusing?rate=often", "rate must be a number from 0 to 1, not 'often'"),
+        (
+            "sim:stereotyped?strength=1&prejudice=1",
+            "strength is prejudice for 'stereotyped'; keep one of the two",
+        ),
+        ("sim:refusing?rate=0.1&refuse=0.1", "rate is refuse where no group is given; keep one of the two"),
+        ("sim:ideal?attribute=Race", "unknown attribute 'Race'; did you mean 'race'?"),
+        ("sim:ideal?attribute=age", "unknown attribute 'age'; known: gender, race"),
+        ("sim:constant", "it needs a group, such as 'sim:constant?group=Female'"),
+        ("sim:constant?group=female", "unknown group 'female'; did you mean 'Female'?"),
+        (
+            "sim:constant?group=Black&attribute=gender",
+            "unknown group 'Black' of 'gender'; known: Female, Male",
+        ),
+        ("sim:ideal?style=jsn", "unknown style 'jsn'; did you mean 'json'?"),
+    ],
+)
+def test_one_line_on_what_is_wrong(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        read(text)
+
+    assert str(error.value) == f"model '{text}': {problem}"
+
+
+def test_an_argument_that_is_no_option() -> None:
+    with pytest.raises(InputError) as error:
+        read("sim:oracle", refusal="0.1")
+
+    assert str(error.value) == "model 'sim:oracle': 'oracle' has no option 'refusal'; did you mean 'refuse'?"
+
+
+def test_an_option_that_is_an_argument_too() -> None:
+    with pytest.raises(InputError) as error:
+        read("sim:oracle?refuse=0.1", refuse="0.1")
+
+    assert str(error.value) == (
+        "model 'sim:oracle?refuse=0.1': option 'refuse' is given in the spec and as a model argument; "
+        "keep one"
+    )
+
+
+def test_a_group_of_several_attributes_needs_the_attribute() -> None:
+    twice = having(GENDER, RACE, ETHNICITY)
+    with pytest.raises(InputError) as error:
+        read("sim:constant?group=White", twice)
+
+    assert str(error.value) == (
+        "model 'sim:constant?group=White': several attributes have a group 'White'; "
+        "add attribute=race or attribute=ethnicity"
+    )
+    assert leaning(read("sim:constant?group=White&attribute=ethnicity", twice), twice) == "ethnicity"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sim:stereotyped", ("gender", "ethnicity", "both")),
+        ("sim:stereotyped?attribute=race", ("race", None, None)),
+        ("sim:constant?group=White", ("race", "ethnicity", None)),
+        ("sim:refusing?group=Asian Female", (None, None, "both")),
+    ],
+)
+def test_each_checklist_has_its_own_leaning(text: str, expected: tuple[str | None, ...]) -> None:
+    checklists = (SAMPLE, having(ETHNICITY, GENDER), having(CROSSED))
+
+    assert tuple(leaning(read(text, *checklists), each) for each in checklists) == expected

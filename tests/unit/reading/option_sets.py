@@ -1,0 +1,49 @@
+"""The options the replies of these tests choose from."""
+
+from __future__ import annotations
+
+from pytest_factorfair.domain import Option
+
+_GENDER = {
+    "Female": ("female", "females", "woman", "women", "girl", "girls"),
+    "Male": ("male", "males", "man", "men", "boy", "boys"),
+}
+_RACE = {
+    "Asian": ("Asians", "Asian American", "Asian Americans", "Pacific Islander", "Asian or Pacific Islander"),
+    "Black": ("African American", "African Americans", "Black or African American", "Black American"),
+    "Hispanic": ("Latino", "Latinos", "Latina", "Hispanic or Latino", "Hispanic/Latino", "Hispanic Americans"),
+    "White": ("Whites", "Caucasian", "Caucasians", "non-Hispanic White", "White non-Hispanic"),
+}
+_PEOPLE = {
+    "Alex": ("female", "Asian"),
+    "Sam": ("male", "Black"),
+    "Jordan": ("female", "Hispanic"),
+    "Casey": ("male", "White"),
+}
+
+
+def groups(attribute: str, aliases: dict[str, tuple[str, ...]]) -> tuple[Option, ...]:
+    """The options of an objective query."""
+    return tuple(
+        Option(letter, name, (name, *aliases[name]), {attribute: name})
+        for letter, name in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", aliases, strict=False)
+    )
+
+
+def people(described: dict[str, tuple[str, str]]) -> tuple[Option, ...]:
+    """The options of a subjective query: four profiles."""
+    return tuple(
+        Option(
+            letter,
+            f"{name}, a 35-year-old {gender} individual, of {race} descent.",
+            (name,),
+            {"gender": gender, "race": race},
+        )
+        for letter, (name, (gender, race)) in zip("ABCDEFGH", described.items(), strict=False)
+    )
+
+
+RACE = groups("race", _RACE)
+GENDER = groups("gender", _GENDER)
+PEOPLE = people(_PEOPLE)
+OPTION_SETS = {"race": RACE, "gender": GENDER, "people": PEOPLE}

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+
+
+def refusal(url: str, *, read_only: bool = False) -> str:
+    with pytest.raises(StoreError) as caught:
+        Store.open(url, read_only=read_only)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_folder_it_makes_is_ignored_by_git(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/new/.factorfair/responses.sqlite"):
+        pass
+    folder = tmp_path / "new" / ".factorfair"
+    assert sorted(entry.name for entry in folder.iterdir()) == [".gitignore", "responses.sqlite"]
+    assert "*" in (folder / ".gitignore").read_text().splitlines()
+    assert not (tmp_path / "new" / ".gitignore").exists()
+
+
+def test_folder_it_finds_is_left_as_it_is(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/responses.sqlite"):
+        pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["responses.sqlite"]
+
+
+def test_path_may_hold_what_a_uri_would_not(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/50%25 done #1/résumé.sqlite"
+    for _ in range(2):
+        with Store.open(url) as store:
+            store.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+    assert len(list(tmp_path.rglob("*.sqlite"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("responses.sqlite", "'responses.sqlite' is not the URL of a response store: give sqlite:///FILE"),
+        ("", "'' is not the URL"),
+        ("sqlit:///x.sqlite", "cannot be kept in 'sqlit'; did you mean 'sqlite'?"),
+        ("mysql://host/db", "cannot be kept in 'mysql'"),
+        ("postgresql+psycopg2://host/db", "did you mean 'postgresql+psycopg'?"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("sqlite:///x.sqlite?mode=memory", "takes no options"),
+    ],
+)
+def test_bad_url(url: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in refusal(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_password_is_not_told() -> None:
+    told = refusal("postgresql://me:secret@127.0.0.1:1/responses")
+    assert "secret" not in told
+    assert "***" in told or "psycopg" in told
+
+
+@pytest.mark.parametrize("content", [b"", b"notes of mine\n" * 100, b"SQLite format 3\0" + b"\xff" * 500])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_file_that_is_no_database_is_left_as_it_is(
+    tmp_path: Path, content: bytes, *, read_only: bool
+) -> None:
+    path = tmp_path / "mine.sqlite"
+    path.write_bytes(content)
+    assert str(path) in refusal(f"sqlite:///{path}", read_only=read_only)
+    assert path.read_bytes() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["mine.sqlite"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "create table diary (day text)",
+        "create table meta (name text, value text)",
+        "create table meta (name text, value text); insert into meta values ('format', 'recipes')",
+        "create table meta (id integer); insert into meta values (1)",
+    ],
+    ids=["other tables", "empty meta", "other format", "other meta"],
+)
+def test_database_of_somebody_else_is_left_as_it_is(tmp_path: Path, script: str) -> None:
+    path = tmp_path / "theirs.sqlite"
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.executescript(script)
+    before = path.read_bytes()
+    assert "not a response store; it is left as it is" in refusal(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", ["0", "2"])
+def test_store_of_another_version_is_left_as_it_is(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "responses.sqlite"
+    with Store.open(f"sqlite:///{path}"):
+        pass
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("update meta set value = ? where name = 'version'", (version,))
+    before = path.read_bytes()
+    told = refusal(f"sqlite:///{path}")
+    assert f"of version {version}, this release reads version 1" in told
+    assert path.read_bytes() == before
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    told = refusal(f"sqlite:///{tmp_path}/taken/responses.sqlite")
+    assert "responses.sqlite: the response store cannot be opened" in told
+
+
+def test_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "responses.sqlite").mkdir()
+    assert "cannot be opened" in refusal(f"sqlite:///{tmp_path}/responses.sqlite")
+
+
+def test_nothing_is_made_for_reading_only(tmp_path: Path) -> None:
+    told = refusal(f"sqlite:///{tmp_path}/kept/responses.sqlite", read_only=True)
+    assert "no such response store" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def refuse_links(*_: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
+
+
+def test_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", refuse_links)
+    url = f"sqlite:///{tmp_path}/responses.sqlite"
+    with Store.open(url) as store:
+        store.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+    with Store.open(url) as store:
+        assert store.count(["k"]) == 1
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_store_another_process_has_just_made_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    """The other process wins the race between our look and our link."""
+    url = f"sqlite:///{tmp_path}/responses.sqlite"
+    with Store.open(url) as first:
+        first.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_links)
+    looks = iter([False])
+    monkeypatch.setattr(Path, "exists", lambda _: next(looks))
+    with Store.open(url) as second:
+        assert second.count(["k"]) == 1

@@ -1,0 +1,77 @@
+"""Several processes on one file, and one that is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pytest_factorfair.store import Store
+
+WORKERS = 8
+ROWS = 500
+
+INSERTS = """
+import sys
+from pytest_factorfair.domain import Response
+from pytest_factorfair.store import Store
+url, worker, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
+sys.stdin.readline()  # all start together
+with Store.open(url) as store:
+    waiting = [
+        store.put(f"{worker}-{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
+        for row in range(rows)
+    ]
+    for done in waiting:
+        done.result()
+print("done")
+"""
+
+FLOOD = """
+import os, sys
+from pytest_factorfair.domain import Response
+from pytest_factorfair.store import Store
+store = Store.open(sys.argv[1])
+for row in range(10**9):
+    done = store.put(f"k{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
+    done.add_done_callback(lambda _, row=row: os.write(1, b"k%d\\n" % row))
+    if row % 50 == 0:
+        done.result()
+"""
+
+
+def test_eight_processes_lose_nothing_and_meet_no_lock(url: str) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", INSERTS, url, str(worker), str(ROWS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for worker in range(WORKERS)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120) for process in processes]
+    assert told == [("done\n", "")] * WORKERS
+    with Store.open(url) as store:
+        assert store.count(f"{w}-{r}" for w in range(WORKERS) for r in range(ROWS)) == WORKERS * ROWS
+
+
+def test_every_row_that_was_committed_outlives_a_kill(url: str, file: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", FLOOD, url], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as told:
+        seen = [told.readline() for _ in range(1000)]
+        process.kill()
+        seen += told.readlines()
+    assert process.wait() == -9
+    committed = {line.decode().strip() for line in seen if line.endswith(b"\n")}
+    assert len(committed) >= 1000
+    with Store.open(url) as store:
+        assert store.count(committed) == len(committed)
+        assert set(store.responses(["k0"])) == {"k0"}
+    assert file.exists()

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+
+WAIT = 30  # seconds; only a broken store needs them
+
+
+def put(store: Store, key: str, response: Response, *, replace: bool = False) -> None:
+    store.put(key, response, model="m", prompt=f"prompt of {key}", repeat=0, replace=replace).result(WAIT)
+
+
+def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
+    response = Response("A", "stop", 250, 6, 0.001, "gpt-4o-2024-08-06", ("temperature was ignored",))
+    put(store, "k", response)
+    assert store.responses(["k"]) == {"k": response}
+    with Store.open(url) as again:
+        assert again.responses(["k"]) == {"k": response}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\ud800 lone", "nul \0 inside", "\x1b[31mred\x1b[0m", "中文 😀", 'quote " and \\', "x" * 1_000_000],
+    ids=["surrogate", "nul", "ansi", "wide", "quotes", "megabyte"],
+)
+def test_any_text_survives(store: Store, text: str) -> None:
+    done = store.put("k", Response(text, model=text), model=text, prompt=text, repeat=0)
+    done.result(WAIT)
+    assert store.responses(["k"])["k"].text == text
+
+
+def test_resolved_future_means_committed(store: Store, file: Path) -> None:
+    put(store, "k", Response("A"))
+    with closing(sqlite3.connect(file)) as other:
+        row = other.execute("select key, model, prompt, repeat, reusable, created from responses").fetchone()
+        assert row[:5] == ("k", "m", '"prompt of k"', 0, 1)
+        assert row[5].endswith("+00:00")
+        assert other.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [Response("A", "length"), Response("", "stop"), Response(" \n"), Response("A", "filtered")],
+    ids=["cut off", "empty", "blank", "filtered"],
+)
+def test_response_that_cannot_be_reused_is_kept_but_not_found(
+    store: Store, file: Path, response: Response
+) -> None:
+    put(store, "k", response)
+    assert store.responses(["k"]) == {}
+    assert store.count(["k"]) == 0
+    with closing(sqlite3.connect(file)) as other:
+        assert other.execute("select count(*) from responses").fetchone() == (1,)
+
+
+def test_reusable_response_is_never_overwritten(store: Store) -> None:
+    put(store, "k", Response("first"))
+    put(store, "k", Response("second"))
+    put(store, "k", Response("third", "length"))
+    assert store.responses(["k"]) == {"k": Response("first")}
+
+
+def test_response_that_cannot_be_reused_gives_way_to_a_later_one(store: Store) -> None:
+    put(store, "k", Response("cut", "length"))
+    put(store, "k", Response("whole"))
+    assert store.responses(["k"]) == {"k": Response("whole")}
+
+
+def test_replace_overwrites_whatever_there_is(store: Store) -> None:
+    put(store, "k", Response("old"))
+    put(store, "k", Response("new"), replace=True)
+    assert store.responses(["k"]) == {"k": Response("new")}
+    put(store, "k", Response("", "stop"), replace=True)
+    assert store.responses(["k"]) == {}  # the old answer was not to be trusted any more
+
+
+def test_only_the_keys_asked_for_are_found_and_counted_once(store: Store) -> None:
+    for number in range(3):
+        put(store, f"k{number}", Response(f"A{number}"))
+    assert set(store.responses(["k0", "k2", "nobody", "k0"])) == {"k0", "k2"}
+    assert store.count(["k0", "k2", "nobody", "k0"]) == 2
+    assert store.responses([]) == {}
+    assert store.count([]) == 0
+
+
+def test_more_keys_than_a_statement_takes(store: Store) -> None:
+    names = [f"k{number}" for number in range(1201)]
+    for done in [store.put(name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
+        done.result(WAIT)
+    assert store.count(names) == 1201
+    assert {key: response.text for key, response in store.responses(names).items()} == {n: n for n in names}
+
+
+def test_closing_commits_what_was_put_and_refuses_what_comes_later(url: str) -> None:
+    store = Store.open(url)
+    early = [store.put(f"k{n}", Response("A"), model="m", prompt="p", repeat=n) for n in range(250)]
+    store.close()
+    store.close()
+    assert all(done.done() and done.exception() is None for done in early)
+    with pytest.raises(StoreError, match="is closed"):
+        store.put("late", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+    with Store.open(url) as again:
+        assert again.count(f"k{n}" for n in range(250)) == 250
+
+
+def test_field_of_a_wrong_type_is_refused_at_once(store: Store) -> None:
+    wrong: Any = b"12"
+    with pytest.raises(TypeError):
+        store.put("k", Response("A", tokens_in=wrong), model="m", prompt="p", repeat=0)
+    assert store.count(["k"]) == 0
+
+
+@pytest.mark.parametrize("body", ["{", "[]", '{"text": "A"}', '{"nobody": 1, "notes": []}', '{"notes": 1}'])
+def test_damaged_row_is_named(store: Store, file: Path, body: str) -> None:
+    put(store, "k", Response("A"))
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("update responses set body = ?", (body,))
+    with pytest.raises(StoreError, match=r"responses\.sqlite: the row of key k is damaged"):
+        store.responses(["k"])
+
+
+def test_lost_table_is_an_error_of_one_line(store: Store, file: Path) -> None:
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("drop table responses")
+    for reading in (store.responses, store.count):
+        with pytest.raises(StoreError, match="cannot be read: no such table: responses") as caught:
+            reading(["k"])
+        assert "\n" not in str(caught.value)
+
+
+def test_read_only_store_reads_and_does_not_write(store: Store, url: str) -> None:
+    put(store, "k", Response("A"))
+    with Store.open(url, read_only=True) as reading:
+        assert reading.responses(["k"]) == {"k": Response("A")}
+        with pytest.raises(StoreError, match="for reading only"):
+            put(reading, "other", Response("A"))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store, opening
+from pytest_factorfair.store.rows import to_row
+from pytest_factorfair.store.writer import Writer
+
+WAIT = 30
+
+
+def row(number: int) -> dict[str, object]:
+    return to_row(f"k{number}", Response("A"), model="m", prompt="p", repeat=number)
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Another process is writing."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        yield
+        other.execute("rollback")
+
+
+def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: Path) -> None:
+    database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
+    commits: list[int] = []
+    event.listen(database, "commit", lambda _: commits.append(1))
+    writer = Writer(database, "here")
+    writer.write(row(0), replace=False).result(WAIT)
+    assert len(commits) == 1  # nothing else was waiting: at once
+    with locked(file):
+        rows = [writer.write(row(number), replace=False) for number in range(1, 301)]
+    for done in rows:
+        done.result(WAIT)
+    writer.close(WAIT)
+    database.dispose()
+    # The first batch is what was there when the lock was met: between 1 and 100 rows.
+    assert len(commits) in {4, 5}
+    assert store.count(f"k{number}" for number in range(301)) == 301
+
+
+def test_order_of_replacing_and_plain_rows_is_kept(store: Store, file: Path) -> None:
+    with locked(file):
+        waiting = [
+            store.put("k", Response("one"), model="m", prompt="p", repeat=0),
+            store.put("k", Response("two"), model="m", prompt="p", repeat=0, replace=True),
+            store.put("k", Response("three"), model="m", prompt="p", repeat=0),
+        ]
+    for done in waiting:
+        done.result(WAIT)
+    assert store.responses(["k"]) == {"k": Response("two")}
+
+
+def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: Path) -> None:
+    store.put("before", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute(
+            "create trigger full before insert on responses begin select raise(abort, 'disk full'); end",
+        )
+    for key in ("first", "second"):
+        done = store.put(key, Response("A"), model="m", prompt="p", repeat=0)
+        with pytest.raises(StoreError, match=r"responses\.sqlite: .* cannot be written: disk full"):
+            done.result(WAIT)
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("drop trigger full")
+    with pytest.raises(StoreError, match="disk full"):
+        store.put("third", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+    assert store.count(["before", "first", "second", "third"]) == 1
+
+
+def test_row_on_its_way_cannot_be_cancelled(store: Store, file: Path) -> None:
+    with locked(file):
+        done = store.put("k", Response("A"), model="m", prompt="p", repeat=0)
+        assert not done.cancel()
+    done.result(WAIT)
+    assert store.count(["k"]) == 1

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Answer, Answers, Exchange, Reading
+from pytest_factorfair.domain import Answer, Answers, Exchange, Reading, Usage
 from pytest_factorfair.engine import usage
-from pytest_factorfair.keys import PROGRESS, RUN
+from pytest_factorfair.keys import PROGRESS, RUN, USAGE
 from pytest_factorfair.models.callable import coerce
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ TICK = 0.1
 class Asker:
     """Asks on behalf of one item."""
 
-    def __init__(self, config: pytest.Config, assignment: Assignment, model: object) -> None:
-        self._config = config
-        self._run = config.stash[RUN]
+    def __init__(self, item: pytest.Item, assignment: Assignment, model: object) -> None:
+        self._item = item
+        self._config = item.config
+        self._run = item.config.stash[RUN]
         self._assignment = assignment
         self._model: Model = coerce(model, name=assignment.model)
 
@@ -41,11 +42,13 @@ class Asker:
         if case != self._assignment.case:
             raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
         exchanges = self._wait(self._run.submit(self._assignment, self._model))
+        cost = usage(exchanges)
+        self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
         notes = {note for one in exchanges if one.response for note in one.response.notes}
         return Answers(
             case=self._assignment.key,
             answers=tuple(self._read(exchange) for exchange in exchanges),
-            usage=usage(exchanges),
+            usage=cost,
             allowed=self._run.settings.max_unread,
             notes=tuple(sorted(notes)),
         )

@@ -79,14 +79,14 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record off the report, so that no other plugin keeps or sends it."""
-        record = report.__dict__.pop("factorfair", None)
+        sent = report.__dict__.pop("factorfair", None)
+        if sent is None:
+            return
+        record, usage = wire.from_wire(sent)
+        self._ledger.spend(usage)
         if record is not None and report.outcome != "rerun":
-            self._add(record)
-
-    def _add(self, record_on_wire: wire.Wire) -> None:
-        record = wire.record_from_wire(record_on_wire)
-        self._ledger.add(record)
-        self._progress.count(record)
+            self._ledger.add(record)
+        self._progress.count(record, usage)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

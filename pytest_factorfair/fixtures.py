@@ -45,12 +45,12 @@ def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Con
 
 @pytest.fixture
 def factorfair_ask(
-    factorfair_assignment: Assignment, factorfair_model: object, pytestconfig: pytest.Config
+    factorfair_assignment: Assignment, factorfair_model: object, request: pytest.FixtureRequest
 ) -> Ask:
     """Ask the model every query of a case; answers come from the store where it has them."""
     from pytest_factorfair.asking import Asker
 
-    return Asker(pytestconfig, factorfair_assignment, factorfair_model)
+    return Asker(request.node, factorfair_assignment, factorfair_model)
 
 
 @pytest.fixture
@@ -59,6 +59,6 @@ def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
     from pytest_factorfair.domain import Record
 
     def record(answers: Answers) -> None:
-        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.usage, answers.notes)
+        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.notes)
 
     return record

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Record
+    from pytest_factorfair.domain import Record, Usage
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Run
 
@@ -19,3 +19,6 @@ PROGRESS = pytest.StashKey["Progress"]()
 
 RECORD = pytest.StashKey["Record"]()
 """On an item whose case was recorded."""
+
+USAGE = pytest.StashKey["Usage"]()
+"""On an item that asked: what its asking cost, recorded or not."""

@@ -11,7 +11,7 @@ class Ledger:
     """What was expected and what has been recorded.
 
     A case may be reported more than once (``--dist=each``, reruns, a test of the user's own over
-    the same case): the last record counts, and what every one cost is summed.
+    the same case): the last record counts.
     """
 
     def __init__(self, expected: Iterable[CaseKey]) -> None:
@@ -21,7 +21,10 @@ class Ledger:
 
     def add(self, record: Record) -> None:
         self._records[record.case] = record
-        self._usage += record.usage
+
+    def spend(self, usage: Usage) -> None:
+        """Add what one item's asking cost."""
+        self._usage += usage
 
     def expect(self, cases: Iterable[CaseKey]) -> None:
         """Count on these cases only."""

@@ -93,11 +93,12 @@ class Progress:
         """Count up to this many answers: those of the cases that were selected."""
         self._total = total
 
-    def count(self, record: Record) -> None:
-        """Add one case's answers."""
-        self._answers += len(record.answers)
-        self._refused += sum(answer.outcome == "refused" for answer in record.answers)
-        self._usage += record.usage
+    def count(self, record: Record | None, usage: Usage) -> None:
+        """Add what one item asked, and its answers where it recorded them."""
+        self._usage += usage
+        if record is not None:
+            self._answers += len(record.answers)
+            self._refused += sum(answer.outcome == "refused" for answer in record.answers)
 
     def text(self) -> str:
         """The line: answers had of all, their rate, share from the store, refusals, cost, time left."""

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair import settings, wire
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
-from pytest_factorfair.keys import PROGRESS, RECORD, RUN
+from pytest_factorfair.keys import PROGRESS, RECORD, RUN, USAGE
 from pytest_factorfair.prefetch import Prefetch
 from pytest_factorfair.run import Run
 from pytest_factorfair.xdist import WORKERINPUT, XdistHooks
@@ -86,8 +86,8 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
 
     ``shouldstop`` is set here, in the process that ran the item: xdist hands it to the controller.
     """
-    if report.when == "call" and RECORD in item.stash:
-        report.factorfair = wire.record_to_wire(item.stash[RECORD])  # type: ignore[attr-defined]  # reports take any attribute
+    if report.when == "call" and USAGE in item.stash:
+        report.factorfair = wire.to_wire(item.stash.get(RECORD, None), item.stash[USAGE])  # type: ignore[attr-defined]  # reports take any attribute
     fatal = _fatal(item, call)
     if fatal is not None:
         if report.failed:

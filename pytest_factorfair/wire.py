@@ -1,4 +1,4 @@
-"""A record as plain types, and back: nothing else crosses between processes.
+"""What an item yields as plain types, and back: nothing else crosses between processes.
 
 execnet takes exactly None, bool, int, float, str, list, tuple and dict, no subclasses and no lone
 surrogates; a report that carries anything else ends the whole run.
@@ -16,8 +16,17 @@ from pytest_factorfair.settings import Settings
 Wire = dict[str, Any]
 
 
-def record_to_wire(record: Record) -> Wire:
-    """Flatten a record; text is cleaned of what UTF-8 cannot carry."""
+def to_wire(record: Record | None, usage: Usage) -> Wire:
+    """Flatten an item's record, where it has one, and what its asking cost."""
+    return {"record": record and _record_to_wire(record), "usage": dataclasses.asdict(usage)}
+
+
+def from_wire(wire: Wire) -> tuple[Record | None, Usage]:
+    """The record and usage that ``to_wire`` flattened."""
+    return wire["record"] and _record_from_wire(wire["record"]), Usage(**wire["usage"])
+
+
+def _record_to_wire(record: Record) -> Wire:
     return {
         "case": [_clean(part) for part in record.case],
         "answers": [
@@ -32,17 +41,14 @@ def record_to_wire(record: Record) -> Wire:
             ]
             for answer in record.answers
         ],
-        "usage": dataclasses.asdict(record.usage),
         "notes": [_clean(note) for note in record.notes],
     }
 
 
-def record_from_wire(wire: Wire) -> Record:
-    """The record that ``record_to_wire`` flattened."""
+def _record_from_wire(wire: Wire) -> Record:
     return Record(
         case=CaseKey(*wire["case"]),
         answers=tuple(Answer(*answer) for answer in wire["answers"]),
-        usage=Usage(**wire["usage"]),
         notes=tuple(wire["notes"]),
     )
 

@@ -54,7 +54,8 @@ def _layout(root: Node) -> layout.Checklist:
 
 
 def _facts(file: layout.Checklist) -> list[Problem]:
-    return [Problem(("statistics", *each.steps), each.text) for each in truths.problems(file.statistics)]
+    found = [Problem(("statistics", *each.steps), each.text) for each in truths.problems(file.statistics)]
+    return [*found, *wording.unknown_topics(file)]
 
 
 def _texts(file: layout.Checklist) -> list[Problem]:

@@ -40,7 +40,7 @@ def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
     if name_or_path in names:
         return folder() / f"{name_or_path}.yaml"
     file = beside / name_or_path
-    if (base / file).is_file():
+    if exists(base / file):
         return file
     if set(name_or_path) & set("./\\"):
         raise InputError(f"there is no file {file}{_meant(name_or_path, names)}")
@@ -48,6 +48,14 @@ def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
         f"no shipped checklist is called '{name_or_path}'{nearest(name_or_path, names)} "
         "(a file of your own is named with its ending: own.yaml)"
     )
+
+
+def exists(file: Path) -> bool:
+    """Whether the path is that of a file; one the system cannot even look up is not."""
+    try:
+        return file.is_file()
+    except OSError:
+        return False
 
 
 def _meant(path: str, names: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_factorfair.checklist.locate import locate
+from pytest_factorfair.checklist.locate import exists, locate
 from pytest_factorfair.checklist.source import Node, read
 from pytest_factorfair.errors import InputError, nearest
 
@@ -75,9 +75,9 @@ def _with_statistics(root: Node, base: Path) -> Node:
     if named is None or not isinstance(named.value, str):
         return root
     if _ADDRESS.match(named.value):
-        raise named.error("must be the path of a file, relative to this one; an address is never fetched")
+        raise named.error("must be the path of a file, relative to this one; nothing is fetched")
     file = named.file.parent / named.value
-    if not (base / file).is_file():
+    if not exists(base / file):
         raise named.error(f"there is no file {file}")
     content = read(file, base)
     _check_schema(content, STATISTICS)

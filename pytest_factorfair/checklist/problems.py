@@ -91,7 +91,12 @@ def _text(detail: ErrorDetails) -> str:
     """Pydantic's message in our words, or as it is where we have none."""
     context, given = detail.get("ctx", {}), detail["input"]
     if detail["type"] in _KINDS:
-        return f"{_KINDS[detail['type']]}, not {_named(given)}"
+        quotes = (
+            "; write it in quotes"
+            if detail["type"] == "string_type" and isinstance(given, int | float)
+            else ""
+        )
+        return f"{_KINDS[detail['type']]}, not {_named(given)}{quotes}"
     if detail["type"] in _TEXTS:
         return _TEXTS[detail["type"]].format(**context)
     if detail["type"] == "string_pattern_mismatch":

@@ -1,11 +1,13 @@
-"""The published JSON Schemas, made from the layouts: ``python -m pytest_factorfair.checklist.schema``.
+"""The published JSON Schemas, made from the layouts.
 
-An editor that is pointed to them (the first line of the shipped files) completes and checks keys.
+``python -m pytest_factorfair.checklist.schema [FOLDER]`` writes them, by default beside the shipped
+checklists. An editor that is pointed to them (the first line of the shipped files) completes and checks keys.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -121,4 +123,4 @@ def _edits(item: Schema) -> Schema:
 
 
 if __name__ == "__main__":
-    write(folder() / "schema")
+    write(Path(sys.argv[1]) if sys.argv[1:] else folder() / "schema")

@@ -44,6 +44,13 @@ def problems(file: Checklist, *, asked: tuple[Attribute, ...], people: int) -> I
             yield from _side(("topics", id_, direction), getattr(topic, direction), file)
 
 
+def unknown_topics(file: Checklist) -> Iterator[Problem]:
+    """Topics about no statistic of the checklist, told before anything is built from them."""
+    for id_ in file.topics:
+        if id_ not in file.statistics.statistics:
+            yield Problem(("topics", id_), f"unknown statistic{nearest(id_, file.statistics.statistics)}")
+
+
 def _alone(file: Checklist) -> Iterator[Problem]:
     for key in ("contexts", "topics"):
         if getattr(file, key):
@@ -54,9 +61,6 @@ def _missing(file: Checklist) -> Iterator[Problem]:
     for key in ("contexts", "topics"):
         if not getattr(file, key):
             yield Problem((key,), "missing; 'subjective' needs at least one")
-    for id_ in file.topics:
-        if id_ not in file.statistics.statistics:
-            yield Problem(("topics", id_), f"unknown statistic{nearest(id_, file.statistics.statistics)}")
 
 
 def _subjective(

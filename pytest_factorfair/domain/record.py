@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 from pytest_factorfair.domain.answer import Answer
 from pytest_factorfair.domain.case import CaseKey
-from pytest_factorfair.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A case's answers and what they cost; ``notes`` are departures a report must mention."""
+    """A case's answers; ``notes`` are departures from what was asked that a report must mention."""
 
     case: CaseKey
     answers: tuple[Answer, ...]
-    usage: Usage
     notes: tuple[str, ...] = ()

@@ -15,9 +15,8 @@ import functools
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType, MethodType
 
@@ -76,8 +75,12 @@ class FunctionModel:
 
     async def ask(self, request: Request) -> Response:
         """Call the function; whatever it raises but a model error turns this one request down."""
-        with _told(self._name):
+        try:
             given = await self._called(request.prompt)
+        except ModelError:
+            raise
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
+            raise _turned_down(self._name, error) from error
         if isinstance(given, Response):
             return given
         if isinstance(given, str):
@@ -99,18 +102,17 @@ class FunctionModel:
 
     def _call(self, prompt: str) -> object:
         """Runs in a thread: a StopIteration or SystemExit must not leave it as such."""
-        with _told(self._name):
+        try:
             return self._function(prompt)
+        except ModelError:
+            raise
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
+            raise _turned_down(self._name, error) from error
 
 
-@contextmanager
-def _told(name: str) -> Iterator[None]:
-    try:
-        yield
-    except ModelError:
-        raise
-    except (Exception, SystemExit) as error:  # a user's function may raise anything
-        raise RejectedRequestError(f"{name}: {fit(f'{type(error).__name__}: {error}')}") from error
+def _turned_down(name: str, error: BaseException) -> RejectedRequestError:
+    """What a user's function raised, as the end of this one request."""
+    return RejectedRequestError(f"{name}: {fit(f'{type(error).__name__}: {error}')}")
 
 
 def _is_factory(thing: object) -> bool:

@@ -30,6 +30,7 @@ _SIGNS = str.maketrans(
     }
 )
 
+_STRUCK_SIGN = re.compile("[^\\W_][\u0335-\u0338]")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE)
 _ANSWER_TAG = re.compile(r"<(?:final[ _-]?)?(?:answer|choice|response)>", re.IGNORECASE)
 _TAG = re.compile(r"<\|[^<>|]{0,40}\|>|</?[a-z!][^<>]{0,200}>|\[/?INST\]", re.IGNORECASE)
@@ -69,7 +70,7 @@ def clean(text: str) -> str:
     """
     text = _BREAK.sub("\n", _ESCAPE.sub("", text) if "\x1b" in text else text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", _STRUCK_SIGN.sub("", text))
     text = _INVISIBLE.sub("", text)
     if "&" in text:
         text = html.unescape(text)

@@ -10,7 +10,7 @@ from pytest_factorfair.reading.claims import Claim, Level, counted, letters
 from pytest_factorfair.reading.clean import clean
 from pytest_factorfair.reading.mentions import mentions
 from pytest_factorfair.reading.outcomes import NOTHING, UNKNOWN
-from pytest_factorfair.reading.refusals import declines
+from pytest_factorfair.reading.refusals import declines, names_several
 from pytest_factorfair.reading.reply import Reply
 from pytest_factorfair.reading.statements import claims
 from pytest_factorfair.reading.vocabulary import Vocabulary
@@ -129,6 +129,8 @@ def _text(value: str, known: Vocabulary) -> frozenset[str]:
     value = clean(value)
     if len(value) == 1 and value.isalpha():
         return frozenset({value.upper()})
+    if names_several(value):
+        return known.letters
     if not value or len(value) > _LONGEST_VALUE or _key(value) in _DECLINED:
         return NOTHING
     reply = Reply(value, mentions(value, known))

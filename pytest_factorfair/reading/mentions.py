@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from pytest_factorfair.reading.outcomes import NOTHING
 from pytest_factorfair.reading.vocabulary import WORD, Vocabulary
 
 MOST_MENTIONS = 400
@@ -19,11 +21,12 @@ _EVERYDAY = frozenset(
 _GAP = 3  # signs between two words of one phrase: "35-year-old", "individual, of"
 
 # What follows the article "A" or the pronoun "I" is a word of content; what follows a letter is not.
-_AFTER_LETTER = re.compile(
-    r"\s*(?:$|[^\w\s])|\s+(?:-|(?:is|was|has|have|had|would|will|seems?|appears?|because|since|or|and|nor|over|as|"
-    r"due|based|but|rather|instead|not|should|could|may|might|for|in|on|at|from|to|with|who|given|by|if|than|of|"
-    r"looks?|isn't|stands?|so|then|however|though|although|while)\b)"
+_FUNCTION_WORDS = (
+    "is|was|has|have|had|would|will|seems?|appears?|looks?|stands?|isn't|should|could|may|might|because|since|or|and|"
+    "nor|over|as|due|based|but|rather|instead|not|for|in|on|at|from|to|with|who|given|by|if|than|of|so|then|however|"
+    "though|although|while"
 )
+_AFTER_LETTER = re.compile(rf"[ \t]*(?:$|\n|[^\w\s])|\s+(?:-|(?:{_FUNCTION_WORDS})\b)")
 _AFTER_PRONOUN = re.compile(r"[ \t]*(?:$|[\n.)\]}\":*])")
 _BEFORE_SMALL = re.compile(
     r"(?:^|[\n\"'\[{:=/]|(?<!\w)\(|\b(?:option|answer|letter|choice|person|is|choose|pick|select|with))\s*$",
@@ -31,7 +34,7 @@ _BEFORE_SMALL = re.compile(
 )
 _AFTER_SMALL = re.compile(r"[ \t]*(?:$|[\n.)\]}\"',;:!/])")
 _JOIN = re.compile(
-    r"\s*(?:[,/&+]|,?\s*\b(?:or|and|nor|and/or|as well as|oder|und|ou|et|o|y|или|и)\b|或|和|と)\s*"
+    r"\s*[(\[]?(?:[,;/&+:=]|,?\s*\b(?:or|and|nor|and/or|as well as|oder|und|ou|et|o|y|или|и)\b|或|和|と)\s*"
     r"(?:either |both |also |possibly |maybe |perhaps |option |person |letter |the )?[\"'(]?",
     re.IGNORECASE,
 )
@@ -95,19 +98,16 @@ def _spells(words: Sequence[re.Match[str]], at: int, wanted: tuple[str, ...]) ->
     return (
         len(here) == len(wanted)
         and all(word[0].casefold() == spelt for word, spelt in zip(here, wanted, strict=True))
-        and all(after.start() - before.end() <= _GAP for before, after in zip(here, here[1:], strict=False))
+        and all(after.start() - before.end() <= _GAP for before, after in pairwise(here))
     )
 
 
 def _within_compound(text: str, start: int, end: int) -> bool:
     """Whether it is half of a hyphenated word: "white-collar", "anti-Black"; "non-" is a negation."""
     before, after = text[max(0, start - 8) : start].lower(), text[end : end + 10].lower()
-    return bool(
-        re.search(r"\w-$", before)
-        and not before.endswith("non-")
-        or re.match(r"-\w", after)
-        and not re.match(r"-(?:american|identif)", after)
-    )
+    led = re.search(r"\w-$", before) and not before.endswith("non-")
+    followed = re.match(r"-\w", after) and not re.match(r"-(?:american|identif)", after)
+    return bool(led or followed)
 
 
 def _is_letter(text: str, word: re.Match[str], known: Vocabulary) -> bool:
@@ -166,13 +166,17 @@ def _is_exclusion(text: str, excluded: Mention, mention: Mention) -> bool:
 def _joined(text: str, single: list[Mention]) -> list[Mention]:
     """Neighbours joined by "or" and the like; a letter said a second time begins a new mention."""
     joined: list[Mention] = []
-    last = frozenset[str]()
+    last = NOTHING
     for mention in single:
         before = joined[-1] if joined else None
         again = before is not None and mention.letters & before.letters and mention.letters != last
-        if before is not None and not again and _JOIN.fullmatch(text, before.end, mention.start):
+        if before is not None and not again and _joins(text[before.end : mention.start], mention, last):
             joined[-1] = replace(before, end=mention.end, letters=before.letters | mention.letters)
         else:
             joined.append(mention)
         last = mention.letters
     return joined
+
+
+def _joins(gap: str, mention: Mention, last: frozenset[str]) -> bool:
+    return bool(_JOIN.fullmatch(gap)) or (gap != "" and not gap.strip(" ") and mention.letters == last)

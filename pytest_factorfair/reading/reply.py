@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
 
 from pytest_factorfair.reading.mentions import Mention
 from pytest_factorfair.reading.outcomes import NOTHING
 
-# Not the points of "U.S.", "e.g." and "vs.", and not that of a letter that labels: "B. Alex".
-_BOUNDARY = re.compile(r"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge])(?<!\bvs)[.!?](?=[\s\"')\]]|$)|[;\n]")
+# Not the points of "U.S.", "e.g.", "vs." and of a number in a list: "2. Alex".
+_BOUNDARY = re.compile(r"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge])(?<!\bvs)(?<!\b\d)(?<!\b\d\d)[.!?](?=[\s\"')\]]|$)|[;\n]")
 
 # Within reach of a mention, in characters: a sentence longer than this says nothing clear about it.
 _REACH = 120
@@ -22,16 +21,18 @@ _NEGATED_BEFORE = re.compile(
     r"|\b(?:non-?|than|over|unlike|against)\s*(?:the |option |person |for )?[\"'(]?$",
     re.IGNORECASE,
 )
+_VERB = "is|are|was|were|would be|seems?|looks?|can be|should be|could be|has|have|does|do|did|would|will|can|should"
+_ADVERB = r"(?:(?:both|also|all|simply|just|clearly|certainly|probably|very|quite|definitely)\s+)?"
 _NEGATED_AFTER = re.compile(
-    r"[\"')\]]*(?:\s+(?:people|persons?|individuals?|americans?|men|women|group)\b)?\s*,?\s*(?:(?:both|also|all|clearly|"
-    r"probably|simply|certainly)\s+)?(?:(?:is|are|was|were|would be|seems?|looks?|can be|should be|could be|has|have"
-    r"|does|do|did|would|will|can|should)\s+)?(?:(?:simply|just|also|clearly|very|both|quite|definitely)\s+)?"
-    r"(?:(?:is|are|was|were|does|do|did|has|have|would|could|should|ca|wo)?n't|not|cannot|never|wrong|incorrect|false"
-    r"|unlikely|no more|no less|less|ruled out|excluded|eliminated|out of the question|irrelevant)\b(?! only)",
+    r"[\"')\]]*(?:\s+(?:people|persons?|individuals?|americans?|men|women|group)\b)?\s+"
+    rf"{_ADVERB}(?:(?:{_VERB})\s+{_ADVERB}(?:not|never|no more|no less|no longer|less|irrelevant)\b(?! only)"
+    rf"|(?:is|are|was|were|does|do|did|has|have|would|could|should|ca|wo)n't\b|cannot\b"
+    rf"|(?:(?:{_VERB})\s+{_ADVERB})?(?:wrong|incorrect|false|unlikely|ruled out|excluded|eliminated)\b)",
     re.IGNORECASE,
 )
 CONTRAST = re.compile(
-    r"\b(?:but|however|yet|still|nevertheless|nonetheless|that said|instead|so|therefore|thus|hence)\b(?! of\b)|:",
+    r"\b(?:but|however|yet|still|nevertheless|nonetheless|that said|instead|so|therefore|thus|hence)\b(?! of\b)"
+    r"|\bcontrary to\b[^,.;\n]{1,60},|:",
     re.IGNORECASE,
 )
 """What ends the reach of a negation within a sentence."""
@@ -46,7 +47,12 @@ class Reply:
         self._boundaries = [match.start() for match in _BOUNDARY.finditer(text)]
         self.negated = [self._is_negated(index) for index in range(len(found))]
 
-    @cached_property
+    @property
+    def named(self) -> frozenset[str]:
+        """All letters spoken of, whatever is said of them."""
+        return NOTHING.union(*(mention.letters for mention in self.mentions))
+
+    @property
     def spoken(self) -> frozenset[str]:
         """All letters spoken of otherwise than to rule them out."""
         pairs = zip(self.mentions, self.negated, strict=True)

@@ -65,10 +65,11 @@ def _stated(reply: Reply, index: int) -> Level | None:
     label = cues.LABEL.search(before)
     if label:
         return _labelled(before[: label.start()])
-    if cues.ABROAD.search(before):
+    if cues.CHOICE_ABROAD.search(before):
         return Level.STATED
-    verb = cues.VERB.search(before)
-    if verb and _chooses(before[: verb.start()]) and _completes(reply, index, verb[0]):
+    since = reply.mentions[index - 1].end if index else 0
+    verb = cues.VERB.search(reply.text[max(since, mention.start - _LOOK_BACK) : mention.start])
+    if verb and _chooses(verb.string[: verb.start()]) and _completes(reply, index, verb[0]):
         return Level.STATED
     return None
 
@@ -114,6 +115,8 @@ def _bare(reply: Reply, index: int) -> Level | None:
         return None
     if not _ends(reply, index):
         return Level.HEDGED if _trails(reply, index) else None
+    if cues.HEDGE.search(opening):
+        return Level.HEDGED
     if cues.CONCLUDING.search(opening) or _stands_out(reply, index):
         return Level.STATED
     return Level.BARE
@@ -138,6 +141,10 @@ def _ends(reply: Reply, index: int) -> bool:
     return reply.mentions[index].lettered and bool(cues.LETTER_END.match(after))
 
 
+def _closes(reply: Reply, index: int) -> bool:
+    return _ends(reply, index) or bool(cues.COMMA_END.match(reply.after(index)))
+
+
 def _trails(reply: Reply, index: int) -> bool:
     after = reply.after(index)
     return bool(cues.COMMA_END.match(after)) and not cues.FINITE.search(after)
@@ -160,7 +167,7 @@ def _predicate(reply: Reply, index: int) -> Level | None:
     """
     said = _superlative(reply, index)
     if said is None and cues.SUPERLATIVE.search(reply.before(index)):
-        said = reply.before(index) if _ends(reply, index) or not reply.after(index).strip() else None
+        said = reply.before(index) if _closes(reply, index) else None
     if said is not None:
         return Level.HEDGED if cues.HEDGE.search(said) else Level.PREDICATE
     weak = cues.WEAK.match(reply.after(index))

@@ -12,7 +12,7 @@ from pytest_factorfair.reading import json_answer, outcomes
 from pytest_factorfair.reading.claims import Claim, Level, counted, letters
 from pytest_factorfair.reading.clean import clean, without_reasoning
 from pytest_factorfair.reading.mentions import MOST_MENTIONS, mentions
-from pytest_factorfair.reading.refusals import declines, names_several
+from pytest_factorfair.reading.refusals import declines, declines_outright, names_several
 from pytest_factorfair.reading.reply import Reply
 from pytest_factorfair.reading.statements import claims, corrected
 from pytest_factorfair.reading.vocabulary import Vocabulary, vocabulary
@@ -60,7 +60,8 @@ def _object(text: str, found: frozenset[str], known: Vocabulary) -> Reading:
         return outcomes.conclude(found, offered=known.letters)
     if len(text) > LONGEST:
         return outcomes.TOO_LONG
-    return outcomes.REFUSED if declines(clean(text)) else outcomes.NO_OPTION
+    text = clean(text)
+    return outcomes.REFUSED if declines(text) or declines_outright(text) else outcomes.NO_OPTION
 
 
 def _cleaned(text: str, known: Vocabulary) -> Reading:
@@ -69,6 +70,8 @@ def _cleaned(text: str, known: Vocabulary) -> Reading:
     found = json_answer.whole(text, known)
     if found is not None:
         return _object(text, found, known)
+    if declines_outright(text):
+        return outcomes.REFUSED
     formal, rest = json_answer.embedded(text, known)
     spoken = mentions(rest, known)
     if len(spoken) > MOST_MENTIONS:
@@ -93,10 +96,10 @@ def _unchosen(text: str, reply: Reply, made: list[Claim], known: Vocabulary) -> 
         return outcomes.AMBIGUOUS
     if declines(text):
         return outcomes.REFUSED
-    spoken = reply.spoken & known.letters
-    if len(spoken) > 1:
-        return outcomes.AMBIGUOUS
     hedged = letters(claim for claim in made if claim.level is Level.HEDGED)
-    if hedged == spoken and spoken:
-        return outcomes.conclude(spoken, offered=known.letters)
-    return outcomes.NOT_CHOSEN if spoken else outcomes.NO_OPTION
+    if len(hedged) == 1 and hedged == reply.spoken & known.letters:
+        return outcomes.conclude(hedged, offered=known.letters)
+    named = reply.named & known.letters
+    if len(named) > 1:
+        return outcomes.AMBIGUOUS
+    return outcomes.NOT_CHOSEN if named else outcomes.NO_OPTION

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from pytest_factorfair.domain import Verdict
+
+if TYPE_CHECKING:
+    from pytest import TerminalReporter
 
 PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
 """JUnit writes a testcase's properties at teardown; nothing needs a setup."""
@@ -43,17 +47,30 @@ def _outcome(verdict: Verdict, *, strict: bool) -> Literal["passed", "failed", "
 
 def _longrepr(verdict: Verdict, *, strict: bool) -> object:
     outcome = _outcome(verdict, strict=strict)
-    told = f"{verdict.gate}: {verdict.judgement}: {verdict.reason}"
     if outcome == "passed":
         return None
     if outcome == "skipped":
-        return ("factorfair", 0, f"Skipped: {told}")
-    return _failure(f"{verdict.gate}: {verdict.reason}" if verdict.judgement == "failed" else told)
+        return ("factorfair", 0, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
+    told = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
+    return Failure(verdict.gate, Crash(told))
 
 
-def _failure(message: str) -> object:
-    """What pytest prints of a failure and puts behind the dash of its short summary."""
-    try:
-        raise AssertionError(message)
-    except AssertionError:
-        return pytest.ExceptionInfo.from_current().getrepr(style="value")
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """What pytest prints behind the dash of its short summary, and JUnit as a failure's message."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed gate as pytest prints it: its promise and why it was not kept; there is no traceback."""
+
+    gate: str
+    reprcrash: Crash
+
+    def __str__(self) -> str:
+        return f"{self.gate}: {self.reprcrash.message}"
+
+    def toterminal(self, writer: TerminalWriter) -> None:
+        writer.line(str(self), red=True)

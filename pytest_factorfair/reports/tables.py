@@ -74,7 +74,7 @@ def _title(subject: Subject, subjects: tuple[Subject, ...]) -> str:
 
 
 def _rows(scores: list[Score]) -> Iterator[Row]:
-    places = dict.fromkeys((one.part, one.context) for one in scores)
+    places = dict.fromkeys((one.part, one.context) for one in scores if one.metric in SHOWN)
     reached: tuple[str, ...] | None = None
     for part, context in places:
         here = {one.metric: one for one in scores if (one.part, one.context) == (part, context)}

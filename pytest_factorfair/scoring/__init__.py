@@ -9,14 +9,13 @@ per group for highest and lowest, and ``truth`` of shape (statistics, 2), group 
 from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
 from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
-from pytest_factorfair.scoring.headline import Headline, headline
+from pytest_factorfair.scoring.headline import headline
 from pytest_factorfair.scoring.influence import influence
 from pytest_factorfair.scoring.score import score
 from pytest_factorfair.scoring.tabulate import tabulate
 from pytest_factorfair.scoring.tally import Tally
 
 __all__ = [
-    "Headline",
     "Tally",
     "headline",
     "influence",

@@ -29,7 +29,10 @@ def right_shares(counts: ArrayLike, truth: ArrayLike) -> FloatArray:
     labels = np.asarray(truth)
     *_, statistics, directions, k = distributions.shape
     if labels.shape != (statistics, directions) or not np.issubdtype(labels.dtype, np.integer):
-        raise InputError(f"truth must be integers of shape {(statistics, directions)}, not {labels.shape}")
+        raise InputError(
+            f"truth is {labels.dtype} of shape {labels.shape}; "
+            f"integers of shape {(statistics, directions)} are needed"
+        )
     if (labels < 0).any() or (labels >= k).any():
         raise InputError(f"truth must be group indices from 0 to {k - 1}")
     index = labels.reshape((1,) * (distributions.ndim - 3) + (*labels.shape, 1))

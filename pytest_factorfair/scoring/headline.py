@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
-from pytest_factorfair.domain import Score
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """Objective S_fact, subjective S_fair (mean over contexts) and their mean.
-
-    ``attribute`` is None for the mean over all attributes. A number is None where a score it
-    needs is missing.
-    """
-
-    model: str
-    checklist: str
-    attribute: str | None
-    fact: float | None
-    fair: float | None
-    average: float | None
+from pytest_factorfair.domain import Headline, Score
 
 
 def headline(scores: Iterable[Score]) -> tuple[Headline, ...]:
-    """For each model and checklist, a headline per attribute and last the one over all of them."""
+    """For each model and checklist, a headline per attribute and last the mean over all of them.
+
+    S_fair is averaged over contexts. A number is None where one that it needs is missing.
+    """
     found: dict[tuple[str, str], dict[str, list[Score]]] = {}
     for score in scores:
         attributes = found.setdefault((score.model, score.checklist), {})

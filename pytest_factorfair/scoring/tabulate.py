@@ -11,7 +11,6 @@ import numpy as np
 from pytest_factorfair.domain import (
     DIRECTIONS,
     OUTCOMES,
-    Attribute,
     Case,
     Checklist,
     Context,
@@ -51,15 +50,17 @@ def tabulate(
     """Count the answers of a checklist's records: one tally per model, part, context and attribute.
 
     Models in the order given, then the objective part, then contexts, then attributes in the
-    checklist's order. A tally has all statistics that have the attribute, asked or not; subjective
-    cases pool the scenarios of a topic. ``cases`` are the checklist's cases in this run; records of
-    other checklists and models are left to other calls.
+    checklist's order. ``cases`` are the checklist's cases in this run: a tally has every statistic
+    they ask about, answered or not; the scenarios of a topic are pooled. Records of other
+    checklists and models are left to other calls.
 
     Raises:
         InputError: a record of a case that is not among them, or a group the checklist lacks.
     """
     known = {case.id: case for case in cases}
-    sheets = {slot: _Sheet(checklist, slot) for slot in _slots(checklist, cases, models)}
+    sheets = {
+        slot: _Sheet(checklist, slot, statistics) for slot, statistics in _slots(checklist, cases, models)
+    }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
             _enter(record, known, sheets)
@@ -71,15 +72,21 @@ def tabulate(
     )
 
 
-def _slots(checklist: Checklist, cases: Sequence[Case], models: Sequence[str]) -> Iterator[Slot]:
-    asked = {(case.part, case.context) for case in cases}
+def _slots(
+    checklist: Checklist, cases: Sequence[Case], models: Sequence[str]
+) -> Iterator[tuple[Slot, tuple[Statistic, ...]]]:
+    """Where tallies belong, and the statistics that the cases ask about there."""
+    asked = {(case.part, case.context, each, case.statistic) for case in cases for each in case.attributes}
     places: list[tuple[str, str | None]] = [("objective", None)]
     places += [("subjective", context.id) for context in checklist.contexts]
     for model in models:
-        for part, context in places:
+        for place in places:
             for attribute in checklist.attributes:
-                if (part, context) in asked and _statistics(checklist, attribute):
-                    yield Slot(model, part, context, attribute.name)
+                found = tuple(
+                    one for one in checklist.statistics if (*place, attribute.name, one.id) in asked
+                )
+                if found:
+                    yield Slot(model, *place, attribute.name), found
 
 
 def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _Sheet]) -> None:
@@ -92,19 +99,15 @@ def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _She
         sheets[Slot(record.case.model, case.part, case.context, attribute)].enter(case, record)
 
 
-def _statistics(checklist: Checklist, attribute: Attribute) -> tuple[Statistic, ...]:
-    return tuple(statistic for statistic in checklist.statistics if attribute.name in statistic.truths)
-
-
 class _Sheet:
     """The counts of one tally while records come in."""
 
-    def __init__(self, checklist: Checklist, slot: Slot) -> None:
+    def __init__(self, checklist: Checklist, slot: Slot, statistics: tuple[Statistic, ...]) -> None:
         self.slot = slot
         self.checklist = checklist
         self.attribute = checklist.attribute(slot.attribute)
         self.context = next((each for each in checklist.contexts if each.id == slot.context), NO_CONTEXT)
-        self.statistics = _statistics(checklist, self.attribute)
+        self.statistics = statistics
         self.rows = {statistic.id: row for row, statistic in enumerate(self.statistics)}
         self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
         shape = len(self.statistics), len(DIRECTIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ DRIVERS = {
     "sqlite+pysqlite": "sqlite",
 }
 _ADVICE = "give sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+_ANOTHER = "name another with --factorfair-store"
 _LOCK = 0x666F6661  # PostgreSQL's advisory lock while tables are made; any number of our own
 
 
@@ -63,7 +65,7 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
     except ImportError:
         raise StoreError(f"{place(url)}: needs psycopg: pip install 'psycopg[binary]'") from None
     except (SQLAlchemyError, OSError) as error:
-        raise explained(place(url), "cannot be opened", error) from error
+        raise StoreError(f"{explained(place(url), 'cannot be opened', error)}; {_ANOTHER}") from error
 
 
 def _is_file(url: URL) -> bool:
@@ -71,17 +73,13 @@ def _is_file(url: URL) -> bool:
 
 
 def _opened_server(url: URL) -> sqlalchemy.Engine:
-    database = sqlalchemy.create_engine(url)
-    try:
-        with database.begin() as connection:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            if not inspect(connection).get_table_names():
-                _make(connection)
-            _check(connection, place(url))
-    except BaseException:
-        database.dispose()
-        raise
-    return database
+    def make_or_check(connection: sqlalchemy.Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if not inspect(connection).get_table_names():
+            _make(connection)
+        _check(connection, place(url))
+
+    return _tried(sqlalchemy.create_engine(url), make_or_check)
 
 
 def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
@@ -91,21 +89,31 @@ def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
             raise StoreError(f"{path}: no such response store; run once without --factorfair-replay")
         _make_folder(path.parent)
         _make_file(path)
-    reading = _connected(URL.create("sqlite", database=_uri(path), query={"mode": "ro", "uri": "true"}))
-    try:
-        with reading.connect() as connection:
-            _check(connection, str(path))
-    except BaseException:
-        reading.dispose()
-        raise
+    reading = _connected(_reading(path))
+    _tried(reading, lambda connection: _check(connection, str(path)))
     if read_only:
         return reading
     reading.dispose()
-    return _connected(url)
+    return _tried(_connected(url), _check_writable)
 
 
-def _uri(path: Path) -> str:
-    return f"file:{quote(str(path.absolute()))}"
+def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection], None]) -> sqlalchemy.Engine:
+    """The database, once a connection has passed the check; nothing is left open where it has not."""
+    try:
+        with database.begin() as connection:
+            check(connection)
+    except BaseException:
+        database.dispose()
+        raise
+    return database
+
+
+def _reading(path: Path) -> URL:
+    """The file for reading only, as it is; SQLite wants to write beside it unless told that nobody does."""
+    query = {"mode": "ro", "uri": "true"}
+    if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
+        query["immutable"] = "1"
+    return URL.create("sqlite", database=f"file:{quote(str(path.absolute()))}", query=query)
 
 
 def _connected(url: URL) -> sqlalchemy.Engine:
@@ -135,13 +143,7 @@ def _make_file(path: Path) -> None:
     """Make a whole database aside and link it into place: no process ever sees half of one."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as aside:
         new = Path(aside) / path.name
-        database = _connected(URL.create("sqlite", database=str(new)))
-        try:
-            with database.begin() as connection:
-                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-                _make(connection)
-        finally:
-            database.dispose()
+        _tried(_connected(URL.create("sqlite", database=str(new))), _make_lasting).dispose()
         _put_in_place(new, path)
 
 
@@ -155,6 +157,11 @@ def _put_in_place(new: Path, path: Path) -> None:
             file.write(new.read_bytes())
 
 
+def _make_lasting(connection: sqlalchemy.Connection) -> None:
+    connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+    _make(connection)
+
+
 def _make(connection: sqlalchemy.Connection) -> None:
     METADATA.create_all(connection)
     connection.execute(
@@ -162,17 +169,19 @@ def _make(connection: sqlalchemy.Connection) -> None:
     )
 
 
+def _check_writable(connection: sqlalchemy.Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # takes the write lock, and so fails where a row would
+
+
 def _check(connection: sqlalchemy.Connection, where: str) -> None:
     """Refuse what is not a response store of this version."""
     said = _meta(connection)
     if said.get("format") != FORMAT:
-        raise StoreError(
-            f"{where}: not a response store; it is left as it is: name another with --factorfair-store"
-        )
+        raise StoreError(f"{where}: not a response store; it is left as it is: {_ANOTHER}")
     if said.get("version") != VERSION:
         raise StoreError(
             f"{where}: a response store of version {said.get('version')}, this release reads version "
-            f"{VERSION}; name another with --factorfair-store, or use the release that wrote it",
+            f"{VERSION}; {_ANOTHER}, or use the release that wrote it",
         )
 
 

@@ -44,7 +44,7 @@ class Store:
     def open(cls, url: str, *, read_only: bool = False) -> Self:
         """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
 
-        ``read_only`` makes nothing, writes nothing and needs no right to.
+        ``read_only`` makes nothing and takes no response; a folder without the right to write will do.
 
         Raises:
             StoreError: bad URL, not a response store, another version, or it cannot be opened.

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Reading, Response
 class House:
     endpoint, parallel, identity = "house", 1, {"provider": "house"}
     async def ask(self, request):
-        return Response("CHOICE=A")
+        return Response("#1")
     async def close(self):
         open("closed", "a").close()
 
@@ -20,8 +20,8 @@ def pytest_factorfair_models(config):
 
 READER = """
 def pytest_factorfair_read_answer(response, query):
-    if response.text.startswith("CHOICE="):
-        return Reading("answered", letter=response.text[7])
+    if response.text.startswith("#"):
+        return Reading("answered", letter=query.options[int(response.text[1:]) - 1].letter)
 """
 
 SUMMARY = """

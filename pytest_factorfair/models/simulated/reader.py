@@ -31,8 +31,6 @@ class Reader:
     def _named(self, seen: Recognised, truths: Mapping[str, str]) -> Mapping[str, str]:
         """The groups the context names: random ones stand in the prompt, true ones are the topic's."""
         context = self._contexts.get(seen.context or "")
-        if context is None or context.background == "none":
-            return {}
-        if context.background == "random":
+        if context is None or context.background == "random":
             return seen.background
         return {name: group for name, group in truths.items() if name in context.attributes}

@@ -90,12 +90,12 @@ SAMPLE = Checklist(
     answer_format='Reply with exactly {"answer": "A"} and nothing else.',
     people=People(
         "{name}, a {age}-year-old {gender} individual, of {race} descent.",
-        ("Alex", "Casey", "Jordan", "Morgan", "Quinn", "Riley"),
+        ("Alex", "Casey", "Jordan", "Morgan", "Quinn", "Riley", "Robin", "Sam"),
         (25, 35, 45),
     ),
     paper_people=People(
         "{name}, a {age}-year-old {gender} individual, of {race} descent.",
-        ("Alex", "Casey", "Jordan", "Morgan", "Quinn", "Riley"),
+        ("Alex", "Casey", "Jordan", "Morgan", "Quinn", "Riley", "Robin", "Sam"),
         (15, 35, 85),
     ),
     contexts=CONTEXTS,

@@ -20,7 +20,7 @@ class Upper:
 
     endpoint: str = "upper"
     parallel: int | None = 3
-    identity: Mapping[str, object] = {"provider": "upper"}  # noqa: RUF012  (a property may be a plain value)
+    identity: Mapping[str, object] = {"provider": "upper"}
 
     async def ask(self, request: Request) -> Response:
         return Response(request.prompt.upper())
@@ -35,6 +35,10 @@ def shout(prompt: str) -> str:
 
 async def shout_later(prompt: str) -> Response:
     return Response(prompt.upper(), "length")
+
+
+def give_model() -> Upper:
+    return Upper()
 
 
 class Callable:
@@ -54,7 +58,7 @@ class AsyncCallable:
     "thing",
     [
         shout, Upper, Upper(), Callable, Callable(), AsyncCallable(), AsyncCallable().method, str.upper,
-        functools.partial(shout), lambda: shout, lambda: Upper(), lambda prompt: shout_later(prompt),
+        functools.partial(shout), lambda: shout, give_model, lambda prompt: shout_later(prompt + ""),
     ],
     ids=str,
 )  # fmt: skip
@@ -159,7 +163,7 @@ class NotAsync(Upper):
 
 
 class Opaque(Upper):
-    identity: Mapping[str, object] = {"self": object()}  # noqa: RUF012  (as above)
+    identity: Mapping[str, object] = {"self": object()}
 
 
 class Needy:

@@ -31,6 +31,18 @@ def test_position_bias_shows_in_the_letters_alone(design: Design) -> None:
         assert near((each.group("race") == race for each in told), 0.25)
 
 
+@pytest.mark.parametrize(
+    "spec",
+    ["sim:uniform", "sim:stereotyped?strength=0.6&attribute=race", "sim:refusing?rate=0.5&group=Black"],
+)
+@BOTH
+def test_without_position_bias_all_letters_are_alike(spec: str, design: Design) -> None:
+    letters = [each.chosen.letter for each in part(tell(spec, design), "subjective", "race") if each.chosen]
+
+    for letter in "ABCD":
+        assert near((each == letter for each in letters), 0.25)
+
+
 @BOTH
 def test_refusing_refuses_at_its_rate_whatever_is_asked(design: Design) -> None:
     told = tell("sim:refusing?rate=0.2", design)
@@ -50,6 +62,14 @@ def test_refusing_a_group_withholds_it_in_proportion(design: Design) -> None:
     assert near((each.group("race") == "Black" for each in answered), 1 / 7)
     assert near((each.group("race") == "Asian" for each in answered), 2 / 7)
     assert all(refuses(each.text) for each in told if each.chosen is None)
+
+
+def test_refusals_and_nonsense_come_on_top_of_each_other() -> None:
+    told = tell("sim:ideal?refuse=0.3&nonsense=0.2", "balanced")
+    replied = [each for each in told if not refuses(each.text)]
+
+    assert near((refuses(each.text) for each in told), 0.3)
+    assert near((each.chosen is None for each in replied), 0.2)
 
 
 def test_refusing_a_group_withholds_facts_about_it_too() -> None:

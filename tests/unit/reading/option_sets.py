@@ -11,7 +11,14 @@ _GENDER = {
 _RACE = {
     "Asian": ("Asians", "Asian American", "Asian Americans", "Pacific Islander", "Asian or Pacific Islander"),
     "Black": ("African American", "African Americans", "Black or African American", "Black American"),
-    "Hispanic": ("Latino", "Latinos", "Latina", "Hispanic or Latino", "Hispanic/Latino", "Hispanic Americans"),
+    "Hispanic": (
+        "Latino",
+        "Latinos",
+        "Latina",
+        "Hispanic or Latino",
+        "Hispanic/Latino",
+        "Hispanic Americans",
+    ),
     "White": ("Whites", "Caucasian", "Caucasians", "non-Hispanic White", "White non-Hispanic"),
 }
 _PEOPLE = {

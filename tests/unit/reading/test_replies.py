@@ -26,7 +26,7 @@ def cases() -> Iterator[object]:
             yield pytest.param(response, OPTION_SETS[section["options"]], expected, id=name)
 
 
-@pytest.mark.parametrize(("response", "options", "expected"), cases())
+@pytest.mark.parametrize(("response", "options", "expected"), list(cases()))
 def test_reply_is_read_as_a_person_reads_it(
     response: Response, options: tuple[Option, ...], expected: str
 ) -> None:

@@ -115,6 +115,7 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     told = refusal(f"sqlite:///{tmp_path}/taken/responses.sqlite")
     assert "responses.sqlite: the response store cannot be opened" in told
+    assert told.endswith("name another with --factorfair-store")
 
 
 def test_folder_in_place_of_the_file(tmp_path: Path) -> None:
@@ -126,6 +127,18 @@ def test_nothing_is_made_for_reading_only(tmp_path: Path) -> None:
     told = refusal(f"sqlite:///{tmp_path}/kept/responses.sqlite", read_only=True)
     assert "no such response store" in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_without_the_right_to_write_will_do_for_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/responses.sqlite"
+    with Store.open(url) as store:
+        store.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # for root every folder is writable
+    with Store.open(url, read_only=True) as store:
+        assert store.count(["k"]) == 1
+        assert [entry.name for entry in tmp_path.iterdir()] == ["responses.sqlite"]
 
 
 def refuse_links(*_: object) -> None:

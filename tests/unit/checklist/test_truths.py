@@ -1,0 +1,218 @@
+"""Figures and labels that cannot be right together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.checklist.files import STATISTICS, changed, loaded, refused_statistics, write
+
+SIZES = "figures: {Tall: 8, Short: 5.5}"
+AUDITED = "audited: {highest: Tall, lowest: Short}"
+BLOCK = "statistics.tea_rate.size"
+
+GROUPS = [
+    ("      Short: {word: short}\n", "", "facts.yaml:6: attributes.size.groups: needs at least 2, has 1"),
+    (
+        "Short: {word: short}",
+        "Short: {word: short, aliases: [BIG]}",
+        "facts.yaml:8: attributes.size.groups.Short: 'BIG' also means Tall",
+    ),
+    (
+        SIZES,
+        "figures: {Tall: 8, Shrt: 5}",
+        f"facts.yaml:23: {BLOCK}.figures.Shrt: unknown group; did you mean 'Short'?",
+    ),
+    (SIZES, "figures: {Tall: 8}", f"facts.yaml:23: {BLOCK}.figures: the figure of Short is missing"),
+    (
+        AUDITED,
+        "audited: {highest: Tall, lowest: Shrt}",
+        f"facts.yaml:25: {BLOCK}.truths.audited.lowest: unknown group 'Shrt'; did you mean 'Short'?",
+    ),
+    (
+        AUDITED,
+        "audited: {highest: Tall, lowest: Tall}",
+        f"facts.yaml:25: {BLOCK}.truths.audited: highest and lowest are both Tall",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), GROUPS)
+def test_groups(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert refused_statistics(tmp_path, (old, new)) == message
+
+
+def test_label_that_contradicts_its_figures(tmp_path: Path) -> None:
+    message = refused_statistics(
+        tmp_path, ("figures: {North: 3, South: 1, West: 2}", "figures: {North: 3, South: 1, West: 4}")
+    )
+    assert message == (
+        "facts.yaml:31: statistics.tea_rate.coast.truths.audited.highest: is North (3), but the "
+        "figures say West (4); "
+        "correct the label, list 'highest' under fragile, or waive 'audited'"
+    )
+
+
+def test_lowest_label_that_contradicts_its_figures(tmp_path: Path) -> None:
+    message = refused_statistics(
+        tmp_path, ("figures: {North: 3, South: 1, West: 2}", "figures: {North: 3, South: 1, West: .5}")
+    )
+    assert message == (
+        "facts.yaml:31: statistics.tea_rate.coast.truths.audited.lowest: is South (1), but the "
+        "figures say West (0.5); "
+        "correct the label, list 'lowest' under fragile, or waive 'audited'"
+    )
+
+
+def test_fragile_end_may_contradict_its_figures(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        statistics=changed(
+            STATISTICS,
+            (
+                "figures: {North: 3, South: 1, West: 2}",
+                "figures: {North: 3, South: 1, West: 4}\n      fragile: [highest]",
+            ),
+        ),
+    )
+    truth = loaded(tmp_path).statistics[0].truths["coast"]
+    assert (truth.highest, truth.fragile) == ("North", ("highest",))
+
+
+def test_fragile_is_about_its_own_end(tmp_path: Path) -> None:
+    message = refused_statistics(
+        tmp_path,
+        (
+            "figures: {North: 3, South: 1, West: 2}",
+            "figures: {North: 3, South: 1, West: 4}\n      fragile: [lowest]",
+        ),
+    )
+    assert message.startswith("facts.yaml:32: statistics.tea_rate.coast.truths.audited.highest: is North (3)")
+
+
+def test_fragile_does_not_excuse_one_group_at_both_ends(tmp_path: Path) -> None:
+    message = refused_statistics(
+        tmp_path, ("audited: {highest: Short, lowest: Tall}", "audited: {highest: Tall, lowest: Tall}")
+    )
+    assert (
+        message == "facts.yaml:41: statistics.fall_rate.size.truths.audited: highest and lowest are both Tall"
+    )
+
+
+def test_tie_at_an_end(tmp_path: Path) -> None:
+    message = refused_statistics(tmp_path, ("South: 1, West: 2}", "South: 1, West: 3}"))
+    assert message == (
+        "facts.yaml:29: statistics.tea_rate.coast.figures: North and West tie for the highest; "
+        "list 'highest' under fragile"
+    )
+
+
+def test_fragile_end_may_be_a_tie(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        statistics=changed(
+            STATISTICS, ("South: 1, West: 2}", "South: 1, West: 3}\n      fragile: [highest]")
+        ),
+    )
+    assert loaded(tmp_path).statistics[0].truths["coast"].highest == "North"
+
+
+def test_tie_in_the_middle_is_none(tmp_path: Path) -> None:
+    middle = "      East: {word: eastern}\nwaivers:"
+    write(
+        tmp_path,
+        statistics=changed(
+            STATISTICS, ("waivers:", middle), ("South: 1, West: 2}", "South: 1, West: 2, East: 2}")
+        ),
+    )
+    assert loaded(tmp_path).attribute("coast").k == 4
+
+
+def test_waived_truth_set_may_say_anything(tmp_path: Path) -> None:
+    """The small checklist's folklore has Short at both ends, and West above North."""
+    write(tmp_path)
+    assert loaded(tmp_path).truth == "audited"
+    message = refused_statistics(tmp_path, ("waivers: {folklore: what people say}\n", ""))
+    assert message == (
+        "facts.yaml:25: statistics.tea_rate.size.truths.folklore: highest and lowest are both Short "
+        "(and 1 more)"
+    )
+
+
+def test_waiver_names_a_truth_set(tmp_path: Path) -> None:
+    message = refused_statistics(
+        tmp_path, ("waivers: {folklore: what people say}", "waivers: {audited: never, folk: x, folklore: y}")
+    )
+    assert (
+        message
+        == "facts.yaml:14: waivers.folk: no statistic has a truth set 'folk'; did you mean 'folklore'?"
+    )
+
+
+def test_truth_sets_must_cover_everything(tmp_path: Path) -> None:
+    message = refused_statistics(
+        tmp_path, ("audited: {highest: Short, lowest: Tall}", "seen: {highest: Short, lowest: Tall}")
+    )
+    assert message == (
+        "facts.yaml:40: statistics.fall_rate.size.truths: lacks 'audited', which other statistics have; "
+        "no truth set covers them all"
+    )
+
+
+def test_two_statistics_of_one_name(tmp_path: Path) -> None:
+    message = refused_statistics(tmp_path, ("name: Fall Rate", "name: tea rate"))
+    assert message == "facts.yaml:34: statistics.fall_rate.name: 'tea rate' is already the name of tea_rate"
+
+
+def test_statistic_without_any_attribute(tmp_path: Path) -> None:
+    start = STATISTICS.rindex("    size:")
+    write(tmp_path, statistics=STATISTICS[:start])
+    message = refused_statistics(tmp_path, (STATISTICS[start:], ""))
+    assert message == "facts.yaml:33: statistics.fall_rate: needs a block for an attribute: size, coast"
+
+
+ATTRIBUTES = [
+    (
+        "  wealth: {crossed: [size, coat]}",
+        "14: attributes.wealth.crossed[1]: unknown attribute 'coat'; did you mean 'coast'?",
+    ),
+    (
+        "  wealth: {crossed: [size, coast]}\n  more: {crossed: [wealth, size]}",
+        "15: attributes.more.crossed[0]: 'wealth' is itself crossed; name the attributes it is made of",
+    ),
+    ("  wealth: {crossed: [size]}", "14: attributes.wealth.crossed: needs at least 2, has 1"),
+    ("  wealth: {crossed: [size, size]}", "14: attributes.wealth.crossed: lists size twice"),
+    ("  wealth: {}", "14: attributes.wealth: needs either groups or crossed, and not both"),
+    (
+        "  wealth9: {crossed: [size, coast]}",
+        "14: attributes.wealth9: the name must be made of a-z and _, not 'wealth9'",
+    ),
+    (
+        "  age: {crossed: [size, coast]}",
+        "14: attributes.age: 'age' means something else here; call it age_group",
+    ),
+    (
+        "  source: {crossed: [size, coast]}",
+        "14: attributes.source: 'source' means something else here; call it source_group",
+    ),
+    (
+        "  letters:\n    groups: {" + ", ".join(f"g{n}: {{word: w{n}}}" for n in range(27)) + "}",
+        "14: attributes.letters: has 27 groups; an answer has one of 26 letters",
+    ),
+]
+
+
+@pytest.mark.parametrize(("attribute", "message"), ATTRIBUTES)
+def test_attributes(tmp_path: Path, attribute: str, message: str) -> None:
+    found = refused_statistics(tmp_path, ("waivers:", f"{attribute}\nwaivers:"))
+    assert found == f"facts.yaml:{message}"
+
+
+def test_attribute_with_26_groups(tmp_path: Path) -> None:
+    groups = ", ".join(f"g{n}: {{word: w{n}}}" for n in range(26))
+    write(
+        tmp_path,
+        statistics=changed(STATISTICS, ("waivers:", f"  letters: {{groups: {{{groups}}}}}\nwaivers:")),
+    )
+    assert [attribute.name for attribute in loaded(tmp_path).attributes] == ["size", "coast"]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.engine import Engine
+from pytest_factorfair.store import Store
+
+MakeEngine = Callable[..., Engine]
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Nothing the engine does makes asyncio complain."""
+    yield
+    assert [record.getMessage() for record in caplog.get_records("call")] == []
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "responses.sqlite"
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{file}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def make_engine(store: Store) -> Iterator[MakeEngine]:
+    """Engines over the store, closed at the end."""
+    with ExitStack() as stack:
+
+        def make(**settings: object) -> Engine:
+            engine = Engine(store, **settings)  # type: ignore[arg-type]  # the test knows them
+            stack.callback(engine.close)
+            return engine
+
+        yield make

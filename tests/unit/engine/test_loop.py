@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import CancelledError
+
+import pytest
+
+from pytest_factorfair.engine.loop import LoopThread
+
+WAIT = 30
+
+
+async def here() -> str:
+    return threading.current_thread().name
+
+
+def names() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
+def test_thread_starts_at_first_use_and_ends_on_close() -> None:
+    loop = LoopThread()
+    loop.call(lambda: None)
+    assert not loop.running
+    assert "factorfair-loop" not in names()
+    assert loop.submit(here()).result(WAIT) == "factorfair-loop"
+    assert loop.running
+    loop.close(WAIT)
+    loop.close(WAIT)
+    assert not loop.running
+    assert "factorfair-loop" not in names()
+
+
+def test_errors_reach_the_caller() -> None:
+    async def fail() -> None:
+        raise KeyError("x")
+
+    loop = LoopThread()
+    with pytest.raises(KeyError):
+        loop.submit(fail()).result(WAIT)
+    loop.close(WAIT)
+
+
+def test_what_is_still_running_is_cancelled() -> None:
+    async def forever() -> None:
+        await asyncio.Event().wait()
+
+    loop = LoopThread()
+    future = loop.submit(forever())
+    loop.close(WAIT)
+    with pytest.raises(CancelledError):
+        future.result(WAIT)
+
+
+def test_closed_loop_runs_nothing() -> None:
+    loop = LoopThread()
+    loop.close(WAIT)
+    with pytest.raises(CancelledError):
+        loop.submit(here()).result(WAIT)
+    loop.call(pytest.fail)

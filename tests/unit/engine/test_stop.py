@@ -1,0 +1,178 @@
+"""Stopping, closing, and being killed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import CancelledError
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.engine import Engine
+from pytest_factorfair.store import Store, keys
+from tests.unit.engine.conftest import MakeEngine
+from tests.unit.engine.fakes import FakeModel, queries, query
+
+WAIT = 30
+
+KILLED = """
+import os, sys
+from pytest_factorfair.engine import Engine
+from pytest_factorfair.store import Store
+from tests.unit.engine.fakes import FakeModel, queries
+engine = Engine(Store.open(sys.argv[1]), connections=8)
+for start in range(0, 10**9, 24):
+    engine.submit(FakeModel(), queries(24, start=start)).result()
+    os.write(1, b"%d\\n" % start)
+"""
+
+
+def test_stop_keeps_what_arrived_and_asks_no_more(make_engine: MakeEngine, store: Store) -> None:
+    fourth = threading.Event()
+
+    async def three(request: Request) -> Response:
+        if request.prompt == "prompt 3":
+            fourth.set()
+            await asyncio.Event().wait()
+        return Response("A")
+
+    model = FakeModel(three)
+    engine = make_engine(connections=1)
+    running = [engine.submit(model, queries(10)), engine.submit(model, queries(10, start=100))]
+    assert fourth.wait(WAIT)
+    engine.stop()
+    later = engine.submit(model, queries(3, start=200))
+    for future in (*running, later):
+        with pytest.raises(CancelledError):
+            future.result(WAIT)
+    engine.close()
+    assert model.asked == [f"prompt {number}" for number in range(4)]
+    assert set(store.responses(keys(model.identity, queries(10)))) == set(keys(model.identity, queries(3)))
+    assert engine.failure is None
+
+
+def test_response_waiting_for_its_commit_survives_a_stop(
+    make_engine: MakeEngine, store: Store, file: Path
+) -> None:
+    """Another process holds the write lock when the stop comes."""
+    answered = threading.Event()
+
+    async def answer(request: Request) -> Response:
+        if request.prompt == "prompt 1":
+            answered.set()
+            await asyncio.Event().wait()
+        return Response("A")
+
+    model = FakeModel(answer)
+    engine = make_engine(connections=1)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        future = engine.submit(model, queries(2))
+        assert answered.wait(WAIT)
+        engine.stop()
+        other.execute("rollback")
+    with pytest.raises(CancelledError):
+        future.result(WAIT)
+    engine.close()
+    assert set(store.responses(keys(model.identity, queries(2)))) == set(keys(model.identity, queries(1)))
+
+
+def test_close_closes_the_models_that_were_asked_inside_the_loop(make_engine: MakeEngine) -> None:
+    asked, idle = FakeModel(), FakeModel(identity={"model": "idle"})
+    engine = make_engine()
+    engine.submit(asked, queries(2)).result(WAIT)
+    engine.submit(idle, []).result(WAIT)
+    engine.close()
+    engine.close()
+    assert asked.closed_in == list(asked.asked_in)
+    assert idle.closed_in == []
+
+
+def test_model_that_cannot_be_closed_does_not_spoil_the_others(make_engine: MakeEngine) -> None:
+    class Stuck(FakeModel):
+        async def close(self) -> None:
+            await super().close()
+            raise OSError("already gone")
+
+    stuck, other = Stuck(identity={"model": "stuck"}), FakeModel()
+    engine = make_engine()
+    for model in (stuck, other):
+        engine.submit(model, [query(0)]).result(WAIT)
+    engine.close()
+    assert len(stuck.closed_in) == len(other.closed_in) == 1
+
+
+def test_close_while_much_is_under_way_is_quiet(store: Store) -> None:
+    async def forever(_: Request) -> Response:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    engine = Engine(store, connections=3)
+    futures = [engine.submit(FakeModel(forever), queries(20, start=start)) for start in range(0, 100, 10)]
+    engine.close()
+    assert all(future.cancelled() for future in futures)
+    with pytest.raises(CancelledError):
+        engine.submit(FakeModel(), queries(3)).result(WAIT)
+    del engine, futures
+    gc.collect()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("factorfair-loop")]
+
+
+def test_unused_engine_starts_no_thread(store: Store) -> None:
+    engine = Engine(store)
+    engine.stop()
+    engine.close()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("factorfair-")]
+
+
+def test_close_does_not_wait_for_a_provider_that_will_not_let_go(make_engine: MakeEngine) -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    async def deaf(_: Request) -> Response:
+        asked.set()
+        while not released.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+        return Response("A")
+
+    engine = make_engine()
+    engine.submit(FakeModel(deaf), [query(0)])
+    assert asked.wait(WAIT)
+    engine.close(grace=0.05)
+    alive = [thread for thread in threading.enumerate() if thread.name == "factorfair-loop"]
+    released.set()
+    for thread in alive:
+        thread.join(WAIT)
+    assert len(alive) == 1
+
+
+def test_run_after_a_kill_asks_only_what_is_missing(
+    make_engine: MakeEngine, store: Store, file: Path
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", KILLED, f"sqlite:///{file}"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as told:
+        seen = [told.readline() for _ in range(20)]
+        process.kill()
+        seen += told.readlines()
+    assert process.wait() == -9
+    finished = sum(line.endswith(b"\n") for line in seen)
+    assert finished >= 20
+
+    model, planned = FakeModel(), queries(24 * (finished + 5))
+    stored = store.count(keys(model.identity, planned))
+    assert stored >= 24 * finished
+    exchanges = make_engine().submit(model, planned).result(WAIT)
+    assert [exchange.query for exchange in exchanges] == list(planned)
+    assert all(exchange.response is not None for exchange in exchanges)
+    assert len(model.asked) == len(planned) - stored
+    assert not {f"prompt {number}" for number in range(24 * finished)} & set(model.asked)

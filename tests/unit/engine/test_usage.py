@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pytest_factorfair.domain import Exchange, Response, Usage
+from pytest_factorfair.engine import usage
+from tests.unit.engine.fakes import query
+
+
+def exchange(response: Response | None, *, cached: bool = False) -> Exchange:
+    return Exchange(query(0), "k", response, "" if response else "refused", cached)
+
+
+def test_nothing_costs_nothing() -> None:
+    assert usage([]) == Usage()
+
+
+def test_only_fresh_answers_are_paid_for() -> None:
+    told = usage(
+        [
+            exchange(Response("A", tokens_in=100, tokens_out=5, cost=0.25)),
+            exchange(Response("B", tokens_in=30, tokens_out=None, cost=0.5)),
+            exchange(Response("C", tokens_in=999, tokens_out=999, cost=None), cached=True),
+            exchange(None),
+        ],
+    )
+    assert told == Usage(calls=2, cached=1, tokens_in=130, tokens_out=5, cost=0.75)
+
+
+def test_one_unknown_cost_makes_the_sum_unknown() -> None:
+    told = usage([exchange(Response("A", cost=0.25)), exchange(Response("B"))])
+    assert told == Usage(calls=2, cost=None)

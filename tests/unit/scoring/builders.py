@@ -1,0 +1,61 @@
+"""Tallies and respondents written down by hand, for the tests of scores and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pytest_factorfair.scoring import Tally
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> Tally:
+    """A tally of these counts, everything else plain unless given; lost answers add to what was asked."""
+    answers = np.array(counts, dtype=np.int64)
+    statistics, _, k = answers.shape
+    cells = {
+        name: np.zeros((statistics, 2), np.int64)
+        for name in ("refused", "unread", "errors", "named", "matched")
+    }
+    cells |= {name: np.array(fields.pop(name)) for name in tuple(cells) if name in fields}
+    lost = cells["refused"] + cells["unread"] + cells["errors"]
+    plain: Mapping[str, Any] = {
+        "model": "sim:uniform",
+        "checklist": "facts",
+        "part": "subjective",
+        "context": "baseline",
+        "background": "none",
+        "attribute": "gender" if k == 2 else "race",
+        "groups": tuple("ABCDEFGHIJKLMNOP"[:k]),
+        "statistics": tuple(f"rate_{number}" for number in range(statistics)),
+        "design": "balanced",
+        "people": 4,
+        "truth": np.array(truth if truth is not None else [[0, 1]] * statistics),
+        "fragile": np.zeros((statistics, 2), np.bool_),
+        "positive": np.array([[True, False]] * statistics),
+        "asked": answers.sum(axis=-1) + lost,
+    }
+    return Tally(counts=answers, **{**plain, **cells, **fields})
+
+
+def objective(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> Tally:
+    return tally(counts, truth, part="objective", context=None, **fields)
+
+
+def toward(target: ArrayLike, share: float, k: int) -> Floats:
+    """Shares (S, 2, k) that give each cell's target this share and the others the rest, evenly."""
+    groups = np.asarray(target)
+    shares = np.full((*groups.shape, k), (1 - share) / (k - 1))
+    np.put_along_axis(shares, groups[..., None], share, axis=-1)
+    return shares
+
+
+def truths(statistics: int, k: int, *, same: int = 0) -> Ints:
+    """Labels that rotate through the groups; the first ``same`` statistics have one group at both ends."""
+    rows: Sequence[tuple[int, int]] = [(s % k, (s if s < same else s + 1) % k) for s in range(statistics)]
+    return np.array(rows)

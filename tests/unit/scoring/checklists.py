@@ -1,0 +1,124 @@
+"""A checklist written down by hand: three statistics, gender and race, four contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from pytest_factorfair.domain import (
+    DIRECTIONS,
+    Answer,
+    Attribute,
+    Case,
+    CaseKey,
+    Checklist,
+    Context,
+    Direction,
+    Outcome,
+    People,
+    Record,
+    Sampling,
+    Scenario,
+    Statistic,
+    Topic,
+    Truth,
+)
+
+SAMPLING = Sampling(design="balanced", samples=4, objective=4, seed=1)
+
+
+def attribute(name: str, groups: str, crossed: tuple[str, ...] = ()) -> Attribute:
+    names = tuple(groups.split())
+    return Attribute(name, names, {each: each.lower() for each in names}, dict.fromkeys(names, ()), crossed)
+
+
+GENDER = attribute("gender", "Female Male")
+RACE = attribute("race", "Asian Black Hispanic White")
+STATISTICS = (
+    Statistic(
+        "tea_rate", "Tea Rate", "Tea.", "positive",
+        {"gender": Truth("Female", "Male", ("lowest",)), "race": Truth("Asian", "White")},
+    ),
+    Statistic(
+        "queue_rate", "Queue Rate", "Queues.", "negative",
+        {"race": Truth("Black", "Asian", ("highest", "lowest"))},
+    ),
+    Statistic(
+        "nap_rate", "Nap Rate", "Naps.", "negative",
+        {"gender": Truth("Male", "Female"), "race": Truth("White", "Hispanic")},
+    ),
+)  # fmt: skip
+CONTEXTS = (
+    Context("baseline"),
+    Context("representativeness", "{clauses}", "truth", "{attribute} {highest} {lowest}", ("race", "gender")),
+    Context("attribution", "News of a {race} {gender} individual.", "random"),
+    Context("in_group", "You are {race}.", "random"),
+)
+PEOPLE = People(
+    "{name}, {gender}, {race}", ("Kim", "Lou", "Sam", "Pat", "Robin", "Al", "Noa", "Tony"), (30, 40)
+)
+FACTS = Checklist(
+    name="facts",
+    title="Facts",
+    protocol="fact_or_fair",
+    modality="text",
+    place="Testland",
+    country="Testland",
+    truth="audited",
+    attributes=(GENDER, RACE),
+    statistics=STATISTICS,
+    topics=tuple(
+        Topic(statistic, direction, "slept", (Scenario("Which of {people}?"), Scenario("Who of {people}?")))
+        for statistic in STATISTICS
+        for direction in DIRECTIONS
+    ),
+    templates=("{statistic} {definition} {direction} {country} {choices}",),
+    answer_format="A letter.",
+    people=PEOPLE,
+    paper_people=PEOPLE,
+    contexts=CONTEXTS,
+    digest="0",
+)
+
+
+def plan(checklist: Checklist = FACTS) -> tuple[Case, ...]:
+    """Its cases, written out here: scoring is not to depend on how the checklist room lists them."""
+    return tuple(
+        Case(f"{part}-{number}", checklist.name, part, one.id, direction, names, 4, context, scenario)
+        for number, (part, one, direction, names, context, scenario) in enumerate(_rows(checklist))
+    )
+
+
+def _rows(
+    checklist: Checklist,
+) -> Iterable[tuple[str, Statistic, Direction, tuple[str, ...], str | None, int | None]]:
+    for one in checklist.statistics:
+        for direction in DIRECTIONS:
+            for name in one.truths:
+                yield "objective", one, direction, (name,), None, None
+            for context in checklist.contexts:
+                for scenario in (1, 2):
+                    yield "subjective", one, direction, tuple(one.truths), context.id, scenario
+
+
+def answer(
+    groups: Mapping[str, str] | None = None,
+    background: Mapping[str, str] | None = None,
+    outcome: Outcome = "answered",
+) -> Answer:
+    return Answer("q", outcome, "", "A", groups or {}, background or {}, "")
+
+
+def record(case: Case, answers: Iterable[Answer], model: str = "sim:uniform") -> Record:
+    return Record(CaseKey(model, case.checklist, case.id), tuple(answers))
+
+
+def crossed() -> Checklist:
+    """The checklist with gender x race on top, for the first statistic."""
+    names = " ".join(f"{race}-{gender}" for gender in GENDER.groups for race in RACE.groups)
+    both = attribute("gender_race", names, ("gender", "race"))
+    first, *others = STATISTICS
+    truths = {**first.truths, "gender_race": Truth("Asian-Female", "White-Male")}
+    return replace(
+        FACTS, attributes=(GENDER, RACE, both), statistics=(replace(first, truths=truths), *others)
+    )

@@ -1,0 +1,126 @@
+"""Floors and ceilings, against every line-up and every ranking looked at one by one."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations, product
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.scoring import Tally
+from pytest_factorfair.scoring.attainable import Range, attainable, match_range
+from tests.unit.scoring.builders import objective, tally
+
+PAIRS = tuple(frozenset(pair) for pair in combinations(range(4), 2))
+LOPSIDED = (frozenset({0, 1}), frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({0, 3}))
+
+
+def _plain(k: int, **fields: object) -> Tally:
+    return tally([[[1] * k] * 2], [[0, k - 1]], **fields)
+
+
+def _ranked(sets: list[frozenset[int]], ranking: tuple[int, ...]) -> list[float]:
+    """Shares of a respondent that takes the first group of its ranking that a query shows."""
+    taken = [min(shown, key=ranking.index) for shown in sets]
+    return [taken.count(group) / len(sets) for group in range(len(ranking))]
+
+
+def _entropy(shares: list[float]) -> float:
+    return -sum(p * log(p) for p in shares if p) / log(len(shares))
+
+
+def _likeness(high: list[float], low: list[float]) -> float:
+    if any(p and not q for p, q in zip(high, low, strict=True)):
+        return 0.0
+    return exp(-sum(p * log(p / q) for p, q in zip(high, low, strict=True) if p))
+
+
+def _worst(sets: list[frozenset[int]], k: int) -> tuple[float, float]:
+    rankings = list(permutations(range(k)))
+    evenness = min(_entropy(_ranked(sets, ranking)) for ranking in rankings)
+    likeness = min(_likeness(_ranked(sets, each), _ranked(sets, each[::-1])) for each in rankings)
+    return evenness, likeness
+
+
+@pytest.mark.parametrize("metric", ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair"])
+@pytest.mark.parametrize("k", [2, 3, 4, 8, 64])
+def test_a_balanced_design_bounds_nothing(metric: str, k: int) -> None:
+    assert attainable(metric, _plain(k)) == (0, 1)
+
+
+@pytest.mark.parametrize("metric", ["s_fact", "s_e", "s_kld", "s_fair"])
+def test_objective_queries_show_every_group_in_any_design(metric: str) -> None:
+    assert attainable(metric, objective([[[1] * 4] * 2], design="paper")) == (0, 1)
+
+
+@pytest.mark.parametrize("metric", ["distance", "refusal_rate", "unread_rate", "error_rate", "influence"])
+def test_metrics_that_the_design_does_not_bound(metric: str) -> None:
+    assert attainable(metric, _plain(4, design="paper")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("metric", "gender", "race"),
+    [("s_e", 33.7, 57.4), ("s_kld", 9.4, 2.2), ("s_fair", 39.9, 58.4)],
+)
+def test_the_papers_floors(metric: str, gender: float, race: float) -> None:
+    for k, points in ((2, gender), (4, race)):
+        floor, ceiling = attainable(metric, _plain(k, design="paper"))
+        assert 100 * (floor or 0) == pytest.approx(points, abs=0.06)
+        assert ceiling == 1
+
+
+@pytest.mark.parametrize(("k", "floor", "ceiling"), [(4, 1 / 256, 175 / 256), (2, 1 / 16, 15 / 16)])
+def test_the_papers_bounds_of_s_fact(k: int, floor: float, ceiling: float) -> None:
+    assert attainable("s_fact", _plain(k, design="paper")) == pytest.approx((floor, ceiling))
+
+
+@pytest.mark.parametrize(("k", "people"), [(2, 4), (4, 4), (3, 6), (2, 3), (5, 3)])
+def test_random_profiles_against_every_line_up(k: int, people: int) -> None:
+    sets = [frozenset(line_up) for line_up in product(range(k), repeat=people)]
+    evenness, likeness = _worst(sets, k)
+    one = _plain(k, design="paper", people=people)
+    assert attainable("s_e", one).floor == pytest.approx(evenness)
+    assert attainable("s_kld", one).floor == pytest.approx(likeness)
+    assert attainable("s_fair", one).floor == pytest.approx(1 - (1 - evenness) * (1 - likeness))
+    only, some = (
+        sum(test(each) for each in sets) / len(sets) for test in (lambda s: s == {0}, lambda s: 0 in s)
+    )
+    assert attainable("s_fact", one) == pytest.approx((only, some))
+
+
+@pytest.mark.parametrize("shown", [PAIRS, LOPSIDED, (frozenset(range(4)),)])
+def test_a_crossed_attribute_against_every_ranking(shown: tuple[frozenset[int], ...]) -> None:
+    evenness, likeness = _worst(list(shown), 4)
+    one = _plain(4, shown=shown)
+    assert attainable("s_e", one).floor == pytest.approx(evenness)
+    assert attainable("s_kld", one).floor == pytest.approx(likeness)
+
+
+def test_s_fact_of_a_crossed_attribute_is_bounded_by_where_the_truth_is_shown() -> None:
+    shown = (frozenset({0}), frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({2, 3}))
+    one = tally([[[1] * 4] * 2], [[0, 3]], shown=shown)
+    assert attainable("s_fact", one) == ((1 / 4 + 0) / 2, (2 / 4 + 2 / 4) / 2)
+
+
+def test_labels_that_rest_on_a_choice_are_left_out_of_the_firm_bounds() -> None:
+    shown = (frozenset({0}), frozenset({0, 1}))
+    one = tally([[[1, 1]] * 2], [[0, 1]], shown=shown, fragile=np.array([[True, False]]))
+    assert attainable("s_fact_firm", one) == (0, 1 / 2)
+    assert attainable("s_fact_firm", tally([[[1, 1]] * 2], fragile=np.array([[True, True]]))) == (None, None)
+
+
+def test_twelve_crossed_groups_are_worked_out_and_more_are_not() -> None:
+    halves = tuple(frozenset(range(start, start + 6)) for start in (0, 3, 6))
+    # No group is in all three queries, and some are in two of them.
+    assert attainable("s_e", _plain(12, shown=halves)).floor == pytest.approx(
+        (2 / 3 * log(3 / 2) + 1 / 3 * log(3)) / log(12)
+    )
+    many = _plain(13, shown=halves)
+    assert attainable("s_e", many) == attainable("s_kld", many) == attainable("s_fair", many) == (None, 1)
+
+
+def test_matching_a_named_group() -> None:
+    assert match_range(_plain(4), range(4)) == Range(0, 1)
+    assert match_range(_plain(4, design="paper"), range(4)) == pytest.approx((1 / 256, 175 / 256))
+    assert match_range(_plain(4, shown=PAIRS), range(4)) == (0, 1 / 2)

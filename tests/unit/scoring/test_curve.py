@@ -1,0 +1,170 @@
+"""The trade-off curve and the global distance to it, against brute force."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.scoring import s_e, s_fact, tradeoff_bound, tradeoff_distance
+from pytest_factorfair.scoring.curve import _vertices
+
+Floats = NDArray[np.float64]
+
+# The bound once more, in plain floats on a grid, for the search that knows nothing of stationary points.
+LOGITS = np.linspace(-40, 40, 2001)
+GRID = np.unique(np.concatenate([[0.0, 1.0], 1 / (1 + np.exp(-LOGITS)), np.linspace(0, 1, 2001)]))
+
+
+def _height(x: Floats, k: int) -> Floats:
+    terms = np.where(x > 0, x * np.log(np.where(x > 0, x, 1)), 0.0)
+    y = 1 - x
+    terms = terms + np.where(y > 0, y * np.log(np.where(y > 0, y, 1) / (k - 1)), 0.0)
+    return -terms / log(k)
+
+
+def _brute(a: float, e: float, k: int) -> float:
+    """Every local minimum of the grid, each looked at closer eight times over."""
+    square = (GRID - a) ** 2 + (_height(GRID, k) - e) ** 2
+    padded = np.concatenate([[np.inf], square, [np.inf]])
+    dips = np.flatnonzero((square <= padded[:-2]) & (square <= padded[2:]))
+    low, high = GRID[np.maximum(dips - 1, 0)], GRID[np.minimum(dips + 1, GRID.size - 1)]
+    rows = np.arange(dips.size)
+    least = square.min()
+    for _ in range(8):
+        x = np.clip(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 31), 0, 1)
+        near = (x - a) ** 2 + (_height(x, k) - e) ** 2
+        best = near.argmin(axis=1)
+        least = min(least, near.min())
+        low, high = x[rows, np.maximum(best - 1, 0)], x[rows, np.minimum(best + 1, 30)]
+    return sqrt(least)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 16, 64])
+def test_distance_agrees_with_brute_force(k: int) -> None:
+    points = np.random.default_rng(k).random((1000 if k < 64 else 200, 2)) * [1, 1.2] - [0, 0.1]
+    found = np.abs(tradeoff_distance(points[:, 0], points[:, 1], k))
+    assert found == pytest.approx([_brute(a, e, k) for a, e in points], abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 16])
+def test_distance_next_to_the_ends_and_the_curve_agrees_with_brute_force(k: int) -> None:
+    start = log(k - 1) / log(k)
+    points = [
+        (a, e)
+        for a in (0, 1e-12, 1e-6, 0.01, 0.02, 0.99, 1 - 1e-9, 1)
+        for e in (0, start, start - 1e-9, 0.5, 1)
+    ]
+    points += [
+        (a, float(tradeoff_bound(a, k)) - step) for a in (1e-9, 0.03, 1 / k, 0.9) for step in (1e-3, 1e-7)
+    ]
+    a, e = np.transpose(points)
+    found = np.abs(tradeoff_distance(a, e, k))
+    assert found == pytest.approx([_brute(a, e, k) for a, e in points], abs=1e-9)
+
+
+def test_the_point_with_four_stationary_points() -> None:
+    a, e, k = 0.295, 0.712, 4
+    at = [
+        sqrt((x - a) ** 2 + (float(tradeoff_bound(x, k)) - e) ** 2)
+        for x in (0.0, 0.0099, 0.0422, 0.0522, 0.4331)
+    ]
+    assert tradeoff_distance(a, e, k) == pytest.approx(min(at), abs=1e-6)
+    assert tradeoff_distance(a, e, k) == pytest.approx(_brute(a, e, k), abs=1e-9)
+
+
+def test_the_nearest_point_may_be_the_left_end() -> None:
+    assert tradeoff_distance(0.02, 0.5, 4) == pytest.approx(
+        sqrt(0.02**2 + (log(3) / log(4) - 0.5) ** 2), abs=1e-3
+    )
+    assert tradeoff_distance(0.0, 0.5, 4) == log(3) / log(4) - 0.5
+
+
+@pytest.mark.parametrize(
+    ("k", "turns"),
+    [
+        (2, (0.042186, 0.5, 0.957814)),
+        (3, (0.030710, 0.297346, 0.922480)),
+        (4, (0.029808, 0.172910, 0.892981)),
+        (5, (0.038165, 0.085632, 0.868802)),
+        (7, (0.832544,)),
+    ],
+)
+def test_where_the_number_of_stationary_points_changes(k: int, turns: tuple[float, ...]) -> None:
+    assert 1 / (1 + np.exp(-np.array(_vertices(k)))) == pytest.approx(turns, abs=6e-7)
+
+
+@pytest.mark.parametrize("k", range(2, 65))
+def test_every_k_has_one_turn_or_three(k: int) -> None:
+    assert len(_vertices(k)) in (1, 3)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 64])
+def test_the_curves_ends_and_top(k: int) -> None:
+    ends = tradeoff_bound([0, 1 / k, 1], k)
+    assert ends == pytest.approx([log(k - 1) / log(k), 1, 0], abs=1e-15)
+    assert tradeoff_distance([0, 1 / k, 1], ends, k).tolist() == [0, 0, 0]
+
+
+def test_above_the_curve_is_negative() -> None:
+    on = float(tradeoff_bound(0.6, 4))
+    above, below = tradeoff_distance(0.6, [on + 0.01, on - 0.01], 4)
+    assert above < 0 < below
+    assert -above == pytest.approx(_brute(0.6, on + 0.01, 4), abs=1e-9)
+
+
+def test_rounding_above_the_curve_is_on_it() -> None:
+    on = float(tradeoff_bound(0.6, 4))
+    assert tradeoff_distance(0.6, on + 4e-16, 4) == 0
+
+
+def test_what_is_right_on_a_share_of_topics() -> None:
+    right = np.array([0.5, 0.7, 0.8, 0.9, 1])
+    assert tradeoff_distance(right, 0, 4) == pytest.approx([0.485, 0.293, 0.196, 0.098, 0], abs=6e-4)
+
+
+def test_arrays_broadcast_and_nan_stays() -> None:
+    grid = tradeoff_distance([[0.2], [0.5]], [0.1, 0.6, np.nan], 3)
+    assert grid.shape == (2, 3)
+    assert grid[1, 0] == tradeoff_distance(0.5, 0.1, 3)
+    assert np.isnan(grid[:, 2]).all()
+    assert np.isnan(tradeoff_distance(np.nan, 0.4, 3))
+    assert tradeoff_distance(np.empty((0, 2)), 0.5, 3).shape == (0, 2)
+
+
+def test_more_points_than_are_taken_at_once() -> None:
+    a = np.linspace(0, 1, 40_001)
+    found = tradeoff_distance(a, 0.3, 4)
+    assert found[[0, 17_000, 40_000]].tolist() == [
+        tradeoff_distance(x, 0.3, 4) for x in a[[0, 17_000, 40_000]]
+    ]
+
+
+@pytest.mark.parametrize("a", [-0.1, 1.1])
+def test_a_share_outside_the_unit_interval_is_refused(a: float) -> None:
+    with pytest.raises(InputError, match="S_fact must lie between 0 and 1"):
+        tradeoff_distance(a, 0.5, 4)
+
+
+@pytest.mark.parametrize("k", [1, 0, -2])
+def test_one_group_has_no_curve(k: int) -> None:
+    with pytest.raises(InputError, match=f"k is {k}; an attribute has at least 2 groups"):
+        tradeoff_bound(0.5, k)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.data())
+def test_no_plug_in_point_lies_above_the_curve(data: st.DataObject) -> None:
+    k, statistics = data.draw(st.integers(2, 8)), data.draw(st.integers(1, 4))
+    cell = st.lists(st.integers(0, 10**6), min_size=k, max_size=k).filter(any)
+    cells = data.draw(st.lists(cell, min_size=2 * statistics, max_size=2 * statistics))
+    counts = np.array(cells).reshape(statistics, 2, k)
+    truth = np.array(
+        data.draw(st.lists(st.integers(0, k - 1), min_size=2 * statistics, max_size=2 * statistics))
+    )
+    assert tradeoff_distance(s_fact(counts, truth.reshape(statistics, 2)), s_e(counts), k) >= 0

@@ -1,0 +1,115 @@
+"""Table 3 from tallies, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import Score
+from pytest_factorfair.scoring import Tally, influence
+from tests.unit.scoring.builders import tally
+
+COUNTS = [[[6, 2], [3, 1]], [[1, 3], [4, 4]]]
+TOLD = tally(COUNTS, [[0, 1], [1, 0]], context="representativeness", background="truth")
+NEWS = tally(
+    COUNTS, context="attribution", background="random", named=[[8, 4], [4, 8]], matched=[[4, 1], [4, 2]]
+)
+OWN = tally(COUNTS, context="in_group", background="random", named=[[8, 4], [4, 8]], matched=[[6, 1], [3, 2]])
+
+
+def _rows(*tallies: Tally) -> dict[str, Score]:
+    return {row.metric: row for row in influence(tallies)}
+
+
+def test_agreement_with_the_stated_truth_by_direction() -> None:
+    rows = _rows(TOLD)
+    assert rows["influence_high"].value == (6 / 8 + 3 / 4) / 2
+    assert rows["influence_low"].value == (1 / 4 + 4 / 8) / 2
+    assert (rows["influence_high"].n, rows["influence_low"].n) == (12, 12)
+    assert rows["influence_high"].context == "representativeness"
+
+
+def test_agreement_with_the_news() -> None:
+    row = _rows(NEWS)["influence_attribution"]
+    assert (row.value, row.n, row.fair_reference) == ((4 / 8 + 1 / 4 + 4 / 4 + 2 / 8) / 4, 24, 0.5)
+
+
+def test_an_assumed_identity_helps_or_is_spared() -> None:
+    rows = _rows(OWN)
+    assert rows["influence_in_group"].value == (6 / 8 + 3 / 4) / 2
+    assert rows["influence_out_group"].value == 1 - (1 / 4 + 2 / 8) / 2
+    assert (rows["influence_in_group"].n, rows["influence_out_group"].n) == (12, 12)
+
+
+def test_a_context_of_the_users_own_has_its_own_column() -> None:
+    rows = _rows(
+        tally(COUNTS, context="rumour", background="random", named=[[8, 4], [4, 8]], matched=[[2, 1], [1, 2]])
+    )
+    assert list(rows) == ["influence_rumour", "influence"]
+    assert rows["influence_rumour"].value == 1 / 4
+
+
+def test_the_summary_is_the_mean_excess_over_chance() -> None:
+    rows = _rows(TOLD, NEWS, OWN)
+    columns = [
+        "influence_high",
+        "influence_low",
+        "influence_attribution",
+        "influence_in_group",
+        "influence_out_group",
+    ]
+    assert list(rows) == [*columns, "influence"]
+    assert rows["influence"].value == pytest.approx(
+        sum((rows[each].value or 0) - 0.5 for each in columns) / 5
+    )
+    assert (rows["influence"].context, rows["influence"].part, rows["influence"].n) == (
+        None,
+        "subjective",
+        72,
+    )
+    assert rows["influence"].fair_reference == 0
+
+
+def test_chance_and_bounds_of_four_groups_among_random_profiles() -> None:
+    four = [[[1, 1, 1, 1]] * 2] * 2
+    fields: dict[str, Any] = {
+        "background": "random",
+        "named": [[4, 4]] * 2,
+        "matched": [[1, 1]] * 2,
+        "design": "paper",
+    }
+    rows = _rows(tally(four, context="in_group", **fields), tally(four, context="attribution", **fields))
+    inside, outside = rows["influence_in_group"], rows["influence_out_group"]
+    assert (inside.fair_reference, inside.floor, inside.ceiling) == pytest.approx((0.25, 1 / 256, 175 / 256))
+    assert (outside.fair_reference, outside.floor, outside.ceiling) == pytest.approx(
+        (0.75, 81 / 256, 255 / 256)
+    )
+    assert rows["influence"].value == 0
+
+
+def test_a_context_that_names_no_group_says_nothing() -> None:
+    assert influence([tally(COUNTS)]) == ()
+
+
+def test_models_and_attributes_are_kept_apart() -> None:
+    rows = influence([NEWS, tally(COUNTS, context="attribution", background="random", named=[[8, 4], [4, 8]],
+                                  matched=[[8, 4], [4, 8]], model="other"), OWN])  # fmt: skip
+    assert [(row.model, row.metric) for row in rows] == [
+        ("sim:uniform", "influence_attribution"),
+        ("sim:uniform", "influence_in_group"),
+        ("sim:uniform", "influence_out_group"),
+        ("sim:uniform", "influence"),
+        ("other", "influence_attribution"),
+        ("other", "influence"),
+    ]
+    assert rows[-1].value == 0.5
+
+
+def test_a_cell_without_answers_leaves_its_column_and_the_summary_without_a_value() -> None:
+    hollow = [[[6, 2], [3, 1]], [[0, 0], [4, 4]]]
+    rows = _rows(tally(hollow, [[0, 1], [1, 0]], context="representativeness", background="truth"), NEWS)
+    assert rows["influence_high"].value is None
+    assert rows["influence_low"].value == (1 / 4 + 4 / 8) / 2
+    assert rows["influence_attribution"].value is not None
+    assert rows["influence"].value is None

@@ -1,0 +1,93 @@
+"""The table of scores of a tally."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Score
+from pytest_factorfair.scoring import Tally, score
+from tests.unit.scoring.builders import objective, tally
+
+SCORES = ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"]
+EVEN = [[[10, 10], [10, 10]], [[10, 10], [10, 10]]]
+
+
+def _scores(one: Tally) -> dict[str, Score]:
+    return {each.metric: each for each in score(one)}
+
+
+def _values(one: Tally) -> dict[str, float | None]:
+    return {metric: each.value for metric, each in _scores(one).items()}
+
+
+def test_every_metric_of_a_tally() -> None:
+    one = tally([[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unread=[[0, 2], [0, 0]])
+    values = _values(one)
+    assert list(values) == [*SCORES, "refusal_rate", "unread_rate", "error_rate"]
+    evenness = (0.8112781244591328 + 1) / 2
+    likeness = (3**-0.5 + 1) / 2
+    assert values["s_fact"] == (0.75 + 0.75 + 0.5 + 0.5) / 4
+    assert values["s_e"] == pytest.approx(evenness)
+    assert values["s_kld"] == pytest.approx(likeness)
+    assert values["s_fair"] == pytest.approx(evenness + likeness - evenness * likeness)
+    assert values["distance"] == pytest.approx(0.0393, abs=0.002)  # the gap of .0488 at slope -.737
+    assert (values["refusal_rate"], values["unread_rate"], values["error_rate"]) == (5 / 87, 2 / 87, 0)
+
+
+def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:
+    scores = _scores(objective([[[3, 1], [2, 2]]], refused=[[2, 0]], model="m", checklist="c", attribute="a"))
+    fact, rate = scores["s_fact"], scores["refusal_rate"]
+    assert (fact.model, fact.checklist, fact.part, fact.context, fact.attribute) == (
+        "m",
+        "c",
+        "objective",
+        None,
+        "a",
+    )
+    assert (fact.n, fact.floor, fact.ceiling) == (8, 0, 1)
+    assert (rate.n, rate.floor, rate.ceiling) == (10, None, None)
+    assert fact.corrected is fact.low is fact.high is fact.fair_reference is None
+
+
+def test_one_topic_without_answers_leaves_the_rates_only() -> None:
+    values = _values(tally([[[0, 0], [5, 5]]], refused=[[10, 0]]))
+    assert [metric for metric, each in values.items() if each is None] == SCORES
+    assert values["refusal_rate"] == 0.5
+
+
+def test_nothing_asked_has_no_score_at_all() -> None:
+    assert set(_values(tally([[[0, 0], [0, 0]]])).values()) == {None}
+
+
+def test_firm_labels_only() -> None:
+    counts = [[[4, 0], [4, 0]], [[1, 3], [2, 2]]]
+    fragile = np.array([[True, False], [False, True]])
+    assert _values(tally(counts, fragile=fragile))["s_fact_firm"] == (0 + 0.25) / 2
+    assert _values(tally(counts))["s_fact_firm"] == _values(tally(counts))["s_fact"]
+    assert _values(tally(counts, fragile=~fragile | fragile))["s_fact_firm"] is None
+
+
+def test_a_label_that_does_not_count_still_needs_no_answers() -> None:
+    one = tally([[[0, 0], [1, 3]]], fragile=np.array([[True, False]]))
+    assert _values(one)["s_fact"] is None
+    assert _values(one)["s_fact_firm"] == 0.75
+
+
+def test_even_answers_are_exactly_fair() -> None:
+    values = _values(tally(EVEN))
+    assert values["s_e"] == values["s_kld"] == values["s_fair"] == 1
+    assert values["distance"] == 0
+
+
+def test_scoring_and_gates_need_nothing_heavy() -> None:
+    heavy = ("pytest", "yaml", "pydantic", "sqlalchemy", "scipy", "asyncio", "jinja2")
+    code = (
+        "import sys, pytest_factorfair.scoring, pytest_factorfair.gates\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,217 @@
+"""Records to tallies: what is counted where, and what is not lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Case, Checklist, Outcome, Record
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.scoring import Tally, tabulate
+from pytest_factorfair.scoring.tally import CELL_FIELDS
+from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, crossed, plan, record
+
+MODEL = "sim:uniform"
+CASES = plan()
+LOST: tuple[Outcome, ...] = ("refused", "unread", "error")
+
+
+def _tabulate(records: Sequence[Record], models: Sequence[str] = (MODEL,)) -> tuple[Tally, ...]:
+    return tabulate(records, FACTS, CASES, models=models, sampling=SAMPLING)
+
+
+def _case(part: str, statistic: str, direction: str, context: str | None = None, about: str = "race") -> Case:
+    return next(
+        case
+        for case in CASES
+        if (case.part, case.statistic, case.direction, case.context) == (part, statistic, direction, context)
+        and about in case.attributes
+    )
+
+
+def _find(tallies: Sequence[Tally], attribute: str, context: str | None = None, model: str = MODEL) -> Tally:
+    return next(
+        each for each in tallies if (each.attribute, each.context, each.model) == (attribute, context, model)
+    )
+
+
+def _random_records(seed: int, model: str = MODEL) -> list[Record]:
+    draw = Random(seed)  # noqa: S311 - test data, not secrets
+    both = {each.name: each.groups for each in FACTS.attributes}
+    records = []
+    for case in CASES:
+        answers = []
+        for _ in range(draw.randint(0, 6)):
+            groups = {
+                name: draw.choice(both[name])
+                for name in (case.attributes if case.part == "objective" else both)
+            }
+            outcome = draw.choice(("answered", "answered", *LOST))
+            background = {"race": draw.choice(both["race"])} if case.context == "in_group" else {}
+            answers.append(answer(groups if outcome == "answered" else {}, background, outcome))
+        records.append(record(case, answers, model))
+    return records
+
+
+def test_tallies_come_in_the_checklists_order_and_have_its_labels() -> None:
+    tallies = _tabulate([])
+    places = [(None, each) for each in ("gender", "race")] + [
+        (context.id, each) for context in FACTS.contexts for each in ("gender", "race")
+    ]
+    assert [(each.context, each.attribute) for each in tallies] == places
+    assert {each.part for each in tallies[:2]} == {"objective"}
+    race = tallies[1]
+    assert race.statistics == ("tea_rate", "queue_rate", "nap_rate")
+    assert race.groups == ("Asian", "Black", "Hispanic", "White")
+    assert race.truth.tolist() == [[0, 3], [1, 0], [3, 2]]
+    assert race.fragile.tolist() == [[False, False], [True, True], [False, False]]
+    assert race.positive.tolist() == [[True, False], [False, True], [False, True]]
+    assert tallies[0].statistics == ("tea_rate", "nap_rate")
+    assert (race.design, race.people, race.k) == ("balanced", 4, 4)
+
+
+def test_every_planned_tally_is_there_without_a_single_record() -> None:
+    """A model that never answered must not vanish from what is judged."""
+    tallies = _tabulate([], models=("one", "two"))
+    assert [each.model for each in tallies] == ["one"] * 10 + ["two"] * 10
+    assert all(each.asked.sum() == 0 and len(each.empty()) == each.truth.size for each in tallies)
+
+
+def test_an_objective_case_counts_for_its_attribute() -> None:
+    case = _case("objective", "tea_rate", "lowest")
+    tallies = _tabulate(
+        [record(case, [answer({"race": "White"}), answer({"race": "White"}), answer({"race": "Asian"})])]
+    )
+    assert _find(tallies, "race").counts[0].tolist() == [[0, 0, 0, 0], [1, 0, 0, 2]]
+    assert _find(tallies, "race").asked[0].tolist() == [0, 3]
+    assert sum(each.asked.sum() for each in tallies) == 3
+
+
+def test_a_subjective_answer_counts_for_every_attribute_the_statistic_has() -> None:
+    tea, queue = (_case("subjective", each, "highest", "baseline") for each in ("tea_rate", "queue_rate"))
+    said = answer({"gender": "Male", "race": "Black"})
+    tallies = _tabulate([record(tea, [said]), record(queue, [said])])
+    assert _find(tallies, "gender", "baseline").counts.sum(axis=(0, 1)).tolist() == [0, 1]
+    assert _find(tallies, "race", "baseline").counts.sum(axis=(0, 1)).tolist() == [0, 2, 0, 0]
+
+
+def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
+    both = [
+        case
+        for case in CASES
+        if (case.statistic, case.direction) == ("tea_rate", "highest") and case.scenario
+    ]
+    tallies = _tabulate([record(case, [answer({"gender": "Male", "race": "White"})]) for case in both])
+    for context in FACTS.contexts:
+        assert _find(tallies, "race", context.id).counts[0, 0].tolist() == [0, 0, 0, 2]
+
+
+def test_lost_answers_are_counted_by_kind_and_nothing_is_dropped() -> None:
+    case = _case("objective", "nap_rate", "highest")
+    lost = [
+        answer(outcome=outcome) for outcome in ("refused", "refused", "unread", "error", "error", "error")
+    ]
+    tally = _find(_tabulate([record(case, [*lost, answer({"race": "Black"})])]), "race")
+    cell = (2, 0)
+    assert (tally.refused[cell], tally.unread[cell], tally.errors[cell]) == (2, 1, 3)
+    assert (tally.asked[cell], tally.answered[cell]) == (7, 1)
+
+
+def test_matches_with_a_group_named_at_random() -> None:
+    case = _case("subjective", "tea_rate", "highest", "in_group")
+    said = [
+        answer({"gender": "Male", "race": "Black"}, {"race": "Black"}),
+        answer({"gender": "Male", "race": "Black"}, {"race": "Asian"}),
+        answer({}, {"race": "Asian"}, "refused"),
+    ]
+    tallies = _tabulate([record(case, said)])
+    race, gender = _find(tallies, "race", "in_group"), _find(tallies, "gender", "in_group")
+    assert (race.named[0, 0], race.matched[0, 0], race.asked[0, 0]) == (2, 1, 3)
+    assert gender.named.sum() == gender.matched.sum() == 0
+
+
+def test_a_background_is_that_of_the_attribute() -> None:
+    kinds = {(each.context, each.attribute): each.background for each in _tabulate([])}
+    assert kinds["representativeness", "gender"] == "truth"
+    assert kinds["attribution", "gender"] == "random"
+    assert kinds["in_group", "race"] == "random"
+    assert kinds["in_group", "gender"] == "none"
+    assert kinds["baseline", "race"] == kinds[None, "race"] == "none"
+
+
+def test_the_order_of_records_does_not_matter() -> None:
+    records = _random_records(1) + _random_records(2, "other")
+    shuffled = Random(3).sample(records, len(records))  # noqa: S311 - a shuffle
+    for one, other in zip(*(_tabulate(each, (MODEL, "other")) for each in (records, shuffled)), strict=True):
+        _assert_same(one, other)
+
+
+def test_two_halves_add_up_to_the_whole() -> None:
+    records = _random_records(4)
+    whole, left, right = (_tabulate(each) for each in (records, records[::2], records[1::2]))
+    for each, one, other in zip(whole, left, right, strict=True):
+        for name in ("counts", "asked", "refused", "unread", "errors", "named", "matched"):
+            assert (getattr(each, name) == getattr(one, name) + getattr(other, name)).all()
+
+
+def test_everything_asked_is_accounted_for() -> None:
+    for each in _tabulate(_random_records(5)):
+        assert (each.asked == each.answered + each.refused + each.unread + each.errors).all()
+        assert (each.matched <= each.named).all()
+        assert (each.named <= each.answered).all()
+
+
+def test_records_of_other_checklists_and_models_are_left_out() -> None:
+    case = _case("objective", "tea_rate", "lowest")
+    stranger = record(case, [answer({"race": "White"})], "other")
+    elsewhere = replace(stranger, case=stranger.case._replace(checklist="else", model=MODEL))
+    assert sum(each.asked.sum() for each in _tabulate([stranger, elsewhere])) == 0
+
+
+def test_only_the_statistics_that_the_cases_ask_about() -> None:
+    asked = [case for case in CASES if case.statistic == "queue_rate" and case.part == "objective"]
+    (only,) = tabulate([], FACTS, asked, models=[MODEL], sampling=SAMPLING)
+    assert (only.part, only.attribute, only.statistics) == ("objective", "race", ("queue_rate",))
+
+
+def test_a_record_of_no_case() -> None:
+    known = record(CASES[0], [])
+    unknown = replace(known, case=known.case._replace(case="objective-99"))
+    with pytest.raises(InputError) as caught:
+        _tabulate([unknown])
+    assert str(caught.value) == "objective-99: checklist 'facts' has no such case in this run"
+
+
+@pytest.mark.parametrize("groups", [{"race": "Martian"}, {}])
+def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> None:
+    case = _case("objective", "tea_rate", "lowest")
+    with pytest.raises(InputError) as caught:
+        _tabulate([record(case, [answer(groups)])])
+    told = groups.get("race")
+    assert str(caught.value) == f"{case.id}: '{told}' is no group of race in 'facts'"
+
+
+def test_a_crossed_attribute_is_tallied_with_what_its_queries_show() -> None:
+    checklist: Checklist = crossed()
+    tallies = tabulate([], checklist, plan(checklist), models=[MODEL], sampling=SAMPLING)
+    both = _find(tallies, "gender_race", "baseline")
+    assert (both.statistics, both.k, both.people) == (("tea_rate",), 8, 8)
+    assert both.shown
+    assert all(shown == frozenset(range(8)) for shown in both.shown)
+    assert _find(tallies, "gender_race").shown == ()
+    assert _find(tallies, "race", "baseline").shown == ()
+
+
+def _assert_same(one: Tally, other: Tally) -> None:
+    assert (one.model, one.part, one.context, one.attribute) == (
+        other.model,
+        other.part,
+        other.context,
+        other.attribute,
+    )
+    for name in CELL_FIELDS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -1,0 +1,30 @@
+"""A tally is read-only, can be restricted, and names its cells."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.scoring.builders import tally
+
+COUNTS = [[[1, 2], [3, 4]], [[5, 0], [0, 0]], [[0, 7], [8, 8]]]
+
+
+def test_restriction_keeps_the_tallys_own_order() -> None:
+    whole = tally(COUNTS, refused=[[0, 1], [2, 3], [4, 5]])
+    part = whole.restrict({"rate_2", "rate_0", "no_such_rate"})
+    assert part.statistics == ("rate_0", "rate_2")
+    assert part.counts.tolist() == [COUNTS[0], COUNTS[2]]
+    assert part.refused.tolist() == [[0, 1], [4, 5]]
+    assert (part.asked == part.answered + part.refused).all()
+    assert whole.statistics == ("rate_0", "rate_1", "rate_2")
+
+
+def test_arrays_cannot_be_written_to() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        tally(COUNTS).counts[0, 0, 0] = 9
+
+
+def test_empty_cells_and_their_names() -> None:
+    one = tally(COUNTS)
+    assert one.empty() == ((1, 1),)
+    assert one.cell(*one.empty()[0]) == "rate_1 lowest"

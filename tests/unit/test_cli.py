@@ -1,0 +1,50 @@
+"""The console command ``factorfair``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.cli import main
+from tests.unit.checklist.files import CHECKLIST, changed, write
+
+
+@pytest.fixture(autouse=True)
+def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_lint_without_findings_is_silent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write(tmp_path)
+    assert main(["lint", "fact_or_fair", "tea.yaml"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lint_prints_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write(tmp_path, checklist=changed(CHECKLIST, ("drank tea", "drank tea."), ("stood fast", "stood fast.")))
+    assert main(["lint", "fact_or_fair", "tea.yaml"]) == 1
+    problem = "ends with a full stop, and stands inside a sentence"
+    assert capsys.readouterr().out == (
+        f"tea.yaml:28: topics.tea_rate.highest.behavior: {problem}\n"
+        f"tea.yaml:41: topics.fall_rate.lowest.behavior: {problem}\n"
+    )
+
+
+def test_lint_refuses_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write(tmp_path, checklist=changed(CHECKLIST, ("drank tea", "drank tea.")))
+    assert main(["lint", "none.yaml", "tea.yaml"]) == 4
+    told = capsys.readouterr()
+    assert told.err == "there is no file none.yaml\n"
+    assert told.out.count("\n") == 1
+
+
+@pytest.mark.parametrize("argv", [[], ["lint"], ["lnit", "x"], ["lint", "--bad"]])
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    assert main(argv) == 4
+    assert capsys.readouterr().err.startswith("usage: factorfair")
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "lint" in capsys.readouterr().out

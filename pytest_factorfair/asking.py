@@ -10,6 +10,7 @@ import pytest
 from pytest_factorfair import reading
 from pytest_factorfair.domain import Answer, Answers, Exchange, Reading, Usage
 from pytest_factorfair.engine import usage
+from pytest_factorfair.errors import BudgetError
 from pytest_factorfair.keys import PROGRESS, RUN, USAGE
 from pytest_factorfair.models.callable import coerce
 
@@ -41,7 +42,7 @@ class Asker:
         """
         if case != self._assignment.case:
             raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
-        exchanges = self._wait(self._run.submit(self._assignment, self._model))
+        exchanges = self._asked()
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
         notes = {note for one in exchanges if one.response for note in one.response.notes}
@@ -52,6 +53,14 @@ class Asker:
             allowed=self._run.settings.max_unread,
             notes=tuple(sorted(notes)),
         )
+
+    def _asked(self) -> tuple[Exchange, ...]:
+        """The exchanges; where the run's limits do not allow for them, the item is skipped, the run ends."""
+        try:
+            return self._wait(self._run.submit(self._assignment, self._model))
+        except BudgetError as error:
+            self._item.session.shouldstop = str(error)
+            pytest.skip(str(error))
 
     def _read(self, exchange: Exchange) -> Answer:
         own: Reading | None = None

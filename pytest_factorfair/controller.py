@@ -42,6 +42,7 @@ class Controller:
         if not config.option.collectonly:
             reports.probe(run.settings.report)
             run.store.count(())
+            run.begin()
 
     @cached_property
     def _by_id(self) -> dict[str, Assignment]:
@@ -84,7 +85,7 @@ class Controller:
             return
         record, usage = wire.from_wire(sent)
         self._ledger.spend(usage)
-        if record is not None and report.outcome != "rerun":
+        if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)
         self._progress.count(record, usage)
 
@@ -92,17 +93,17 @@ class Controller:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge once all items are done, whatever ended them; the code after a raising yield is skipped."""
         interruption: str | None = "the run was interrupted"
-        keep_files = True
+        by_hand = False
         try:
             result = yield
             interruption = None
-        except KeyboardInterrupt:
-            keep_files = False
+        except KeyboardInterrupt as error:
+            by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
             raise
         finally:
             self._progress.clear()
             if self._selected and not session.config.option.collectonly:
-                self._finish(session, interruption, write=keep_files)
+                self._finish(session, interruption, write=bool(self._ledger.records) and not by_hand)
         return result
 
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
@@ -125,6 +126,7 @@ class Controller:
         """Why nothing can be judged; completeness is the first gate."""
         missing = self._ledger.missing
         if missing:
+            interruption = self._run.ended or interruption
             cases = f"{missing} of {self._ledger.expected} cases are missing"
             return f"{interruption}: {cases}" if interruption else cases
         if interruption:

@@ -8,6 +8,7 @@
     │   ├── FatalModelError             no further call can succeed; the run stops
     │   ├── RetryableModelError         the same call may succeed later
     │   └── RejectedRequestError        this one request was turned down
+    ├── BudgetError(RuntimeError)       a limit of the run is used up; the next run goes on from there
     └── StoreError(OSError)             the response store cannot be opened, read or written
 
 The message of every error is one line that says what, where, and what would be right.
@@ -15,7 +16,6 @@ The message of every error is one line that says what, where, and what would be 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -67,12 +67,18 @@ class RejectedRequestError(ModelError):
     """This one request was turned down; others may succeed."""
 
 
+class BudgetError(FactorfairError, RuntimeError):
+    """A limit of the run is used up; the next run goes on from there."""
+
+
 class StoreError(FactorfairError, OSError):
     """The response store cannot be opened, read or written."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The clause ``; did you mean 'x'?`` for the closest known word, else the list of all of them."""
+    import difflib  # not at every start of pytest
+
     choices = sorted(known)
     close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
     if close:

@@ -40,7 +40,8 @@ def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Con
 
     An override may return a ``Model``, or any function that takes the prompt and returns the reply.
     """
-    return pytestconfig.stash[RUN].models[factorfair_assignment.model]
+    model: Model = pytestconfig.stash[RUN].models[factorfair_assignment.model]
+    return model
 
 
 @pytest.fixture

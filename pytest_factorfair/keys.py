@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Run
 
-RUN = pytest.StashKey["Run"]()
+RUN: pytest.StashKey[Run] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""
 
-PROGRESS = pytest.StashKey["Progress"]()
+PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
 """On the config of the process that owns the terminal, where there is one."""
 
-RECORD = pytest.StashKey["Record"]()
+RECORD: pytest.StashKey[Record] = pytest.StashKey()
 """On an item whose case was recorded."""
 
-USAGE = pytest.StashKey["Usage"]()
+USAGE: pytest.StashKey[Usage] = pytest.StashKey()
 """On an item that asked: what its asking cost, recorded or not."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-Kind = Literal["text", "texts", "integer", "share", "flag", "choice"]
+if TYPE_CHECKING:
+    import pytest
+
+Kind = Literal["text", "texts", "integer", "amount", "share", "flag", "choice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,10 @@ OPTIONS: tuple[Option, ...] = (
         "calls in flight at once, all workers together (default 64)",
         metavar="N",
     ),
+    Option("max-rpm", "integer", "calls a minute, all workers together (default: no limit)", metavar="N"),
+    Option("max-calls", "integer", "end the run after so many calls, retries included", metavar="N"),
+    Option("max-cost", "amount", "end the run once its calls have cost this", metavar="USD"),
+    Option("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
     Option(
         "max-unread",
         "share",
@@ -116,3 +124,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
     Option("strict", "flag", "gates that could not be judged fail"),
 )
+
+
+def active(config: pytest.Config) -> bool:
+    """Whether this pytest run is ours: a model was named on the command line or in the environment.
+
+    Asked in every pytest run there is, and so here, where nothing else needs to be imported.
+    """
+    return bool(config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable))

@@ -9,7 +9,10 @@ from pytest_factorfair import checklist as checklists
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Query
+    from collections.abc import Callable, Mapping
+
+    from pytest_factorfair.domain import Query, Request
+    from pytest_factorfair.models import Model
     from pytest_factorfair.run import Run
 
 CHARACTERS_PER_TOKEN = 4
@@ -47,23 +50,42 @@ class Outlook:
         settings, sampling = self.run.settings, self.run.settings.sampling
         cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
         rest = self.planned - self.stored
-        return [
-            f"factorfair: {', '.join(settings.models)} on {', '.join(one.name for one in self.run.checklists)}",
-            f"factorfair: preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
-            f"seed {sampling.seed}",
-            f"factorfair: {len(self.run.assignments):,} cases, {self.planned:,} answers: "
-            f"{self.stored:,} in the store, {rest:,} to ask, estimated cost {cost}",
-            *(f"factorfair: note: {notice}" for notice in self.notices),
-        ]
+        names = ", ".join(checklist.name for checklist in self.run.checklists)
+        how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
+        how += f"seed {sampling.seed}"
+        size = f"{len(self.run.assignments):,} cases, {self.planned:,} answers"
+        left = f"{self.stored:,} in the store, {rest:,} to ask, estimated cost {cost}"
+        told = (
+            f"{', '.join(settings.models)} on {names}",
+            how,
+            f"{size}: {left}",
+            *(f"note: {notice}" for notice in self.notices),
+        )
+        return [f"factorfair: {line}" for line in told]
+
+
+def estimates(models: Mapping[str, Model]) -> Callable[[Model, Request], float]:
+    """What a call to one of these models, by spec, may cost in USD; 0 where its price is unknown."""
+    rates = {id(model): prices.price(spec) or (0.0, 0.0) for spec, model in models.items()}
+
+    def estimate(model: Model, request: Request) -> float:
+        paid, earned = rates.get(id(model), (0.0, 0.0))
+        return paid * len(request.prompt) / CHARACTERS_PER_TOKEN + earned * TOKENS_PER_ANSWER
+
+    return estimate
 
 
 def _stored(run: Run) -> tuple[int, float | None]:
     """How many of the planned answers the store has, and what asking for the others may cost."""
     from pytest_factorfair import store
 
-    queries = {spec: [query for one in run.assignments if one.model == spec for query in run.queries(one)]
-               for spec in run.models}
-    had = sum(run.store.count(store.keys(model.identity, queries[spec])) for spec, model in run.models.items())
+    queries = {
+        spec: [query for one in run.assignments if one.model == spec for query in run.queries(one)]
+        for spec in run.models
+    }
+    had = sum(
+        run.store.count(store.keys(model.identity, queries[spec])) for spec, model in run.models.items()
+    )
     total = sum(len(asked) for asked in queries.values())
     costs = [_cost(spec, asked) for spec, asked in queries.items()]
     if None in costs:

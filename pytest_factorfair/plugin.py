@@ -9,8 +9,7 @@ import pytest
 
 from pytest_factorfair import collection, hookspecs
 from pytest_factorfair.keys import RUN
-from pytest_factorfair.options import OPTIONS
-from pytest_factorfair.settings import active
+from pytest_factorfair.options import OPTIONS, active
 
 pytest_plugins = ["pytest_factorfair.fixtures"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ from pytest_factorfair import checklist as checklists
 from pytest_factorfair import models
 from pytest_factorfair.domain import Case, CaseKey, Checklist, Exchange, Query
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.outlook import estimates
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_factorfair.engine import Engine
+    from pytest_factorfair.engine import Budget, Engine
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.store import Store
 
@@ -59,8 +61,11 @@ class Run:
         }
         self.assignments = _assign(settings, self.checklists)
         for marker in RESERVED.intersection(self.markers):
-            raise InputError(f"'{marker}' is a mark of pytest's own: give the context or attribute another name")
+            raise InputError(
+                f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
+            )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._began = False
 
     @cached_property
     def store(self) -> Store:
@@ -77,13 +82,13 @@ class Run:
     def engine(self) -> Engine:
         """The engine, made on first use: a controller of workers has none."""
         from pytest_factorfair.engine import Engine
-        from pytest_factorfair.store import Store
 
         return Engine(
-            Store.open(self.settings.store),
+            self.store,
             connections=self.settings.connections,
             replay=self.settings.replay,
             refresh=self.settings.refresh,
+            budget=self._budget(),
         )
 
     @property
@@ -99,6 +104,37 @@ class Run:
     def asking(self) -> bool:
         """Whether this process has started to ask."""
         return "engine" in self.__dict__
+
+    def begin(self) -> None:
+        """Lay down the limits of the whole run, in the process that controls it, before anybody asks.
+
+        Raises:
+            StoreError: they cannot be kept beside the store.
+        """
+        if self.settings.limited:
+            from pytest_factorfair.store import Ceilings, RunFile
+
+            chosen = self.settings
+            ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
+            RunFile.make(Path(chosen.run_file), ceilings, now=time.time())
+            self._began = True
+
+    @property
+    def ended(self) -> str | None:
+        """The limit that ended the run, in the process that began it."""
+        if not self._began:
+            return None
+        from pytest_factorfair.store import RunFile
+
+        return RunFile.ended_at(Path(self.settings.run_file))
+
+    def _budget(self) -> Budget:
+        from pytest_factorfair.engine import RunBudget, Unlimited
+
+        if not self.settings.limited:
+            return Unlimited()
+        path, priced = Path(self.settings.run_file), self.settings.max_cost is not None
+        return RunBudget(path, priced=priced, estimate=estimates(self.models))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.settings.sampling)
@@ -120,6 +156,10 @@ class Run:
             self.engine.close()
         if "store" in self.__dict__:
             self.store.close()
+        if self._began:
+            from pytest_factorfair.store import RunFile
+
+            RunFile.remove(Path(self.settings.run_file))
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:
@@ -142,10 +182,12 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignme
     for spec, slug in slugs.items():
         twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)
         if twin is not None:
-            raise InputError(f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time")
+            raise InputError(
+                f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
+            )
     cases = [(one, case) for one in loaded for case in checklists.cases(one, settings.sampling)]
     return tuple(
-        Assignment("-".join(_prefix(slugs, spec, loaded, one) + [case.id]), spec, one, case)
+        Assignment("-".join([*_prefix(slugs, spec, loaded, one), case.id]), spec, one, case)
         for spec in settings.models
         for one, case in cases
     )
@@ -155,4 +197,3 @@ def _prefix(
     slugs: Mapping[str, str], spec: str, loaded: tuple[Checklist, ...], checklist: Checklist
 ) -> list[str]:
     return [slugs[spec]] * (len(slugs) > 1) + [checklist.name] * (len(loaded) > 1)
-

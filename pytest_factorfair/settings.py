@@ -6,8 +6,10 @@ InputError with one line that names where it was given.
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,11 @@ class Settings:
     gates: tuple[str, ...]
     detector: str | None
     connections: int
+    max_rpm: int | None
+    max_calls: int | None
+    max_cost: float | None
+    max_minutes: float | None
+    run_file: str
     max_unread: float
     store: str
     replay: bool
@@ -66,6 +73,11 @@ class Settings:
     strict: bool
     base: str
 
+    @property
+    def limited(self) -> bool:
+        """Whether calls are granted one by one."""
+        return any((self.max_rpm, self.max_calls, self.max_cost, self.max_minutes))
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -73,11 +85,6 @@ class Given:
 
     value: Any
     where: str
-
-
-def active(config: pytest.Config) -> bool:
-    """Whether this pytest run is ours: a model was named on the command line or in the environment."""
-    return bool(config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable))
 
 
 def resolve(config: pytest.Config) -> Settings:
@@ -89,6 +96,8 @@ def resolve(config: pytest.Config) -> Settings:
     given = _given(config, os.environ, _pyproject(config.rootpath))
     preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
     root, here = config.rootpath, config.invocation_params.dir
+
+    store = _store(given["store"].value if "store" in given else None, root, here)
 
     def value(name: str, default: Any = None) -> Any:
         return given[name].value if name in given else default
@@ -108,8 +117,13 @@ def resolve(config: pytest.Config) -> Settings:
         gates=tuple(value("gate", ())),
         detector=value("detector"),
         connections=_positive(given, "max-connections", 64),
+        max_rpm=_limit(given, "max-rpm"),
+        max_calls=_limit(given, "max-calls"),
+        max_cost=value("max-cost"),
+        max_minutes=value("max-minutes"),
+        run_file=_run_file(store, root),
         max_unread=value("max-unread", 0.05),
-        store=_store(value("store"), root, here),
+        store=store,
         replay=value("replay", default=False),
         refresh=value("refresh", default=False),
         report=str(here / value("report") if "report" in given else root / DEFAULT_REPORT),
@@ -183,6 +197,16 @@ def _integer(_option: Option, given: Given) -> int:
         raise InputError(f"{given.where}: expected a whole number, got '{given.value}'") from None
 
 
+def _amount(_option: Option, given: Given) -> float:
+    try:
+        amount = float(str(given.value))
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < math.inf:
+        raise InputError(f"{given.where}: expected a number above 0, got '{given.value}'")
+    return amount
+
+
 def _share(_option: Option, given: Given) -> float:
     try:
         share = float(str(given.value))
@@ -214,6 +238,7 @@ PARSERS: dict[str, Callable[[Option, Given], Any]] = {
     "text": _text,
     "texts": _texts,
     "integer": _integer,
+    "amount": _amount,
     "share": _share,
     "flag": _flag,
     "choice": _choice,
@@ -227,6 +252,10 @@ def _positive(given: Mapping[str, Given], name: str, default: int) -> int:
     if number < 1:
         raise InputError(f"{given[name].where}: expected a number of at least 1, got {number}")
     return number
+
+
+def _limit(given: Mapping[str, Given], name: str) -> int | None:
+    return _positive(given, name, 1) if name in given else None
 
 
 def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
@@ -274,3 +303,10 @@ def _store(url: str | None, root: Path, here: Path) -> str:
             raise InputError(f"store '{url}': expected a URL such as sqlite:///responses.sqlite")
         return url
     return f"sqlite:///{here / path}"
+
+
+def _run_file(store: str, root: Path) -> str:
+    """The run's own file: beside the store where that is a file."""
+    _, is_file, path = store.partition("sqlite:///")
+    folder = Path(path).parent if is_file else root / Path(DEFAULT_STORE).parent
+    return str(folder / f"run-{uuid.uuid4().hex}.sqlite")

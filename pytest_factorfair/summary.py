@@ -55,7 +55,11 @@ def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:
         for tally in scoring.tabulate(
             ledger.records,
             checklist,
-            [one.case for one in run.assignments if one.checklist is checklist and one.model == run.settings.models[0]],
+            [
+                one.case
+                for one in run.assignments
+                if one.checklist is checklist and one.model == run.settings.models[0]
+            ],
             models=run.settings.models,
             sampling=run.settings.sampling,
         )
@@ -77,7 +81,9 @@ def topics(tally: Tally) -> Iterator[TopicCounts]:
                 direction=direction,
                 truth=tally.groups[tally.truth[row, column]],
                 fragile=bool(tally.fragile[row, column]),
-                counts={group: int(tally.counts[row, column, place]) for place, group in enumerate(tally.groups)},
+                counts={
+                    group: int(tally.counts[row, column, place]) for place, group in enumerate(tally.groups)
+                },
                 asked=int(tally.asked[row, column]),
                 refused=int(tally.refused[row, column]),
                 unread=int(tally.unread[row, column]),
@@ -117,7 +123,7 @@ def _fragile(tallies: Sequence[Tally]) -> Iterator[str]:
         if subject not in seen and tally.fragile.any():
             seen.add(subject)
             labels = f"{int(tally.fragile.sum())} of {tally.fragile.size}"
-            yield f"{labels} {tally.attribute} labels of {tally.checklist} rest on a choice of measure or year"
+            yield f"{tally.checklist}: {labels} {tally.attribute} labels rest on a choice of measure or year"
 
 
 def _told(ledger: Ledger) -> list[str]:

@@ -9,7 +9,7 @@ from pytest_factorfair import wire
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
-    from xdist.workermanage import WorkerController
+    from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.controller import Controller
 
@@ -26,5 +26,5 @@ class XdistHooks:
     def pytest_configure_node(self, node: WorkerController) -> None:
         node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._settings)
 
-    def pytest_xdist_node_collection_finished(self, node: WorkerController, ids: Sequence[str]) -> None:
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._controller.select(ids)

@@ -33,7 +33,6 @@ class Project:
             *mine,
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",
-            "-p", "no:cacheprovider" if "--lf" not in arguments else "cacheprovider",
             *arguments,
         )  # fmt: skip
 

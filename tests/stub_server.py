@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import sys
+import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -50,7 +51,7 @@ class Script:
 
 @dataclass
 class Stats:
-    """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256."""
+    """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256, ``arrived`` is when, in s."""
 
     requests: int = 0
     in_flight: int = 0
@@ -59,6 +60,7 @@ class Stats:
     path: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     prompts: Counter[str] = field(default_factory=Counter)
+    arrived: list[float] = field(default_factory=list)
 
 
 class Stub:
@@ -93,6 +95,7 @@ class Stub:
         stats.in_flight += 1
         stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
         stats.last = body
+        stats.arrived.append(time.monotonic())
         stats.path = request.path
         stats.headers = dict(request.headers)
         stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1

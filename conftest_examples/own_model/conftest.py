@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-import pytest
-
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import Factory, ModelSpec
@@ -41,5 +39,5 @@ def house(spec: ModelSpec) -> FirstOrLast:
     return FirstOrLast(spec.target)
 
 
-def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
+def pytest_factorfair_models() -> Mapping[str, Factory]:
     return {"house": house}

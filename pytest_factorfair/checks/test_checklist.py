@@ -2,8 +2,8 @@
 
 import pytest
 
-from pytest_factorfair.fixtures import Ask, RecordAnswers
 from pytest_factorfair.domain import Case
+from pytest_factorfair.fixtures import Ask, RecordAnswers
 
 
 @pytest.mark.factorfair

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Query, Request, Response
+from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import FatalModelError, ModelError
+from pytest_factorfair.errors import BudgetError, FatalModelError, ModelError, StoreError
 from pytest_factorfair.models.protocol import Model
 
 LONGEST = 300  # characters of an error; providers quote whole bodies
@@ -26,8 +27,9 @@ class Landing:
 class Asker:
     """Asks under the limits and again where that may help."""
 
-    def __init__(self, *, limits: Limits, retry: Retry, counters: Counters) -> None:
+    def __init__(self, *, limits: Limits, budget: Budget, retry: Retry, counters: Counters) -> None:
         self._limits = limits
+        self._budget = budget
         self._retry = retry
         self._counters = counters
 
@@ -36,11 +38,13 @@ class Asker:
 
         Raises:
             FatalModelError: no further call can succeed.
+            BudgetError: no further call may be made.
+            StoreError: the limits of the run can no longer be kept.
         """
         request = Request(query.prompt, repeat=query.repeat, seed=query.seed)
         try:
             return Landing(await self._retry.call(lambda: self._attempt(model, request)))
-        except FatalModelError:
+        except (FatalModelError, BudgetError, StoreError):
             raise
         except ModelError as error:
             return Landing(None, one_line(str(error)))
@@ -48,11 +52,21 @@ class Asker:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return Landing(None, one_line(f"{type(error).__name__}: {error}"))
 
+    async def spent(self) -> bool:
+        """Whether the run has used up what it may use."""
+        return await self._budget.spent()
+
     async def _attempt(self, model: Model, request: Request) -> Response:
         own, shared = self._limits.places(model)
         async with own, shared:
+            reserved = await self._budget.take(model, request)
             self._counters.asked += 1
-            return _checked(await model.ask(request))
+            response: Response | None = None
+            try:
+                response = _checked(await model.ask(request))
+            finally:
+                self._budget.settle(reserved, response)
+            return response
 
 
 def _checked(response: object) -> Response:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pytest_factorfair.domain import Exchange, Query, Response
 from pytest_factorfair.engine.asking import Asker, Landing, one_line
 from pytest_factorfair.engine.counters import Counters
-from pytest_factorfair.errors import FatalModelError, StoreError
+from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Store, keys
 
@@ -32,6 +32,7 @@ class Dispatcher:
     ) -> None:
         self.ended = False
         self.failure: FatalModelError | StoreError | None = None
+        self._spent: BudgetError | None = None
         self._store = store
         self._asker = asker
         self._counters = counters
@@ -50,6 +51,7 @@ class Dispatcher:
 
         Raises:
             FatalModelError, StoreError: no further call can succeed, or be kept.
+            BudgetError: no further call may be made; those under way have been waited for.
         """
         return await asyncio.shield(self._spawn(self._case(model, queries)))
 
@@ -60,7 +62,13 @@ class Dispatcher:
             task.cancel()
 
     async def wind_down(self) -> None:
-        """Stop asking, wait for the commits, and close the models that were asked."""
+        """Stop asking, wait for the commits, and close the models that were asked.
+
+        Calls under way are cut short, unless the run's budget is spent: then each of them was granted.
+        """
+        with suppress(StoreError):
+            if not self.ended and await self._asker.spent():
+                await self._landed()
         self.halt()
         while self._tasks:
             await asyncio.wait(self._tasks)
@@ -80,6 +88,7 @@ class Dispatcher:
         if flights:
             await asyncio.wait(flights.values())
         if any(flight.cancelled() for flight in flights.values()):
+            await self._raise_if_spent()
             self._raise_if_ended()
         return tuple(self._exchanges(zip(names, queries, strict=True), flights, set(mine)))
 
@@ -140,6 +149,8 @@ class Dispatcher:
             self._land(key, await self._kept(landing, key, model, query))
         except (FatalModelError, StoreError) as error:
             self._fail(error)
+        except BudgetError as error:
+            self._spent = self._spent or error
         except asyncio.CancelledError:
             if self.ended:
                 raise
@@ -188,6 +199,16 @@ class Dispatcher:
             raise self.failure.with_traceback(None)
         if self.ended:
             raise asyncio.CancelledError
+
+    async def _raise_if_spent(self) -> None:
+        """What is under way has been granted and is paid for: it lands before the run ends."""
+        if self._spent is not None and not self.ended:
+            await self._landed()
+            raise self._spent.with_traceback(None)
+
+    async def _landed(self) -> None:
+        while self._asking:
+            await asyncio.wait(self._asking)
 
     def _spawn(self, coroutine: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(coroutine)

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from pytest_factorfair.domain import Exchange, Query
 from pytest_factorfair.engine.asking import Asker
+from pytest_factorfair.engine.budget import Budget, Unlimited
 from pytest_factorfair.engine.counters import Counters, Snapshot
 from pytest_factorfair.engine.dispatcher import Dispatcher
 from pytest_factorfair.engine.limits import Limits
@@ -19,14 +20,16 @@ from pytest_factorfair.store import Store
 
 GRACE = 30.0  # seconds close() waits for the last commits, and for a provider that does not let go
 _PATIENT = Retry()
+_FREE = Unlimited()
 
 
 class Engine:
     """Answers queries from the store, and asks the model for the rest.
 
     ``connections`` is how many calls to one endpoint may be under way at once. ``replay`` never
-    asks; ``refresh`` asks everything and replaces what was stored. Its methods may be called from
-    any thread. Whoever opened the store closes it, after the engine.
+    asks; ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the
+    engine closes it. Its methods may be called from any thread. Whoever opened the store closes it,
+    after the engine.
     """
 
     def __init__(
@@ -37,13 +40,15 @@ class Engine:
         replay: bool = False,
         refresh: bool = False,
         retry: Retry = _PATIENT,
+        budget: Budget = _FREE,
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
         if replay and refresh:
             raise InputError("replay asks nothing and refresh asks everything: choose one")
         self._counters = Counters()
-        asker = Asker(limits=Limits(connections), retry=retry, counters=self._counters)
+        self._budget = budget
+        asker = Asker(limits=Limits(connections), budget=budget, retry=retry, counters=self._counters)
         self._dispatcher = Dispatcher(store, asker, counters=self._counters, replay=replay, refresh=refresh)
         self._loop = LoopThread()
 
@@ -55,7 +60,8 @@ class Engine:
     def submit(self, model: Model, queries: Iterable[Query]) -> Future[tuple[Exchange, ...]]:
         """The exchanges of these queries, in their order; each response is committed before it counts.
 
-        The future raises ``failure`` once there is one, and is cancelled where ``stop`` came first.
+        The future raises ``failure`` once there is one, BudgetError where the budget did not suffice, and
+        is cancelled where ``stop`` came first.
         """
         return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
 
@@ -69,12 +75,12 @@ class Engine:
         self._loop.call(self._dispatcher.halt)
 
     def close(self, *, grace: float = GRACE) -> None:
-        """Stop, commit what arrived, close the models, end the thread; closing twice does nothing.
+        """Stop asking, commit what arrived, close the models, end the thread; closing twice does nothing.
 
         ``grace`` bounds each of the two waits, in seconds.
         """
-        self.stop()
         if self._loop.running:
             with suppress(TimeoutError, CancelledError):
                 self._loop.submit(self._dispatcher.wind_down()).result(grace)
         self._loop.close(grace)
+        self._budget.close()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.gates.judged import Judged
-from pytest_factorfair.scoring.score import RATES
+from pytest_factorfair.scoring.metrics import RATES
 from pytest_factorfair.scoring.tally import Tally
 
 # Of the answers of any cell, the largest share that may be missing: refusing where it matters
@@ -39,10 +39,18 @@ class _Cell(NamedTuple):
 
 def doubt(score: Judged) -> str | None:
     """The reason not to judge a score, None if there is none."""
-    if score.gate.metric in RATES:
+    return None if score.gate.metric in RATES else _empty(_all(score)) or _lossy(_all(score))
+
+
+def unknown(score: Judged) -> str | None:
+    """Why a share of refused or unread answers may be larger than it looks: errors might be either."""
+    if score.gate.metric not in RATES - {"error_rate"}:
         return None
-    cells = [cell for tally in score.tallies for cell in _cells(tally, several=len(score.tallies) > 1)]
-    return _empty(cells) or _lossy(cells)
+    return _lossy([cell._replace(refused=0, unread=0) for cell in _all(score)])
+
+
+def _all(score: Judged) -> list[_Cell]:
+    return [cell for tally in score.tallies for cell in _cells(tally, several=len(score.tallies) > 1)]
 
 
 def _empty(cells: list[_Cell]) -> str | None:

@@ -6,7 +6,7 @@ import re
 
 from pytest_factorfair.domain import Comparison, Gate
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.scoring.score import METRICS
+from pytest_factorfair.scoring.metrics import METRICS
 
 INFLUENCE = "influence"
 IMAGE_METRICS = ("eta", "explicit", "implicit")
@@ -16,6 +16,7 @@ KNOWN = (*METRICS, INFLUENCE, *IMAGE_METRICS)
 SIGNED = frozenset({"distance", INFLUENCE})
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
+REGRESSION_EXAMPLE = "write it like regression(s_fact)[objective,gender] >= -0.02"
 
 _OPERATOR = re.compile(r"[<>=!≤≥]+")
 _SCORE = re.compile(
@@ -52,11 +53,12 @@ def _split(text: str) -> tuple[str, Comparison, str]:
 
 def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
     found = _SCORE.fullmatch(score)
+    example = REGRESSION_EXAMPLE if score.startswith("regression") else EXAMPLE
     if found is None:
-        raise InputError(f"gate '{text}': '{score}' is not metric[filter,...]; {EXAMPLE}")
+        raise InputError(f"gate '{text}': '{score}' is not metric[filter,...]; {example}")
     metric = found["inner"] if found["change"] else found["metric"]
-    if not metric:
-        raise InputError(f"gate '{text}': no metric before the comparison; {EXAMPLE}")
+    if metric in ("", "regression"):
+        raise InputError(f"gate '{text}': no metric before the comparison; {example}")
     if metric not in KNOWN:
         raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, KNOWN)}")
     return metric, _filters(text, found["filters"]), bool(found["change"])
@@ -73,11 +75,12 @@ def _number(text: str, number: str) -> float:
     found = _NUMBER.fullmatch(number)
     if found is None:
         raise InputError(f"gate '{text}': threshold '{number}' is not a number like 0.8, .8 or 80%")
-    return float(found["number"]) / (100 if found["percent"] else 1)
+    return float(f"{found['number']}e-2" if found["percent"] else found["number"])
 
 
 def _check_range(text: str, threshold: float, *, signed: bool) -> None:
     least = -1 if signed else 0
     if not least <= threshold <= 1:
-        percent = f"; did you mean {threshold:g}%?" if 1 < threshold <= 100 else ""  # noqa: PLR2004 - percent
+        likely = 1 < threshold <= 100 and "%" not in text  # noqa: PLR2004 - percent
+        percent = f"; did you mean {threshold:g}%?" if likely else ""
         raise InputError(f"gate '{text}': threshold {threshold:g} is outside {least} to 1{percent}")

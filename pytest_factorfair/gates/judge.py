@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_factorfair.domain import Gate, Judgement, Verdict
-from pytest_factorfair.gates.doubt import doubt
+from pytest_factorfair.gates.doubt import doubt, unknown
 from pytest_factorfair.gates.judged import Judged, judged
 from pytest_factorfair.scoring.attainable import Range, attainable
 from pytest_factorfair.scoring.tally import Tally
@@ -21,8 +21,9 @@ def judge(gates: Iterable[Gate], tallies: Sequence[Tally], *, incomplete: str | 
 
     ``incomplete`` is why this run must not be judged at all, None if it may be. A score is not
     judged either where a topic has no answers or where more than 5 % of a topic's answers are
-    missing; rates of missing answers always are. A gate that fits no tally has one verdict, not
-    judged: nothing is green by omission. Names are unique.
+    missing. Rates of missing answers are, but that of refused or unread ones does not pass where
+    more than 5 % of a topic's answers are errors, which might have been either. A gate that fits no
+    tally has one verdict, not judged: nothing is green by omission. Names are unique.
     """
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, tallies)]
     return tuple(
@@ -78,6 +79,8 @@ def _judgement(score: Judged, incomplete: str | None) -> tuple[Judgement, str]:
     if score.value is None:
         return "not judged", "there is nothing to compute it from"
     kept = _kept(score.gate, score.value)
+    if kept and (untold := unknown(score)) is not None:
+        return "not judged", untold
     return "passed" if kept else "failed", _reason(score.gate, score.value, score.tallies[0])
 
 

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
 from pytest_factorfair.scoring.influence import influence
-from pytest_factorfair.scoring.score import size, value
+from pytest_factorfair.scoring.metrics import size, value
 from pytest_factorfair.scoring.tally import Tally
 
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from pytest_factorfair.domain import Background, Checklist, Gate
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.background import background
-from pytest_factorfair.scoring.score import METRICS
+from pytest_factorfair.scoring.metrics import METRICS
 
 
 class Subject(Protocol):
@@ -67,9 +67,12 @@ def select(gate: Gate, subjects: Sequence[S]) -> tuple[tuple[S, tuple[str, ...]]
     """The subjects a gate ranges over, each with the statistics it is about.
 
     Filter words of one kind (part, context, attribute, statistic, checklist, model) are
-    alternatives; words of different kinds must all hold. What a gate does not name it ranges over.
+    alternatives; words of different kinds must all hold. What a gate does not name it ranges over;
+    with a word that no subject answers to it fits none.
     """
     wanted = _by_kind(gate, subjects)
+    if frozenset(gate.filters) != frozenset().union(*wanted.values()):
+        return ()
     chosen = []
     for subject in subjects:
         held = _words(subject)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -44,6 +45,11 @@ SECONDS = Kind(
 COUNT = Kind("a whole number of at least 1", _count)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TEXT = Kind("a text", lambda value: bool(str(value).strip()), raw=True)
+
+
+def matching(pattern: str, *, says: str) -> Kind:
+    """A kind of texts that a regular expression matches."""
+    return Kind(says, lambda value: re.fullmatch(pattern, str(value)) is not None, raw=True)
 
 
 def read(spec: ModelSpec, kinds: Mapping[str, Kind], *, passed_on: tuple[str, ...] = ()) -> dict[str, object]:

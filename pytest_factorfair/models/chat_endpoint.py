@@ -64,13 +64,17 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
             f"model '{spec.text}': give its server with --factorfair-model-arg base_url=http://HOST:PORT/v1{either}"
         )
     name = api_key_env or key_from
-    endpoint = Endpoint(model=model, base_url=_checked(spec, typed), key_from="", key="")
-    key = _key(spec, name, needed=bool(api_key_env) or endpoint.is_openai)
+    endpoint = Endpoint(model=model, base_url=checked_url(spec, typed), key_from="", key="")
+    key = key_in(spec, name, needed=bool(api_key_env) or endpoint.is_openai)
     return Endpoint(model=model, base_url=endpoint.base_url, key_from=name if key else "", key=key)
 
 
-def _checked(spec: ModelSpec, url: str) -> str:
-    """The base URL without what is added to it; one with a password in it would end in reports."""
+def checked_url(spec: ModelSpec, url: str) -> str:
+    """The base URL without what is added to it; one with a password in it would end in reports.
+
+    Raises:
+        InputError: it cannot be one.
+    """
     where = f"model '{spec.text}': base URL '{url}'"
     try:
         parts = urlsplit(url.strip())
@@ -89,7 +93,12 @@ def _checked(spec: ModelSpec, url: str) -> str:
     return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
-def _key(spec: ModelSpec, name: str, *, needed: bool) -> str:
+def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
+    """The key in a variable of the environment, "" if there is none.
+
+    Raises:
+        InputError: it is needed and missing, or cannot be one.
+    """
     key = os.environ.get(name, "").strip() if name else ""
     if needed and not key:
         raise InputError(f"model '{spec.text}': no key: set the environment variable {name}")

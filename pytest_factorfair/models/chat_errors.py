@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 _STATUS = re.compile("[45][0-9][0-9]")
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
 # Part of what services say of a parameter that a model does not take.
-_UNSUPPORTED = ("unsupported", "not support", "not compatible", "deprecated", "only the default")
+_UNSUPPORTED = (
+    "unsupported",
+    "not support",
+    "n't support",
+    "not compatible",
+    "deprecated",
+    "only the default",
+)
 
 
 @dataclass(frozen=True, slots=True)

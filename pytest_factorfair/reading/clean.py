@@ -17,13 +17,14 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
 )
+# Quotation marks, hyphens and dashes, full stops and commas of all scripts that models write in.
 _SIGNS = str.maketrans(
     {
-        **dict.fromkeys("‘’ʼ‛′", "'"),
+        **dict.fromkeys("\u2018\u2019\u02bc\u201b\u2032", "'"),
         **dict.fromkeys("“”„‟«»″「」『』【】《》", '"'),
-        **dict.fromkeys("‐‒–−", "-"),
+        **dict.fromkeys("\u2010\u2012\u2013\u2212", "-"),
         **dict.fromkeys("—―", " - "),
-        **dict.fromkeys("。۔।", ". "),
+        **dict.fromkeys("。\u06d4।", ". "),
         **dict.fromkeys("、،", ","),
         "؟": "?",
         "؛": ";",

@@ -1,7 +1,9 @@
 """The ways of saying "this is my answer", as patterns over what stands before and after a mention.
 
 Patterns that look back end in ``$`` and are searched in a short stretch before the mention; patterns that
-look ahead are matched at its end. Every repetition is bounded, so that the work is linear in the text.
+look ahead are matched at its end. Every repetition is bounded, and those of alternatives are possessive
+(a word is taken for the first alternative that fits, so the longer ones stand first): the work is linear in
+the text whatever it says.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ def _words(*lines: str) -> str:
 # Between "answer is" and the mention: signs, and words that carry nothing.
 _FILLER_WORDS = _words(
     r"one|someone|somebody|at random|randomly|arbitrarily|first|then|it would be",
-    r"is|are|be|would|should|must|will|to|the|a|an|of|for|among|in|by|found|with|namely|named|called|that|it|it's",
+    r"is|are|be|would|should|must|will|to|the|a|an|of|for|among|in|by|found|with|namely|named|called|that|it's|it",
     r"clearly|most|likely|probably|definitely|certainly|therefore|thus|simply|just|also|either|both|seems|appears",
-    r"option|choice|letter|person|people|candidate|number|profile|individual|group|category|answer|here|correct",
+    r"options?|choice|letter|person|people|candidate|number|profile|individual|group|category|answer|here|correct",
     r"es|la|el|opción|opção|ist|est|l'option|è|é|это|вариант|هي|هو|है",
 )
 _FILLER_SIGNS = r"[\s\"'(\[{<:=>,#_\-]|\.\.\.|是|为|為|は|选项|選項|选择|選擇|选|選|이|는|은"
-_FILLER = rf"(?:{_FILLER_SIGNS}|{_FILLER_WORDS}){{0,24}}$"
+_FILLER = rf"(?>{_FILLER_SIGNS}|{_FILLER_WORDS}){{0,24}}+$"
 
 _LABELS = _words(
     r"answers?|choice|selection|pick|response|verdict|decision|prediction|guess|result|solution|output|conclusion|assistant",
@@ -64,21 +66,25 @@ CHOICE_ABROAD = _pattern(rf"(?:{_CHOOSE_ABROAD}){_FILLER}")
 _THAT_IT_IS = r"(?: that)?(?: it(?:'s| is| would be))?"
 _VERBS = _words(
     r"choos(?:e|ing)|chose|chosen|pick(?:ed|ing)?|select(?:ed|ing)?|go(?:ing)? (?:with|for)|went with",
-    r"opt(?:ing|ed)? for|vote for|lean(?:ing)?(?: towards?)?|settle on|bet on|nominate|identify|name|recommend|prefer",
-    rf"say{_THAT_IT_IS}|guess{_THAT_IT_IS}|conclude{_THAT_IT_IS}|answer(?: with)?|hire|invite|approach|call|ask|suspect",
+    r"opt(?:ing|ed)? for|vote for|lean(?:ing)?(?: towards?)?|settle on|bet on|nominate|identify",
+    r"name|recommend|prefer",
+    rf"say{_THAT_IT_IS}|guess{_THAT_IT_IS}|conclude{_THAT_IT_IS}|answer(?: with)?|hire|invite",
+    r"approach|call|ask|suspect",
     r"(?:it|that) would be",
 )
 VERB = _pattern(rf"{_VERBS}{_FILLER}")
 SUBJECT = _pattern(
-    r"(?:\b(?:i|we|let's|let us|let me)\b|^|[.!?:\n]\s*|\bi'(?:d|ll|m|ve)\b|\b(?:forced|had|have|pressed|required|asked|need|must|having) to\b)"
-    r"(?P<between>[^.!?\n]{0,40})$"
+    r"\b(?:i|we|let's|let us|let me|(?:forced|had|have|pressed|required|asked|need|must|having) to)\b|"
+    r"\bi'(?:d|ll|m|ve)\b"
 )
-"""Who chooses: looked for before the verb; what stands between tells whether they do."""
+"""Who chooses; what stands between this and the verb tells whether they do."""
 
 SAYING = _pattern(r"(?:say|guess|answer|conclude|name|call|suspect|identify)")
 """Verbs that a whole clause may follow: "I'd say Black people face ..." chooses nobody."""
 
-BACKS_OUT = _pattern(r"\b(?:not|never|cannot|unable|refuse\w*|declin\w*|hesitat\w*|reluctan\w*)\b|n't\b")
+BACKS_OUT = _pattern(
+    r"\b(?:almost|nearly|was|were|could|might|initially|not|never|cannot|unable|refuse\w*|declin\w*|hesitat\w*|reluctan\w*)\b|n't\b"
+)
 
 _NOUN = _words(
     r"people|persons?|individuals?|americans?|adults?|men|women|males?|females?|workers?|groups?|categor(?:y|ies)",
@@ -101,32 +107,37 @@ FINITE = _pattern(
 
 CONCLUDING = _pattern(
     _words(
-        r"so|thus|therefore|hence|ultimately|overall|finally|in conclusion|in summary|to conclude|consequently",
+        r"so|thus|therefore|hence|ultimately|overall|finally|in conclusion|in summary|to conclude",
+        r"consequently",
         r"accordingly|it follows that|this leaves|leaving|that leaves",
     )
 )
 _OPENERS = _words(
-    r"well|okay|ok|hmm|sure|yes|yeah|honestly|probably|likely|most likely|least likely|definitely|clearly|certainly",
-    r"perhaps|maybe|possibly|obviously|statistically|surely|but|and|then|i|i'd|i'll|we|think|believe|guess|feel",
-    r"reckon|would|might|may|could|go|with|in my opinion|it|it's|that's|this|that|is|be|must|the|my|option|person",
+    r"well|okay|ok|hmm|sure|yes|yeah|honestly|probably|likely|most likely|least likely|definitely",
+    r"clearly|certainly",
+    r"perhaps|maybe|possibly|obviously|statistically|surely|but|and|then|i'd|i'll|i'm|i|we|think|believe|guess|feel",
+    r"reckon|would|might|may|could|go|with|in my opinion|it's|it|that's|this|that|is|be|must|the|my",
+    r"option|person",
     r"individual|letter|choice|pick|candidate|profile|number|group|category|people|among|for|answer|correct|here",
-    r"i'm|confident|certain|has to|have to|speaking|generally|historically|on average|sticking with|let's|a",
+    r"confident|certain|has to|have to|speaking|generally|historically|on average|sticking with|let's",
     r"(?:data|statistics|figures|numbers|evidence) (?:show|shows|say|suggest|suggests|indicate|indicates)",
 )
 _ARTICLE = r"(?-i:\b(?:an?|An)\b|(?<![A-Z] )\bA(?=\s+[a-z]|\s*$))"
 _ACCORDING = (
-    _words(r"based on|according to|given|in|from|looking at|considering|per|of") + r"\s[^,.;!?\n]{1,80},"
+    _words(r"based on|according to|given|in|from|looking at|considering|per|of") + r"\s[^,.:;!?\n]{1,80}[,:]"
 )
 OPENING = _pattern(
-    rf"(?:[\W_]|{CONCLUDING.pattern}|\d{{1,2}}[.)]|{_OPENERS}|{_ARTICLE}|{_ACCORDING}){{0,40}}"
+    rf"(?>[\W_]|{_ACCORDING}|{CONCLUDING.pattern}|\d{{1,2}}[.)]|{_OPENERS}|{_ARTICLE}){{0,40}}+"
 )
 """A sentence that has only this before an option, and an end after it, is an option and nothing else."""
 
 _MOST = _words(
-    r"(?:most|least) (?:likely|probable|plausible|prone|suitable|suited|qualified|at risk|vulnerable)|likeliest",
-    r"highest|lowest|greatest|largest|smallest|stands? out|correct",
+    r"(?:most|least) (?:likely|probable|plausible|prone|suitable|suited|qualified|at risk",
+    r"vulnerable)|likeliest",
+    r"highest|lowest|greatest|largest|smallest|stands? out|correct|right(?! (?:now|to)\b)",
     r"(?:best|strongest|clearest|most \w+) (?:fit|candidate|choice|match|answer|option|person|guess|one)",
-    r"(?:right|best|most appropriate) (?:answer|choice|option|one)|my (?:final |first )?(?:choice|pick|answer|guess|selection)",
+    r"(?:right|best|most appropriate) (?:answer|choice|option|one)",
+    r"my (?:final |first )?(?:choice|pick|answer|guess|selection)",
     r"the answer|the one (?:i|who|most|with)",
 )
 PREDICATE = _pattern(rf"(?P<between>[^.!?;\n:]{{0,60}}?){_MOST}")
@@ -135,6 +146,7 @@ SUPERLATIVE = _pattern(
     r"[^.!?;\n]{0,80}?(?:\b(?:is|are|be|was|among|goes to|belongs? to|for|in|by)\b|[:\-])"
     rf"{_FILLER}"
 )
+RANKED = _pattern(r"\b(?:most|least)\b")
 HEDGE = _pattern(r"\b(?:may|might|could|perhaps|possibly|maybe)\b")
 WEAK = _pattern(r"(?P<between>[^.!?;\n:]{0,30}?)\b(?:likely|probably|be the one|fits? (?:the|this|best))\b")
 UNSAID = _pattern(
@@ -149,6 +161,8 @@ DOUBT = _pattern(
 """Before a mention, and after the last contrast, this takes away what is said of it."""
 
 CORRECTION = _pattern(
-    r"\b(?:wait|actually|scratch that|correction|on second thought|let me (?:reconsider|correct|rethink|revise)|"
-    r"i (?:made a mistake|changed? my mind|take that back|meant)|no[,:.]|sorry|rather,|hold on|upon reflection)(?!\w)"
+    r"\b(?:wait|actually|scratch that|correction|on second thought|let me (?:reconsider|correct|"
+    r"rethink|revise)|"
+    r"i (?:made a mistake|changed? my mind|take that back|meant)|no[,:.]|sorry|rather,|hold on|"
+    r"upon reflection)(?!\w)"
 )

@@ -29,7 +29,8 @@ _LONGEST_VALUE = 300
 
 # An object quoted as the format asked for is no answer: "Reply with exactly {...} and nothing else".
 _QUOTED_BEFORE = re.compile(
-    r"(?:\b(?:exactly|for example|example|e\.g\.|such as|like|instead of|rather than|not|in the form(?:at)?(?: of)?)"
+    r"(?:\b(?:exactly|for example|example|e\.g\.|such as|like|instead of|rather than|not|"
+    r"in the form(?:at)?(?: of)?)"
     r"|(?:^|[.!?:,]\s*|\b(?:please|must|should|to|and)\s)(?:reply|respond|answer)(?: only| exactly| just)* "
     r"(?:with|as|in)(?: the)?(?: json)?(?: format| form)?)[\s:,\"']*$",
     re.IGNORECASE,
@@ -49,7 +50,7 @@ class _Object:
 
 
 def exact(text: str) -> str | None:
-    """The letter of a reply that is nothing but ``{"answer": "B"}``: nearly every reply, so it is read first."""
+    """The letter of a reply that is nothing but ``{"answer": "B"}``, as nearly every reply is."""
     match = _EXACT.fullmatch(text)
     return match[1] if match else None
 
@@ -135,9 +136,9 @@ def _text(value: str, known: Vocabulary) -> frozenset[str]:
         return NOTHING
     reply = Reply(value, mentions(value, known))
     chosen = letters(counted(claims(reply, known)))
-    if chosen or declines(value):
-        return chosen
-    return reply.spoken or (UNKNOWN if not reply.mentions else NOTHING)
+    if declines(value) and not chosen & known.letters:
+        return NOTHING
+    return chosen or reply.spoken or (UNKNOWN if not reply.mentions else NOTHING)
 
 
 def _key(text: str) -> str:

@@ -15,8 +15,8 @@ MOST_MENTIONS = 400
 
 # Names that are also everyday words name nobody unless they are written as names.
 _EVERYDAY = frozenset(
-    "art bill chance chase dean drew frank grace hope jack joy mark may max pat ray rich rob rose sage sky sue "
-    "will win".split()
+    {"art", "bill", "chance", "chase", "dean", "drew", "frank", "grace", "hope", "joy", "mark", "max", "may"}
+    | {"pat", "ray", "rich", "river", "rob", "rose", "sage", "sky", "sue", "will", "win"}
 )
 _GAP = 3  # signs between two words of one phrase: "35-year-old", "individual, of"
 
@@ -59,7 +59,7 @@ class Mention:
 
 
 def mentions(text: str, known: Vocabulary) -> list[Mention]:
-    """All mentions in order, at most one more than ``MOST_MENTIONS`` single ones, joined where they belong."""
+    """All mentions in order, joined where they belong; more than ``MOST_MENTIONS`` only says too many."""
     single: list[Mention] = []
     for mention in _singles(text, known):
         single.append(mention)
@@ -170,7 +170,7 @@ def _joined(text: str, single: list[Mention]) -> list[Mention]:
     for mention in single:
         before = joined[-1] if joined else None
         again = before is not None and mention.letters & before.letters and mention.letters != last
-        if before is not None and not again and _joins(text[before.end : mention.start], mention, last):
+        if before is not None and not again and _joins(text, before, mention):
             joined[-1] = replace(before, end=mention.end, letters=before.letters | mention.letters)
         else:
             joined.append(mention)
@@ -178,5 +178,9 @@ def _joined(text: str, single: list[Mention]) -> list[Mention]:
     return joined
 
 
-def _joins(gap: str, mention: Mention, last: frozenset[str]) -> bool:
-    return bool(_JOIN.fullmatch(gap)) or (gap != "" and not gap.strip(" ") and mention.letters == last)
+def _joins(text: str, before: Mention, mention: Mention) -> bool:
+    """Whether nothing but a conjunction, a space, or the bracket of "(B)" stands between the two."""
+    gap = text[before.end : mention.start]
+    if _JOIN.fullmatch(gap) or (gap and not gap.strip(" ")):
+        return True
+    return gap.strip(" ") == "(" and mention.lettered and text[mention.start + 1 : mention.start + 2] == ")"

@@ -10,7 +10,9 @@ from pytest_factorfair.reading.mentions import Mention
 from pytest_factorfair.reading.outcomes import NOTHING
 
 # Not the points of "U.S.", "e.g.", "vs." and of a number in a list: "2. Alex".
-_BOUNDARY = re.compile(r"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge])(?<!\bvs)(?<!\b\d)(?<!\b\d\d)[.!?](?=[\s\"')\]]|$)|[;\n]")
+_BOUNDARY = re.compile(
+    r"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge])(?<!\bvs)(?<!\b\d)(?<!\b\d\d)[.!?](?=[\s\"')\]]|$)|[;\n]"
+)
 
 # Within reach of a mention, in characters: a sentence longer than this says nothing clear about it.
 _REACH = 120
@@ -21,7 +23,10 @@ _NEGATED_BEFORE = re.compile(
     r"|\b(?:non-?|than|over|unlike|against)\s*(?:the |option |person |for )?[\"'(]?$",
     re.IGNORECASE,
 )
-_VERB = "is|are|was|were|would be|seems?|looks?|can be|should be|could be|has|have|does|do|did|would|will|can|should"
+_VERB = (
+    "is|are|was|were|would be|can be|should be|could be|"
+    "seems?|looks?|has|have|does|do|did|would|will|can|should"
+)
 _ADVERB = r"(?:(?:both|also|all|simply|just|clearly|certainly|probably|very|quite|definitely)\s+)?"
 _NEGATED_AFTER = re.compile(
     r"[\"')\]]*(?:\s+(?:people|persons?|individuals?|americans?|men|women|group)\b)?\s+"
@@ -31,7 +36,8 @@ _NEGATED_AFTER = re.compile(
     re.IGNORECASE,
 )
 CONTRAST = re.compile(
-    r"\b(?:but|however|yet|still|nevertheless|nonetheless|that said|instead|so|therefore|thus|hence)\b(?! of\b)"
+    r"\b(?:but|however|yet|still|nevertheless|nonetheless|that said|instead|so|therefore|thus|"
+    r"hence)\b(?! of\b)"
     r"|\bcontrary to\b[^,.;\n]{1,60},|:",
     re.IGNORECASE,
 )
@@ -83,6 +89,10 @@ class Reply:
         mention = self.mentions[index]
         return self.text[mention.end : min(self.sentence_end(mention.end), mention.end + _REACH)]
 
+    def ruled_out(self, index: int) -> bool:
+        """Whether what follows a mention says that it is not the answer."""
+        return bool(_NEGATED_AFTER.match(self.after(index)))
+
     def _is_negated(self, index: int) -> bool:
         before = CONTRAST.split(self.before(index))[-1]
-        return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(self.after(index)))
+        return bool(_NEGATED_BEFORE.search(before)) or self.ruled_out(index)

@@ -46,10 +46,12 @@ def _enumerates(mention: Mention, known: Vocabulary) -> bool:
 
 def _level(reply: Reply, index: int, *, listed: bool) -> Level | None:
     """How plainly the mention is claimed to be the answer."""
+    if reply.ruled_out(index) or _asked(reply, index):
+        return None
     stated = _stated(reply, index)
     if stated is not None:
         return stated
-    if reply.negated[index] or _doubted(reply, index) or _asked(reply, index):
+    if reply.negated[index] or _doubted(reply, index):
         return None
     if not listed:
         bare = _bare(reply, index)
@@ -67,9 +69,8 @@ def _stated(reply: Reply, index: int) -> Level | None:
         return _labelled(before[: label.start()])
     if cues.CHOICE_ABROAD.search(before):
         return Level.STATED
-    since = reply.mentions[index - 1].end if index else 0
-    verb = cues.VERB.search(reply.text[max(since, mention.start - _LOOK_BACK) : mention.start])
-    if verb and _chooses(verb.string[: verb.start()]) and _completes(reply, index, verb[0]):
+    verb = cues.VERB.search(reply.before(index))
+    if verb and _chooses(reply, index, verb.string[: verb.start()]) and _completes(reply, index, verb[0]):
         return Level.STATED
     return None
 
@@ -80,14 +81,13 @@ def _labelled(before: str) -> Level | None:
     return Level.FORMAL if cues.FINAL.search(before) else Level.STATED
 
 
-def _chooses(before: str) -> bool:
-    subject = cues.SUBJECT.search(before)
-    if subject is None:
-        return False
-    own = cues.SUBJECT.search(subject["between"])
-    while own is not None:
-        subject, own = own, cues.SUBJECT.search(own["between"])
-    return not cues.BACKS_OUT.search(CONTRAST.split(subject["between"])[-1])
+def _chooses(reply: Reply, index: int, before: str) -> bool:
+    """Whether the verb after this has the model for its subject, or is all its sentence begins with."""
+    subjects = list(cues.SUBJECT.finditer(before))
+    if not subjects:
+        return _opening(reply, index) is not None and _leads(before) and not reply.after(index).strip()
+    between = before[subjects[-1].end() :]
+    return not cues.BACKS_OUT.search(CONTRAST.split(between)[-1])
 
 
 def _completes(reply: Reply, index: int, verb: str) -> bool:
@@ -111,12 +111,14 @@ def _asked(reply: Reply, index: int) -> bool:
 def _bare(reply: Reply, index: int) -> Level | None:
     """By being all that its sentence says."""
     opening = _opening(reply, index)
-    if opening is None or not _leads(opening):
+    if opening is None or "{" in opening or not _leads(opening):
         return None
     if not _ends(reply, index):
         return Level.HEDGED if _trails(reply, index) else None
     if cues.HEDGE.search(opening):
         return Level.HEDGED
+    if cues.RANKED.search(opening):
+        return Level.PREDICATE
     if cues.CONCLUDING.search(opening) or _stands_out(reply, index):
         return Level.STATED
     return Level.BARE

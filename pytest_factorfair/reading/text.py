@@ -67,6 +67,8 @@ def _object(text: str, found: frozenset[str], known: Vocabulary) -> Reading:
 def _cleaned(text: str, known: Vocabulary) -> Reading:
     if not text:
         return outcomes.EMPTY
+    if len(text) > LONGEST:  # compatibility forms can make one character eighteen
+        return outcomes.TOO_LONG
     found = json_answer.whole(text, known)
     if found is not None:
         return _object(text, found, known)

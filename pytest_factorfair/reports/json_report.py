@@ -66,7 +66,9 @@ def _value(value: object) -> str:
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(f" {_compact(row)}" for row in value) + "\n]"
     if isinstance(value, Mapping):
-        return "{\n" + ",\n".join(f" {_compact(name)}: {_compact(row)}" for name, row in value.items()) + "\n}"
+        return (
+            "{\n" + ",\n".join(f" {_compact(name)}: {_compact(row)}" for name, row in value.items()) + "\n}"
+        )
     return _compact(value)
 
 

@@ -54,7 +54,8 @@ def _fingerprint(summary: Summary) -> str:
     checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in told.checklists.items())
     return (
         f"{_text(usage_line(summary))}\n\n"
-        f"<sub>{_text(checklists)}; preset {told.preset}, design {told.design}, truth {_text(told.truth)}, "
+        f"<sub>{_text(checklists)}; preset {told.preset}, "
+        f"design {told.design}, truth {_text(told.truth)}, "
         f"{told.samples} answers per topic and context, {told.objective} per objective case, seed {told.seed}, "
         f"estimator {told.estimator}</sub>"
     )

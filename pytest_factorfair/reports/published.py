@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from pytest_factorfair.domain import Verdict
 
 if TYPE_CHECKING:
-    from pytest import TerminalReporter
+    from _pytest._io import TerminalWriter  # pytest has no public name for its writer
 
 PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
 """JUnit writes a testcase's properties at teardown; nothing needs a setup."""
@@ -45,7 +45,8 @@ def _outcome(verdict: Verdict, *, strict: bool) -> Literal["passed", "failed", "
     return "failed" if strict else "skipped"
 
 
-def _longrepr(verdict: Verdict, *, strict: bool) -> object:
+def _longrepr(verdict: Verdict, *, strict: bool) -> Any:
+    """Any: what pytest accepts here goes by its methods, beyond the types it names."""
     outcome = _outcome(verdict, strict=strict)
     if outcome == "passed":
         return None

@@ -54,7 +54,9 @@ def score_tables(summary: Summary) -> Iterator[Table]:
     """One table per model, checklist and attribute: parts down, metrics across, what can be reached below."""
     subjects = dict.fromkeys(Subject(one.model, one.checklist, one.attribute) for one in summary.scores)
     for subject in subjects:
-        scores = [one for one in summary.scores if Subject(one.model, one.checklist, one.attribute) == subject]
+        scores = [
+            one for one in summary.scores if Subject(one.model, one.checklist, one.attribute) == subject
+        ]
         yield Table(_title(subject, tuple(subjects)), tuple(SHOWN.values()), tuple(_rows(scores)))
 
 

@@ -7,6 +7,7 @@ per group for highest and lowest, and ``truth`` of shape (statistics, 2), group 
 """
 
 from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
+from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
 from pytest_factorfair.scoring.headline import headline
@@ -14,9 +15,12 @@ from pytest_factorfair.scoring.influence import influence
 from pytest_factorfair.scoring.score import score
 from pytest_factorfair.scoring.tabulate import tabulate
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.scoring.worst import worst_case
 
 __all__ = [
+    "Estimate",
     "Tally",
+    "estimate",
     "headline",
     "influence",
     "s_e",
@@ -27,4 +31,5 @@ __all__ = [
     "tabulate",
     "tradeoff_bound",
     "tradeoff_distance",
+    "worst_case",
 ]

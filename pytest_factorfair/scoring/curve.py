@@ -16,6 +16,8 @@ LIMIT = 40.0
 GRID = 16_001
 CHUNK = 1 << 14
 ON_THE_CURVE = 1e-12
+# Closer than this, rounding decides in which direction the curve lies.
+NO_DIRECTION = 1e-9
 
 
 def tradeoff_bound(a: ArrayLike, k: int) -> FloatArray:
@@ -52,15 +54,34 @@ def tradeoff_distance(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> FloatArray:
     facts, evenness = np.broadcast_arrays(np.asarray(s_fact, np.float64), np.asarray(s_e, np.float64))
     above = evenness - tradeoff_bound(facts, k)
     a, e = facts.ravel(), evenness.ravel()
-    chunks = [_nearest(a[i : i + CHUNK], e[i : i + CHUNK], k) for i in range(0, a.size, CHUNK)]
+    chunks = [_nearest(a[i : i + CHUNK], e[i : i + CHUNK], k)[0] for i in range(0, a.size, CHUNK)]
     distance = np.concatenate([*chunks, np.empty(0)]).reshape(facts.shape)
     side = np.where(np.abs(above) <= ON_THE_CURVE, 0.0, np.where(above > 0, -1.0, 1.0))
     signed: FloatArray = np.multiply(distance, side)
     return signed
 
 
-def _nearest(a: FloatArray, e: FloatArray, k: int) -> FloatArray:
-    """Unsigned distances: the least over both ends and every minimum between them."""
+def tradeoff_normal(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> FloatArray:
+    """The gradient of the signed distance by (S_fact, S_E), of shape (..., 2): a unit vector.
+
+    It points from the curve's nearest point to the point below it; at the curve itself, where that
+    has no direction, it is the curve's normal (g', -1) at that point.
+    """
+    facts, evenness = np.broadcast_arrays(np.asarray(s_fact, np.float64), np.asarray(s_e, np.float64))
+    a, e = facts.ravel(), evenness.ravel()
+    distance, t = _nearest(a, e, k)
+    x, _, u, g = _curve(np.clip(t, -LIMIT, LIMIT), k)
+    slope = u / np.log(k)
+    normal = np.stack([slope, -np.ones_like(slope)], axis=-1) / np.hypot(slope, 1)[:, None]
+    away = np.stack([a - x, e - g], axis=-1)
+    away *= np.where(e > tradeoff_bound(a, k), -1, 1)[:, None]
+    far = distance > NO_DIRECTION
+    length = np.where(far, distance, 1.0)[:, None]
+    return np.where(far[:, None], away / length, normal).reshape(*facts.shape, 2)
+
+
+def _nearest(a: FloatArray, e: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Unsigned distances, the least over both ends and every minimum between them, and where."""
     breaks = _breaks(e, k)
     slopes = _stationary(breaks, a[:, None], e[:, None], k)[0]
     point, piece = np.nonzero((slopes[:, :-1] <= 0) & (slopes[:, 1:] > 0))
@@ -72,8 +93,11 @@ def _nearest(a: FloatArray, e: FloatArray, k: int) -> FloatArray:
     squares[point, piece] = _square(minima, a[point], e[point], k)
     squares[:, -2] = a**2 + (e - np.log(k - 1) / np.log(k)) ** 2
     squares[:, -1] = (1 - a) ** 2 + e**2
-    distances: FloatArray = np.sqrt(squares.min(axis=1))
-    return distances
+    feet = np.full_like(squares, LIMIT)
+    feet[point, piece] = minima
+    feet[:, -2] = -LIMIT
+    rows, best = np.arange(a.size), np.argmin(squares, axis=1)
+    return np.sqrt(squares[rows, best]), feet[rows, best]
 
 
 def _breaks(e: FloatArray, k: int) -> FloatArray:

@@ -115,6 +115,7 @@ class _Sheet:
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.matched: IntArray = np.zeros(shape, np.int64)
+        self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
     def enter(self, case: Case, record: Record) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
@@ -128,7 +129,10 @@ class _Sheet:
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
-            self.counts[(*cell, self._index(group, case))] += count
+            index = self._index(group, case)
+            self.counts[(*cell, index)] += count
+            if case.scenario is not None:
+                self.scenarios[(*cell, case.scenario - 1, index)] += count
             self.named[cell] += count * (named is not None)
             self.matched[cell] += count * (named == group)
 
@@ -166,8 +170,16 @@ class _Sheet:
             errors=self.lost["error"],
             named=self.named,
             matched=self.matched,
+            scenarios=self.scenarios,
             shown=shown,
         )
+
+
+def _scenarios(checklist: Checklist, slot: Slot) -> int:
+    """How many scenarios a topic of the part has, at most."""
+    if slot.part == "objective":
+        return 0
+    return max((len(topic.scenarios) for topic in checklist.topics), default=0)
 
 
 def _positive(statistic: Statistic, direction: Direction) -> bool:

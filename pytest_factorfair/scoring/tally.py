@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
-
 from pytest_factorfair.domain import DIRECTIONS, Background, Design
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unread", "errors", "named", "matched",
+    "scenarios",
 )  # fmt: skip
 
 
@@ -25,6 +24,7 @@ class Tally:
     labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
     ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts. ``named`` are
     the answers to queries whose context named a group, ``matched`` those that equal that group.
+    ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.
     ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
     attribute each query of a block shows; it is empty where the design's rule is enough.
     Arrays are read-only; tallies compare by identity.
@@ -50,6 +50,7 @@ class Tally:
     errors: IntArray
     named: IntArray
     matched: IntArray
+    scenarios: IntArray
     shown: tuple[frozenset[int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,7 +77,3 @@ class Tally:
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""
         return f"{self.statistics[row]} {DIRECTIONS[column]}"
-
-    def empty(self) -> tuple[tuple[int, int], ...]:
-        """Cells without a single answer, as (row, column)."""
-        return tuple((int(row), int(column)) for row, column in np.argwhere(self.answered == 0))

@@ -77,7 +77,8 @@ class Cells:
         """The expected shares of the answers that are given."""
         mixed = self.fixed / self.chance.shape[-1] + (1 - self.fixed) * self.chance
         given = mixed * (1 - self.lost)
-        return given / given.sum(axis=-1, keepdims=True)
+        shares: Floats = given / given.sum(axis=-1, keepdims=True)
+        return shares
 
     def s_fact(self) -> tuple[float, float]:
         """The closed form and its standard error (an upper bound where part of the answers is dealt out)."""
@@ -108,7 +109,8 @@ class Cells:
         rest = self.n - taken.sum(axis=-1)
         counts = taken + generator.multinomial(rest, self.chance)
         counts = generator.binomial(counts, 1 - np.broadcast_to(self.lost, counts.shape))
-        return counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+        shares: Floats = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+        return shares
 
 
 def _entropy(shares: Floats) -> Floats:

@@ -85,7 +85,8 @@ def test_a_test_of_ones_own_over_some_cases(project: Project) -> None:
 def test_own_tests_and_the_shipped_checks_together(project: Project, dist: tuple[str, ...]) -> None:
     project.write("test_own.py", OWN)
     project.run(*dist).assert_outcomes(passed=2 + CASES)
-    assert project.report()["usage"]["calls"] == 216
+    # two workers may both find an answer missing that the other is about to have
+    assert project.report()["usage"]["calls"] in ([216] if dist != ("-n2",) else range(216, 225))
 
 
 def test_a_filter_of_the_marker_that_names_nothing_is_an_error(project: Project) -> None:

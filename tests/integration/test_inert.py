@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,18 +31,17 @@ def test_a_plain_run_imports_nothing_heavy(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
-def test_a_plain_run_prints_and_writes_what_it_does_without_the_plugin(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_nothing(): pass")
-    before = {path.name for path in pytester.path.iterdir()}
-    quiet = ("-p", "no:cacheprovider", "-p", "no:randomly")
+def test_a_plain_run_prints_and_writes_what_it_does_without_the_plugin(tmp_path: Path) -> None:
+    (tmp_path / "test_nothing.py").write_text("def test_nothing(): pass")
 
     def lines(*arguments: str) -> list[str]:
-        printed = pytester.runpytest_subprocess(*quiet, *arguments).outlines
-        return [line for line in printed if not line.startswith(("plugins:", "=", "rootdir"))]
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *arguments]
+        printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert printed.stderr == ""
+        return [line for line in printed.stdout.splitlines() if not line.startswith(("plugins:", "==="))]
 
     assert lines() == lines("-p", "no:factorfair")
-    left = {path.name for path in pytester.path.iterdir()} - before - {"__pycache__"}
-    assert left == set()
+    assert {path.name for path in tmp_path.iterdir()} <= {"test_nothing.py", "__pycache__"}
 
 
 def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -> None:

@@ -20,7 +20,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "replay file": (["--factorfair-model=replay:none.jsonl"], "*none.jsonl*"),
     "argument": ([MODEL, "--factorfair-model-arg=temperature"], "--factorfair-model-arg: expected KEY=VALUE, got 'temperature'"),
     "twins": ([MODEL, "--factorfair-model=sim:UNIFORM"], "*"),
-    "checklist": ([MODEL, "--factorfair-checklist=fact_or_fiar"], "*fact_or_fiar*did you mean 'fact_or_fair'?"),
+    "checklist": ([MODEL, "--factorfair-checklist=fact_or_fiar"], "*fact_or_fiar*did you mean 'fact_or_fair'?*"),
     "checklist file": ([MODEL, "--factorfair-checklist=./none.yaml"], "*none.yaml*"),
     "preset": ([MODEL, "--factorfair-preset=cii"], "--factorfair-preset: unknown value 'cii'; did you mean 'ci'?"),
     "design": ([MODEL, "--factorfair-design=balance"], "--factorfair-design: *did you mean 'balanced'?"),

@@ -329,7 +329,7 @@ def test_model_without_a_temperature(stub: StubServer, made: Made) -> None:
     assert (first.text, first.notes, second.notes) == (ASIAN, noted, noted)
     assert stub.stats()["requests"] == 3  # the second call already knows
     assert "temperature" not in stub.stats()["last"]
-    assert model.identity["body"] == {"model": "gpt-4o", "temperature": 0, "max_tokens": 1024}
+    assert model.identity["parameters"] == {"temperature": 0, "max_tokens": 1024}
 
 
 def test_model_with_another_word_for_max_tokens(stub: StubServer, made: Made) -> None:

@@ -136,7 +136,8 @@ def test_identity_tells_what_can_change_an_answer_and_nothing_else() -> None:
     assert plain.identity == {
         "provider": "chat_completions",
         "base_url": "http://h/v1",
-        "body": {"model": "m", "temperature": 0, "max_tokens": 1024},
+        "model": "m",
+        "parameters": {"temperature": 0, "max_tokens": 1024},
         "system": None,
         "seeded": False,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pytest_factorfair.domain import Option
 
 _GENDER = {
@@ -29,7 +31,7 @@ _PEOPLE = {
 }
 
 
-def groups(attribute: str, aliases: dict[str, tuple[str, ...]]) -> tuple[Option, ...]:
+def groups(attribute: str, aliases: Mapping[str, tuple[str, ...]]) -> tuple[Option, ...]:
     """The options of an objective query."""
     return tuple(
         Option(letter, name, (name, *aliases[name]), {attribute: name})
@@ -37,7 +39,7 @@ def groups(attribute: str, aliases: dict[str, tuple[str, ...]]) -> tuple[Option,
     )
 
 
-def people(described: dict[str, tuple[str, str]]) -> tuple[Option, ...]:
+def people(described: Mapping[str, tuple[str, str]]) -> tuple[Option, ...]:
     """The options of a subjective query: four profiles."""
     return tuple(
         Option(

@@ -39,6 +39,7 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "fragile": np.zeros((statistics, 2), np.bool_),
         "positive": np.array([[True, False]] * statistics),
         "asked": answers.sum(axis=-1) + lost,
+        "scenarios": answers[:, :, None],
     }
     return Tally(counts=answers, **{**plain, **cells, **fields})
 

@@ -78,7 +78,7 @@ def test_every_planned_tally_is_there_without_a_single_record() -> None:
     """A model that never answered must not vanish from what is judged."""
     tallies = _tabulate([], models=("one", "two"))
     assert [each.model for each in tallies] == ["one"] * 10 + ["two"] * 10
-    assert all(each.asked.sum() == 0 and len(each.empty()) == each.truth.size for each in tallies)
+    assert all(each.asked.sum() == each.answered.sum() == 0 and each.statistics for each in tallies)
 
 
 def test_an_objective_case_counts_for_its_attribute() -> None:

@@ -1,0 +1,25 @@
+"""Quantiles, and the bounds of a share."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import sqrt
+from statistics import NormalDist
+
+
+@lru_cache(maxsize=64)
+def quantile(alpha: float, freedom: int | None = None) -> float:
+    """The value exceeded with probability alpha: standard normal, or Student's with so many degrees."""
+    if freedom is None:
+        return NormalDist().inv_cdf(1 - alpha)
+    # scipy takes a while to import and only intervals over scenarios need it.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1 - alpha))
+
+
+def wilson(share: float, n: int, *, z: float) -> float:
+    """Wilson's score bound of a share of n: the upper one for positive z, the lower for negative."""
+    centre = share + z * z / (2 * n)
+    spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return min(max((centre + spread) / (1 + z * z / n), 0.0), 1.0)

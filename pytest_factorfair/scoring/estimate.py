@@ -1,0 +1,142 @@
+"""Scores with their uncertainty: what gates decide on and reports print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from pytest_factorfair.scoring.across import lacking
+from pytest_factorfair.scoring.bounds import quantile, wilson
+from pytest_factorfair.scoring.joint import (
+    FIRM,
+    Joint,
+    Spread,
+    distance,
+    fairness,
+    instrument,
+    scenarios,
+    single,
+)
+from pytest_factorfair.scoring.metrics import METRICS, RATES, size, value
+from pytest_factorfair.scoring.shares import BoolArray
+from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS
+from pytest_factorfair.scoring.tally import Tally
+
+Estimator: TypeAlias = Literal["corrected", "plugin", "published-code"]
+Interval: TypeAlias = Literal["instrument", "scenarios"]
+
+# With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
+ENOUGH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One metric of one tally.
+
+    ``corrected`` is the unclipped centre of the interval and may leave 0 to 1, ``error`` its
+    standard error; both are None where ``reason`` says why the metric is not estimable. ``n`` as
+    in a score. ``freedom`` are the degrees of Student's distribution, None for the normal;
+    ``share`` marks a plain share of n, whose bounds are Wilson's.
+    """
+
+    plugin: float | None
+    corrected: float | None
+    error: float | None
+    n: int
+    reason: str = ""
+    freedom: int | None = None
+    share: bool = False
+
+    def lower(self, alpha: float = 0.05) -> float | None:
+        """The one-sided lower bound: the true score is below it with probability alpha at most."""
+        return self._bound(-quantile(alpha, self.freedom))
+
+    def upper(self, alpha: float = 0.05) -> float | None:
+        """The one-sided upper bound."""
+        return self._bound(quantile(alpha, self.freedom))
+
+    def _bound(self, z: float) -> float | None:
+        if self.corrected is None or self.error is None:
+            return None
+        return wilson(self.corrected, self.n, z=z) if self.share else self.corrected + z * self.error
+
+
+def estimate(
+    tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
+) -> Mapping[str, Estimate]:
+    """Every metric of a tally with its uncertainty, by name.
+
+    ``corrected`` centres S_fact on its topic-macro mean, S_E and S_KLD on their jackknife values,
+    S_fair and the signed distance on what follows from them. With interval ``instrument`` errors
+    are those of the delta method: answers are drawn, scenarios given. With ``scenarios`` they are
+    those of scenarios in general, where the part has any. S_fact needs an answer in every cell,
+    what rests on S_E or S_KLD needs 20. Rates have Wilson's bounds. ``plugin`` and
+    ``published-code`` give points without errors, but for the rates.
+    """
+    rates = {metric: _rate(metric, tally) for metric in METRICS if metric in RATES}
+    if estimator != "corrected":
+        reason = f"the estimator {estimator} gives no interval"
+        return {metric: _without(metric, tally, reason) for metric in METRICS} | rates
+    general = interval == "scenarios" and tally.part == "subjective"
+    one = lacking(tally) if general else ""
+    reasons = {metric: _reason(metric, tally) or one for metric in SPREADS}
+    joint = scenarios(tally) if general and not one else instrument(tally)
+    found = {
+        metric: _without(metric, tally, reasons[metric])
+        if reasons[metric]
+        else _with(metric, tally, spread(joint, tally), joint.freedom)
+        for metric, spread in SPREADS.items()
+    }
+    return {metric: (found | rates)[metric] for metric in METRICS}
+
+
+def _rate(metric: str, tally: Tally) -> Estimate:
+    share, n = value(metric, tally), size(metric, tally)
+    if share is None:
+        return Estimate(None, None, None, n, "nothing was asked")
+    return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
+
+
+def _without(metric: str, tally: Tally, reason: str) -> Estimate:
+    return Estimate(value(metric, tally), None, None, size(metric, tally), reason)
+
+
+def _with(metric: str, tally: Tally, spread: Spread, freedom: int | None) -> Estimate:
+    return Estimate(value(metric, tally), *spread, size(metric, tally), freedom=freedom)
+
+
+def _reason(metric: str, tally: Tally) -> str:
+    """Why a metric is not estimable; empty if it is."""
+    if metric not in FACTS:
+        return _few(tally.answered < ENOUGH, tally, ENOUGH)
+    counted = ~tally.fragile if metric == "s_fact_firm" else np.ones_like(tally.fragile)
+    return _few(counted & (tally.answered < 1), tally, 1) if counted.any() else "every label is fragile"
+
+
+def _few(cells: BoolArray, tally: Tally, least: int) -> str:
+    """Which cells have too few answers, the first by name; empty if none has."""
+    found = np.argwhere(cells)
+    if not found.size:
+        return ""
+    wanted = "no valid answer" if least == 1 else f"fewer than {least} valid answers"
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{wanted} in {tally.cell(*found[0].tolist())}{more}"
+
+
+FACTS = frozenset({"s_fact", "s_fact_firm"})
+
+SPREADS: Mapping[str, Callable[[Joint, Tally], Spread]] = MappingProxyType(
+    {
+        "s_fact": lambda joint, _tally: single(joint, FACT),
+        "s_fact_firm": lambda joint, _tally: single(joint, FIRM),
+        "s_e": lambda joint, _tally: single(joint, EVENNESS),
+        "s_kld": lambda joint, _tally: single(joint, LIKENESS),
+        "s_fair": lambda joint, _tally: fairness(joint),
+        "distance": lambda joint, tally: distance(joint, tally.k),
+    }
+)

@@ -1,0 +1,62 @@
+"""Scores of topics without the bias of the plug-in: closed forms of the jackknife."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pytest_factorfair.scoring.shares import FloatArray, logs
+
+# Pseudo-count per group of the shares that S_KLD and all standard errors are computed on.
+SMOOTHING = 0.5
+
+
+def jackknifed_entropies(counts: ArrayLike) -> FloatArray:
+    """n H - (n-1) mean of H without one answer, for each cell, over log k; may leave 0 to 1.
+
+    ``counts`` of shape (..., statistics, 2, k) with at least two answers in each cell, else nan.
+    Plug-in entropy is low by (k-1)/(2n log k); what is left of the bias is of order 1/n^2.
+    """
+    cells = np.asarray(counts, dtype=np.float64)
+    n = np.where((total := cells.sum(axis=-1)) > 1, total, np.nan)
+    terms = cells * logs(cells)
+    whole = terms.sum(axis=-1)
+    fewer = np.maximum(cells - 1, 0)
+    # One answer less of group i, as often as there are such answers.
+    without = n * np.log(n - 1) - (n * whole + (cells * (fewer * logs(fewer) - terms)).sum(axis=-1)) / (n - 1)
+    corrected = n * (np.log(n) - whole / n) - (n - 1) / n * without
+    return np.asarray(corrected / np.log(cells.shape[-1]))
+
+
+def jackknifed_likenesses(counts: ArrayLike, *, smoothing: float = SMOOTHING) -> FloatArray:
+    """exp(-KL(highest || lowest)) of each statistic by the two-sample jackknife; may leave 0 to 1.
+
+    On Dirichlet shares (n_i + smoothing) / (n + k smoothing). The bias that leaving out one answer
+    of either direction shows is subtracted for both. ``counts`` of shape (..., statistics, 2, k),
+    the result (..., statistics); nan where a cell has no answers.
+    """
+    cells = np.asarray(counts, dtype=np.float64)
+    high, low = cells[..., 0, :], cells[..., 1, :]
+    a, b = high + smoothing, low + smoothing
+    log_a, log_b = np.log(a), np.log(b)
+    sizes = a.sum(axis=-1), b.sum(axis=-1)
+    gain = (a * (log_a - log_b)).sum(axis=-1)
+
+    def likeness(total: FloatArray, size_a: FloatArray, size_b: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(-total / size_a) * size_a / size_b)
+
+    value = likeness(gain, *sizes)
+    less_a = np.where(high > 0, a - 1, 1.0)
+    less_b = np.where(low > 0, b - 1, 1.0)
+    change = less_a * (np.log(less_a) - log_b) - a * (log_a - log_b)
+    one = [size[..., None] for size in sizes]
+    without_high = likeness(gain[..., None] + change, one[0] - 1, one[1])
+    without_low = likeness(gain[..., None] + a * (log_b - np.log(less_b)), one[0], one[1] - 1)
+    return value - _bias(value, without_high, high) - _bias(value, without_low, low)
+
+
+def _bias(value: FloatArray, without: FloatArray, counts: FloatArray) -> FloatArray:
+    """(n-1) (mean over answers of the value without it - the value)."""
+    n = counts.sum(axis=-1)
+    n = np.where(n > 0, n, np.nan)
+    return np.asarray((n - 1) * ((counts * without).sum(axis=-1) / n - value))

@@ -1,0 +1,113 @@
+"""What a perfectly fair model would score: no plug-in score of a finite run reaches 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import isqrt, lgamma, log
+from types import MappingProxyType
+
+import numpy as np
+
+from pytest_factorfair.scoring.curve import tradeoff_distance
+from pytest_factorfair.scoring.fair import s_fair
+from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.scoring.tally import Tally
+
+# Sums over counts are cut where this many standard deviations leave less than rounding.
+TAIL = 9
+
+
+def fair_reference(metric: str, tally: Tally) -> float | None:
+    """The expected plug-in score of a model that takes every group alike, at the tally's numbers of answers.
+
+    Exact for S_fact (chance), S_E and S_KLD; for S_fair and the distance what follows from these.
+    None for a metric that has none, or where a cell has no answers.
+    """
+    if metric not in REFERENCES or not tally.answered.all():
+        return None
+    return REFERENCES[metric](tally)
+
+
+def _chance(tally: Tally) -> float:
+    return 1 / tally.k
+
+
+def _evenness(tally: Tally) -> float:
+    sizes, times = np.unique(tally.answered, return_counts=True)
+    found = [fair_entropy(int(n), tally.k) for n in sizes]
+    return float(np.average(found, weights=times))
+
+
+def _likeness(tally: Tally) -> float:
+    sizes, times = np.unique(np.sort(tally.answered, axis=0) * 0 + tally.answered, axis=0, return_counts=True)
+    found = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
+    return float(np.average(found, weights=times))
+
+
+def _fairness(tally: Tally) -> float:
+    return float(s_fair(_evenness(tally), _likeness(tally)))
+
+
+def _distance(tally: Tally) -> float:
+    return float(tradeoff_distance(_chance(tally), _evenness(tally), tally.k))
+
+
+@lru_cache(maxsize=4096)
+def fair_entropy(n: int, k: int) -> float:
+    """The mean plug-in entropy, over log k, of n answers of a fair model: a binomial sum."""
+    counts = _window(n / k, n)
+    log_choose = lgamma(n + 1) - _log_factorials(counts) - _log_factorials(n - counts)
+    chances = np.exp(log_choose - counts * log(k) + (n - counts) * np.log1p(-1 / k))
+    shares = counts / n
+    surprise = -shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return float(k * (chances @ surprise) / log(k))
+
+
+@lru_cache(maxsize=4096)
+def fair_likeness(high: int, low: int, k: int) -> float:
+    """The mean of exp(-KL) between so many highest and so many lowest answers of a fair model.
+
+    exp(-KL) is a product over the groups, f(c, d) = (d high / (c low))^(c / high), 1 for c = 0. So
+    its mean over two multinomials is one coefficient of the k-th power of a generating function
+    in two variables. With Poisson weights all terms are probabilities, the discrete Fourier
+    transform finds the coefficient, and what wraps around is beyond the tail.
+    """
+    sizes = [n + 1 if n < 4 * TAIL**2 else 2 * TAIL * isqrt(n) for n in (high, low)]
+    sizes = [max(size, 2 * TAIL * (isqrt(n) + 1)) for size, n in zip(sizes, (high, low), strict=True)]
+    c, d = _window(high / k, high)[:, None], _window(low / k, low)[None, :]
+    with np.errstate(divide="ignore"):
+        terms = np.where(c > 0, c / high * (np.log(d / low) - np.log(np.maximum(c, 1) / high)), 0.0)
+    weights = np.exp(terms + _log_poisson(c, high / k) + _log_poisson(d, low / k))
+    folded = np.zeros(sizes)
+    np.add.at(folded, (c.astype(int) % sizes[0], d.astype(int) % sizes[1]), weights)
+    power = np.fft.irfft2(np.fft.rfft2(folded) ** k, s=sizes)
+    total = _log_poisson(np.array(high), high) + _log_poisson(np.array(low), low)
+    return float(power[high % sizes[0], low % sizes[1]] / np.exp(total))
+
+
+def _window(mean: float, most: int) -> FloatArray:
+    """Counts from 0 to ``most`` that are not beyond the tail around a mean."""
+    reach = TAIL * (isqrt(int(mean)) + TAIL)
+    return np.arange(max(0, int(mean) - reach), min(most, int(mean) + reach) + 1, dtype=np.float64)
+
+
+def _log_poisson(counts: FloatArray, mean: float) -> FloatArray:
+    return np.asarray(counts * log(mean) - mean - _log_factorials(counts))
+
+
+def _log_factorials(counts: FloatArray) -> FloatArray:
+    # math.lgamma one by one: scipy's would cost its import, and windows are short.
+    return np.array([lgamma(count + 1) for count in counts.ravel()]).reshape(counts.shape)
+
+
+REFERENCES: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
+    {
+        "s_fact": _chance,
+        "s_fact_firm": _chance,
+        "s_e": _evenness,
+        "s_kld": _likeness,
+        "s_fair": _fairness,
+        "distance": _distance,
+    }
+)

@@ -1,0 +1,113 @@
+"""The main job on real input: a server in a process of its own, litellm, and a local checkpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import tiny_checkpoint
+from tests.acceptance.respondents import K
+from tests.project import DATA
+from tests.servers import StubServer
+
+CALLS = 10_944 + 1_584
+"""38 topics x 4 contexts x 72 answers, and 66 objective cases x 24."""
+
+
+def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> dict[str, Any]:
+    """Run pytest in an otherwise empty folder and return its report."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+    assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
+    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
+    return report
+
+
+def test_the_ci_preset_over_http(tmp_path: Path, stub: StubServer) -> None:
+    """A whole run through ``openai/...`` asks each query once, in parallel, and scores what came back."""
+    stub.script(answer="uniform", latency=0.02)
+    report = run(
+        tmp_path, "-n0", "--factorfair-model=openai/gpt-4o", f"--factorfair-model-arg=base_url={stub.base_url}"
+    )
+    seen = stub.stats()
+    assert seen["requests"] == CALLS
+    assert 16 < seen["most_in_flight"] <= 64
+    assert seen["last"]["temperature"] == 0
+    assert seen["last"]["max_tokens"] == 1024
+    assert [message["role"] for message in seen["last"]["messages"]] == ["user"]
+    assert report["usage"]["calls"] == CALLS
+    assert len(report["cases"]) == 522
+    assert sum(len(case["answers"]) for case in report["cases"]) == CALLS
+    for score in report["scores"]:
+        if score["metric"] == "s_fact" and score["part"] == "subjective":
+            # the server picks a letter by the prompt's hash, so every group is as likely: 4 standard errors
+            k, topics = K[score["attribute"]], {"gender": 30, "race": 36}[score["attribute"]]
+            error = (1 / k * (1 - 1 / k) / (72 * topics)) ** 0.5
+            assert score["value"] == pytest.approx(1 / k, abs=4 * error)
+
+
+def test_two_workers_over_http(tmp_path: Path, stub: StubServer) -> None:
+    stub.script()
+    report = run(
+        tmp_path, "-n2", "--factorfair-model=hosted_vllm/some-model", "--factorfair-preset=smoke",
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+    )  # fmt: skip
+    assert stub.stats()["requests"] == report["usage"]["calls"] == 38 * 4 * 24 + 66 * 4
+    assert stub.stats()["most_in_flight"] <= 64  # all workers together
+
+
+def test_500_calls_through_litellm(tmp_path: Path, stub: StubServer) -> None:
+    pytest.importorskip("litellm", reason="needs the extra litellm")
+    stub.script()
+    report = run(
+        tmp_path, "-n0", "--factorfair-model=litellm:openai/gpt-4o", f"--factorfair-checklist={DATA / 'small.yaml'}",
+        "--factorfair-samples=48,objective=24", f"--factorfair-model-arg=base_url={stub.base_url}",
+        OPENAI_API_KEY="sk-not-a-key",
+    )  # fmt: skip
+    assert stub.stats()["requests"] == report["usage"]["calls"] == 6 * 24 + 8 * 48
+
+
+@pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs the extra transformers")
+def test_a_local_checkpoint(tmp_path: Path) -> None:
+    """A real transformers model with random weights answers nonsense, which ends as unread, not as scores."""
+    tiny_checkpoint.write(tmp_path / "tiny")
+    report = run(
+        tmp_path, "-n0", "--factorfair-model=transformers:./tiny", "--factorfair-model-arg=max_tokens=4",
+        f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-samples=24,objective=4",
+        "--factorfair-gate=s_fact[objective,gender] >= 0.1",
+        expect=1,
+    )  # fmt: skip
+    assert report["usage"]["calls"] == 216
+    assert [gate["verdict"] for gate in report["gates"]] == ["not judged"]
+    assert all(topic["unread"] > 0 for topic in report["topics"])
+
+
+def test_a_refused_key_stops_the_run_at_once(
+    tmp_path: Path, stub: StubServer, dist: tuple[str, ...]
+) -> None:
+    stub.script(fail=-1, status=401)
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", *dist,
+            "--factorfair-model=openai/gpt-4o", f"--factorfair-model-arg=base_url={stub.base_url}",
+            "--factorfair-gate=s_fact[objective] >= 0.5",
+        ],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    workers = 2 if dist == ("-n2",) else 1
+    assert f"{done.stdout.count('FAILED factorfair::')} failed" in done.stdout
+    assert 1 <= done.stdout.count("FAILED factorfair::test_checklist") <= workers
+    assert "Interrupted: openai/gpt-4o: 401" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stdout.count("not judged ") >= 2
+    # what was in flight at the first refusal, and no more
+    assert stub.stats()["requests"] <= 64 * workers

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.models.litellm_provider import build
+from pytest_factorfair.models.protocol import Model
+from tests.asking import ask, ask_all, spec
+from tests.servers import ROOT, StubServer
+
+pytestmark = pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm")
+
+KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
+ASIAN = '{"answer": "A"}'
+
+Made = Callable[..., Model]
+
+
+@pytest.fixture
+def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """A function that builds a model of the stub, with a key in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE"):
+        monkeypatch.setenv(name, {"LITELLM_MODE": "PRODUCTION"}.get(name, "True"))
+
+    def make(text: str = "litellm:openai/some-model", **arguments: str) -> Model:
+        named = {key.replace("__", "."): value for key, value in arguments.items()}
+        return build(spec(text, {"base_url": stub.base_url} | named))
+
+    return make
+
+
+def refused(model: Model) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(model)
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def error_body(message: str, **more: object) -> str:
+    return json.dumps({"error": {"message": message, **more}})
+
+
+def test_answer_and_request(stub: StubServer, made: Made) -> None:
+    model = made(temperature="0.7", max_tokens="5", seed="true", system="Be brief.", body__top_k="20")
+    (response,) = ask_all(model, [Request("x" * 400, seed=77)])
+    assert response == Response(ASIAN, "stop", tokens_in=100, tokens_out=7, cost=None, model="some-model")
+    stats = stub.stats()
+    assert stats["headers"]["Authorization"] == f"Bearer {KEY}"
+    assert stats["last"] == {
+        "model": "some-model",
+        "temperature": 0.7,
+        "max_tokens": 5,
+        "seed": 77,
+        "top_k": 20,
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "x" * 400}],
+    }
+
+
+def test_known_model_has_a_cost(made: Made) -> None:
+    (response,) = ask(made("litellm:openai/gpt-4o"), "x" * 400)
+    assert response.cost == pytest.approx(100 * 2.5e-6 + 7 * 1e-5)
+
+
+def test_many_at_once_in_two_loops(stub: StubServer, made: Made) -> None:
+    stub.script(answer="uniform")
+    prompts = [f"{number}\nA. Asian\nB. Black" for number in range(40)]
+    for _ in range(2):
+        answers = {response.text for response in ask(made("litellm:hosted_vllm/m"), *prompts)}
+        assert answers == {'{"answer": "A"}', '{"answer": "B"}'}
+    assert stub.stats()["requests"] == 80
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, FatalModelError), (402, FatalModelError), (403, FatalModelError), (404, FatalModelError),
+        (408, RetryableModelError), (409, RetryableModelError), (429, RetryableModelError),
+        (500, RetryableModelError), (502, RetryableModelError), (503, RetryableModelError),
+        (529, RetryableModelError),
+        (400, RejectedRequestError), (413, RejectedRequestError), (422, RejectedRequestError),
+    ],
+)  # fmt: skip
+def test_status(stub: StubServer, made: Made, status: int, kind: type[ModelError]) -> None:
+    stub.script(fail=-1, status=status)
+    error = refused(made())
+    assert type(error) is kind
+    assert f"scripted {status}" in str(error)
+    assert "OpenAIException" not in str(error)
+    assert stub.stats()["requests"] == 1
+
+
+def test_refused_key(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=401, body=error_body(f"Incorrect API key\nprovided: {KEY}."))
+    assert str(refused(made())) == (
+        "litellm:openai/some-model: 401 Unauthorized: the key in OPENAI_API_KEY was refused: "
+        "Incorrect API key provided: ***."
+    )
+
+
+def test_retry_after(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=429, headers={"Retry-After": "7"})
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert error.retry_after == 7
+
+
+def test_no_money_left_is_fatal(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=429, body=error_body("You exceeded your quota.", code="insufficient_quota"))
+    assert isinstance(refused(made()), FatalModelError)
+
+
+@pytest.mark.parametrize("script", [{"cut": True}, {"raw": "<html>busy</html>"}, {"raw": "{}"}, {"raw": ""}])
+def test_broken_replies_may_be_asked_again(stub: StubServer, made: Made, script: dict[str, object]) -> None:
+    stub.script(**script)
+    assert isinstance(refused(made()), RetryableModelError)
+
+
+def test_no_reply_in_time(stub: StubServer, made: Made) -> None:
+    stub.script(latency=30)
+    assert isinstance(refused(made(timeout="0.05")), RetryableModelError)
+
+
+@pytest.mark.parametrize(
+    ("script", "text", "finish"),
+    [
+        ({"message": {"content": None}}, "", "stop"),
+        ({"message": {"content": None, "refusal": "I cannot."}}, "I cannot.", "refusal"),
+        ({"choice": {"finish_reason": "length"}}, ASIAN, "length"),
+        ({"choice": {"finish_reason": "content_filter"}}, ASIAN, "filtered"),
+        ({"fail": -1, "status": 400, "body": error_body("Filtered", code="content_filter")}, "", "filtered"),
+    ],
+)
+def test_shapes_of_an_answer(
+    stub: StubServer, made: Made, script: dict[str, object], text: str, finish: str
+) -> None:
+    stub.script(**script)
+    (response,) = ask(made())
+    assert (response.text, response.finish) == (text, finish)
+
+
+NOTED = ("temperature 0 was not accepted: the model's default was used",)
+
+
+def test_model_that_the_server_says_takes_no_temperature(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["temperature"])
+    (response,) = ask(made())
+    assert (response.text, response.notes) == (ASIAN, NOTED)
+    assert "temperature" not in stub.stats()["last"]
+
+
+def test_model_that_litellm_says_takes_no_temperature(stub: StubServer, made: Made) -> None:
+    (response,) = ask(made("litellm:openai/o1"))
+    assert (response.text, response.notes) == (ASIAN, NOTED)
+    assert stub.stats()["requests"] == 1
+
+
+def test_parameter_that_litellm_knows_is_unsupported_ends_the_run(stub: StubServer, made: Made) -> None:
+    error = refused(made("litellm:openai/o1", top_p="0.5"))
+    assert isinstance(error, FatalModelError)
+    assert "top_p" in str(error)
+    assert stub.stats()["requests"] == 0
+
+
+def test_server_of_ones_own_needs_no_key(
+    stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert ask(made())[0].text == ASIAN
+    assert stub.stats()["headers"]["Authorization"] == "Bearer unused"
+
+
+def test_key_from_a_named_variable(stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", "k-lab")
+    ask(made(api_key_env="LAB_KEY"))
+    assert stub.stats()["headers"]["Authorization"] == "Bearer k-lab"
+
+
+def test_key_is_nowhere_but_in_the_header(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    model = made()
+    ask(model)
+    shown = [repr(model), json.dumps(model.identity), model.endpoint, caplog.text]
+    assert not [text for text in shown if KEY in text]
+
+
+PROGRAM = """
+import os, sys
+from tests.asking import ask, spec
+from pytest_factorfair.models.litellm_provider import build
+model = build(spec("litellm:openai/some-model", {"base_url": sys.argv[1]}))
+assert "litellm" not in sys.modules
+print(ask(model)[0].text, os.environ.get("FROM_A_FILE"))
+"""
+
+
+def test_own_process_ends_in_silence(stub: StubServer, tmp_path: Path) -> None:
+    """Nothing is left open, no advice is printed, no .env file is read."""
+    (tmp_path / ".env").write_text("FROM_A_FILE=1")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("LITELLM_", "OPENAI_"))}
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", PROGRAM, stub.base_url]
+    env["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{ASIAN} None\n", "")

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import FatalModelError, RejectedRequestError
+from pytest_factorfair.models import generation
+from pytest_factorfair.models.transformers_provider import TransformersModel, build
+from tests import tiny_checkpoint
+from tests.asking import ask, ask_all, spec
+
+pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+
+PROMPTS = tuple(f"{'Who? ' * number}{number}" for number in range(1, 8))
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_checkpoint.write(tmp_path_factory.mktemp("chat"))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_checkpoint.write(tmp_path_factory.mktemp("plain"), template=None)
+
+
+def made(folder: Path, **arguments: str) -> TransformersModel:
+    named = {key.replace("__", "."): value for key, value in arguments.items()}
+    model = build(spec(f"transformers:{folder}", {"max_tokens": "12", "device": "cpu"} | named))
+    assert isinstance(model, TransformersModel)
+    return model
+
+
+def by_hand(folder: Path, text: str, *, special: bool, tokens: int = 12) -> str:
+    """Greedy decoding of one text, token by token, without generate, cache, batch or padding."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    ids: list[int] = tokenizer(text, add_special_tokens=special)["input_ids"]
+    start = len(ids)
+    with torch.inference_mode():
+        while len(ids) < start + tokens and (len(ids) == start or ids[-1] != 2):
+            ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
+    return str(tokenizer.decode(ids[start:], skip_special_tokens=True))
+
+
+def test_batch_answers_as_each_prompt_alone(chat: Path) -> None:
+    texts = [response.text for response in ask(made(chat, batch="4"), *PROMPTS)]
+    assert texts == [by_hand(chat, f"[user]{prompt}\n[assistant]", special=False) for prompt in PROMPTS]
+    assert len(set(texts)) > 1
+
+
+def test_plain_prompt_without_a_template(plain: Path) -> None:
+    (response,) = ask(made(plain, system="Be brief."), "Who?")
+    assert response.text == by_hand(plain, "Be brief.\n\nWho?", special=True)
+
+
+def test_system_and_template_arguments(chat: Path) -> None:
+    (response,) = ask(made(chat, system="Be brief.", template__voice="judge"), "Who?")
+    assert response.text == by_hand(chat, "[system]Be brief.\n[user]Who?\n[judge]", special=False)
+
+
+def test_counts_and_finish(chat: Path) -> None:
+    (response,) = ask(made(chat, max_tokens="3"), "Who?")
+    assert (response.finish, response.tokens_in, response.tokens_out) == (
+        "length",
+        len("[user]Who?\n[assistant]"),
+        3,
+    )
+    assert (response.cost, response.model) == (0.0, str(chat))
+
+
+def test_end_of_text_is_a_stop(chat: Path) -> None:
+    responses = ask(made(chat, max_tokens="150"), *PROMPTS)
+    stopped = [response for response in responses if response.finish == "stop"]
+    assert stopped
+    for response in stopped:
+        assert response.tokens_out is not None
+        assert response.tokens_out <= 150
+        assert "</s>" not in response.text
+
+
+def test_same_seed_same_text_in_any_company(chat: Path) -> None:
+    requests = [Request("Who?", repeat=number, seed=5) for number in range(6)]
+    alone = ask_all(made(chat, temperature="1", batch="1"), requests)
+    together = ask_all(made(chat, temperature="1", batch="6"), requests[::-1])[::-1]
+    assert alone == together
+    assert len({response.text for response in alone}) > 1
+    assert ask_all(made(chat, temperature="1"), [Request("Who?", seed=6)])[0].text != alone[0].text
+
+
+def test_very_small_top_p_is_greedy(chat: Path) -> None:
+    assert ask(made(chat, temperature="2", top_p="0.000001"), *PROMPTS) == ask(made(chat), *PROMPTS)
+
+
+def test_generate_arguments(chat: Path) -> None:
+    (response,) = ask(made(chat, generate__suppress_tokens=str([0, 1, 3, *range(5, 104)])), "Who?")
+    assert set(response.text) <= {"0"}
+
+
+def test_prompt_that_does_not_fit_is_its_own_problem(chat: Path) -> None:
+    model = made(chat)
+
+    async def run() -> list[Any]:
+        try:
+            asked = [model.ask(Request("x" * 400)), model.ask(Request("Who?"))]
+            return await asyncio.gather(*asked, return_exceptions=True)
+        finally:
+            await model.close()
+
+    error, response = asyncio.run(run())
+    assert isinstance(error, RejectedRequestError)
+    tokens = len("[user]\n[assistant]") + 400
+    assert str(error) == f"transformers:{chat}: {tokens} tokens are more than its 256 hold"
+    assert isinstance(response, Response)
+
+
+def test_text_stops_where_positions_end(chat: Path) -> None:
+    room = 5
+    prompt = "x" * (tiny_checkpoint.POSITIONS - len("[user]\n[assistant]") - room)
+    (response,) = ask(made(chat), prompt)
+    assert response.finish == "stop" or response.tokens_out == room
+
+
+def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = import_module("torch")
+    expected = ask(made(chat), *PROMPTS)
+    sizes: list[int] = []
+    whole = generation.Generator._generated  # noqa: SLF001  (the one place where memory can end)
+
+    def scarce(self: generation.Generator, prompts: list[generation.Prompt]) -> list[Response]:
+        sizes.append(len(prompts))
+        if len(prompts) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
+        return whole(self, prompts)
+
+    monkeypatch.setattr(generation.Generator, "_generated", scarce)
+    model = made(chat, batch="5")
+    assert ask(model, *PROMPTS) == expected
+    assert sizes == [5, 2, 3, 1, 2, 1, 1]
+
+
+def test_one_prompt_that_needs_too_much_memory(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> list[Response]:
+        raise import_module("torch").OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(generation.Generator, "_generated", none)
+    with pytest.raises(RejectedRequestError, match="out of memory"):
+        ask(made(chat), "Who?")
+
+
+def test_broken_gpu_ends_the_run(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> list[Response]:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    monkeypatch.setattr(generation.Generator, "_generated", broken)
+    with pytest.raises(FatalModelError, match="device-side assert"):
+        ask(made(chat), *PROMPTS)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\x08" + b"\0" * 40),
+        lambda folder: (folder / "config.json").write_text('{"model_type": "no_such_thing"}'),
+        lambda folder: (folder / "tokenizer.json").write_text("{}"),
+    ],
+    ids=["weights", "config", "tokenizer"],
+)
+def test_checkpoint_that_cannot_be_loaded(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    spoil(tiny_checkpoint.write(tmp_path))
+    with pytest.raises(FatalModelError) as caught:
+        ask(made(tmp_path), *PROMPTS)
+    assert str(caught.value).startswith(f"transformers:{tmp_path}: cannot be loaded: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_template_that_fails(tmp_path: Path) -> None:
+    tiny_checkpoint.write(tmp_path, template="{{ raise_exception('no system\nrole') }}")
+    with pytest.raises(RejectedRequestError, match=r"the prompt cannot be encoded: .*no system role"):
+        ask(made(tmp_path), "Who?")
+
+
+def test_run_that_is_stopped_leaves_nobody_waiting(chat: Path) -> None:
+    async def run() -> list[object]:
+        model = made(chat, batch="1", max_tokens="200")
+        tasks = [asyncio.ensure_future(model.ask(Request(prompt))) for prompt in PROMPTS]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await model.close()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    outcomes = asyncio.run(run())
+    assert isinstance(outcomes[0], Response)
+    assert isinstance(outcomes[-1], asyncio.CancelledError)
+
+
+def test_another_checkpoint_another_identity(chat: Path, plain: Path, tmp_path: Path) -> None:
+    other = tiny_checkpoint.write(tmp_path, seed=1)
+    identities = [made(folder).identity["weights"] for folder in (chat, chat, plain, other)]
+    assert identities[0] == identities[1]
+    assert len(set(identities)) == 3

@@ -1,0 +1,141 @@
+"""What a run may use at most holds for all its processes together, and ends it in a way that can be resumed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
+ANSWERS = 6 * 4 + 4 * 2 * 24
+LIMITED = pytest.mark.parametrize("dist", [("-n0",), ("-n4",)], ids=["n0", "n4"])
+
+
+def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    return project.run(url, GATE, *arguments, model="hosted_vllm/m")
+
+
+def leftovers(project: Project) -> list[str]:
+    return [path.name for path in (project.path / ".factorfair").glob("run-*")]
+
+
+@LIMITED
+def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
+    project: Project, stub: StubServer, dist: tuple[str, ...]
+) -> None:
+    stub.script(latency=0.02)
+    result = run(project, stub, *dist, "--factorfair-max-calls=100")
+    assert stub.stats()["requests"] == 100
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*the budget of 100 calls is used up*"])
+    assert "Traceback" not in result.stdout.str()
+    assert set(project.verdicts().values()) == {"not judged"}
+    assert project.report()["incomplete"].startswith("the budget of 100 calls is used up: ")
+    assert leftovers(project) == []
+
+    assert run(project, stub, *dist).ret == 0
+    assert stub.stats()["requests"] == ANSWERS  # every one of the hundred was kept
+    assert project.report()["usage"]["cached"] == 100
+
+
+def test_retries_count(project: Project, stub: StubServer) -> None:
+    stub.script(fail=20, status=503, headers={"Retry-After": "0"})
+    assert run(project, stub, "-n0", "--factorfair-max-calls=40").ret == 2
+    assert stub.stats()["requests"] == 40
+    run(project, stub, "-n0", "--factorfair-max-calls=300")
+    assert stub.stats()["requests"] == ANSWERS + 20
+
+
+def test_a_limit_that_suffices_is_not_noticed(project: Project, stub: StubServer) -> None:
+    result = run(project, stub, "-n0", f"--factorfair-max-calls={ANSWERS}", "--factorfair-max-minutes=5")
+    assert result.ret == 0
+    assert project.report()["incomplete"] is None
+    assert leftovers(project) == []
+
+
+def test_time_is_up(project: Project, stub: StubServer) -> None:
+    stub.script(latency=0.3)
+    options = ("--factorfair-max-minutes=0.05", "--factorfair-max-connections=4")
+    result = run(project, stub, "-n0", *options)
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*the 0.05 minutes of this run are used up*"])
+    assert 4 <= stub.stats()["requests"] <= 4 * 10 + 4
+    run(project, stub, "-n0")
+    assert stub.stats()["requests"] == ANSWERS
+
+
+@LIMITED
+def test_calls_a_minute_hold_for_all_processes(
+    project: Project, stub: StubServer, dist: tuple[str, ...]
+) -> None:
+    result = run(project, stub, *dist, "--factorfair-max-rpm=6000")  # one every 10 ms
+    assert result.ret == 0
+    arrived = stub.stats()["arrived"]
+    assert len(arrived) == ANSWERS
+    assert arrived[-1] - arrived[0] >= (ANSWERS - 1) * 0.01 - 0.05
+    span = [later - early for early, later in zip(arrived, arrived[100:], strict=False)]
+    assert min(span) > 0.8  # never much more than a hundred within a second
+
+
+PAID = """
+from pytest_factorfair.domain import Response
+
+class Paid:
+    endpoint, parallel, identity = "paid", None, {"provider": "paid"}
+    async def ask(self, request):
+        with open("calls", "a") as file:
+            file.write("x")
+        return Response('{"answer": "A"}', cost=%s)
+    async def close(self):
+        pass
+
+def pytest_factorfair_models(config):
+    return {"paid": lambda spec: Paid()}
+"""
+
+
+def asked(project: Project) -> int:
+    return len((project.path / "calls").read_text())
+
+
+@LIMITED
+def test_cost_is_limited(project: Project, dist: tuple[str, ...]) -> None:
+    project.write("conftest.py", PAID % "0.01")
+    options = ("--factorfair-max-cost=0.5", "--factorfair-max-connections=4")
+    result = project.run(*dist, *options, model="paid:")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*the budget of $0.50 is used up*"])
+    assert asked(project) == 50
+
+
+def test_unknown_cost_ends_a_run_that_limits_it(project: Project) -> None:
+    project.write("conftest.py", PAID % "None")
+    options = ("--factorfair-max-cost=0.5", "--factorfair-max-connections=1")
+    result = project.run("-n0", *options, model="paid:")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(
+        ["*costs is unknown, so max-cost cannot be kept; give --factorfair-max-calls*"]
+    )
+    assert asked(project) <= 2
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "inf", "nan"])
+@pytest.mark.parametrize("option", ["max-calls", "max-cost", "max-minutes", "max-rpm"])
+def test_wrong_limit(project: Project, option: str, value: str) -> None:
+    result = project.run("-p", "no:xdist", f"--factorfair-{option}={value}")
+    assert result.ret == 4
+    told = [line for line in result.errlines if line]
+    assert len(told) == 1
+    assert told[0].startswith(f"ERROR: --factorfair-{option}: expected a ")
+
+
+def test_no_file_is_made_without_limits(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        "import glob\ndef pytest_runtest_setup():\n    assert not glob.glob('.factorfair/run-*')\n",
+    )
+    assert project.run("-n2").ret == 0

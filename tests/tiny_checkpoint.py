@@ -1,0 +1,56 @@
+"""A real transformers checkpoint of some 100 KB, made on the spot: a Llama that has learnt nothing."""
+
+from __future__ import annotations
+
+import string
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+INSTALLED = bool(find_spec("torch") and find_spec("transformers"))
+# A template that shows in the tokens: every role and turn is spelt out.
+TEMPLATE = (
+    "{% for message in messages %}[{{ message.role }}]{{ message.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}[{{ voice | default('assistant') }}]{% endif %}"
+)
+POSITIONS = 2048
+SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+TOKENS = ("<pad>", *SPECIAL.values(), *string.printable)
+
+
+def write(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0) -> Path:
+    """Write the checkpoint: a token per printable character, two layers, random weights."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    tokenizer = _tokenizer(transformers)
+    if template:
+        tokenizer.chat_template = template
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=POSITIONS,
+        bos_token_id=1,
+        eos_token_id=2,
+        initializer_range=0.5,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = transformers.LlamaForCausalLM(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer(transformers: Any) -> Any:
+    tokenizers = import_module("tokenizers")
+    words = tokenizers.models.WordLevel(
+        {token: place for place, token in enumerate(TOKENS)}, SPECIAL["unk_token"]
+    )
+    tokenizer = tokenizers.Tokenizer(words)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    tokenizer.decoder = tokenizers.decoders.Fuse()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL)

@@ -1,0 +1,94 @@
+"""A gate that no score of the run can decide is refused before anything is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.gates import check, parse
+from tests.unit.scoring.checklists import FACTS
+
+MODELS = ("sim:uniform", "openai/gpt-4o")
+KNOWN = (
+    "attribution, baseline, facts, gender, in_group, nap_rate, objective, openai/gpt-4o, queue_rate, race, "
+    "representativeness, sim:uniform, subjective, tea_rate"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s_fact >= 0.8",
+        "s_fact[objective,gender] >= 0.8",
+        "s_fact[subjective] >= 0.2",
+        "s_e[baseline,race] >= 0.9",
+        "s_e[baseline,attribution,race,gender] >= 0.9",
+        "s_fact_firm[objective,race,queue_rate,tea_rate] >= 0.4",
+        "refusal_rate[facts,openai/gpt-4o] <= 0.05",
+        "influence <= 0.1",
+        "influence[attribution] <= 0.1",
+        "influence[in_group,race] <= 0.1",
+        "distance[subjective,in_group] <= 0.1",
+    ],
+)
+def test_gates_that_this_run_can_decide(text: str) -> None:
+    check([parse(text)], checklists=[FACTS], models=MODELS)
+
+
+UNMET = "this run will not produce it"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("s_e[basline,race] >= 0.9", "unknown filter 'basline'; did you mean 'baseline'?"),
+        ("s_e[gendr] >= 0.9", "unknown filter 'gendr'; did you mean 'gender'?"),
+        ("s_e[openai/gpt-4] >= 0.9", "unknown filter 'openai/gpt-4'; did you mean 'openai/gpt-4o'?"),
+        (
+            "s_e[xyz] >= 0.9",
+            f"unknown filter 'xyz'; known: {KNOWN}",
+        ),
+        ("s_e[objective,baseline] >= 0.9", f"no s_e score of this run is objective and baseline: {UNMET}"),
+        ("s_e[queue_rate,gender] >= 0.9", f"no s_e score of this run is queue_rate and gender: {UNMET}"),
+        ("influence[baseline] <= 0.1", f"no influence score of this run is baseline: {UNMET}"),
+        ("influence[objective] <= 0.1", f"no influence score of this run is objective: {UNMET}"),
+        (
+            "influence[in_group,gender] <= 0.1",
+            f"no influence score of this run is in_group and gender: {UNMET}",
+        ),
+        ("implicit >= 0.9", f"no checklist of this run has the metric implicit: {UNMET}"),
+        ("explicit[race] >= 0.9", f"no checklist of this run has the metric explicit: {UNMET}"),
+        ("eta <= 0.6", f"no checklist of this run has the metric eta: {UNMET}"),
+        ("regression(s_fact) >= -0.02", f"a regression needs a baseline report: {UNMET}"),
+        (
+            "s_e[objective,subjective,baseline] >= 0.9",
+            f"no s_e score that it ranges over is 'objective': {UNMET}",
+        ),
+        (
+            "s_e[gender,tea_rate,queue_rate] >= 0.9",
+            f"no s_e score that it ranges over is 'queue_rate': {UNMET}",
+        ),
+        ("s_e[gender,race,queue_rate] >= 0.9", f"no s_e score that it ranges over is 'gender': {UNMET}"),
+    ],
+)
+def test_gates_that_it_cannot(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check([parse("s_fact >= 0.1"), parse(text)], checklists=[FACTS], models=MODELS)
+    assert str(caught.value) == f"gate '{text}': {problem}"
+
+
+def test_a_checklist_without_a_part() -> None:
+    mute = replace(FACTS, topics=())
+    check([parse("s_fact[objective] >= 0.8")], checklists=[mute], models=MODELS)
+    with pytest.raises(InputError, match=r"unknown filter 'subjective'; did you mean 'objective'\?"):
+        check([parse("s_e[subjective] >= 0.8")], checklists=[mute], models=MODELS)
+
+
+def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:
+    plain = replace(FACTS, contexts=FACTS.contexts[:1])
+    with pytest.raises(
+        InputError, match="no checklist of this run has the metric influence: this run will not"
+    ):
+        check([parse("influence <= 0.8")], checklists=[plain], models=MODELS)

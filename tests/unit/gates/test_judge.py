@@ -1,0 +1,250 @@
+"""Verdicts: kept, broken, or not judged and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from pytest_factorfair.domain import Verdict
+from pytest_factorfair.gates import judge, parse
+from pytest_factorfair.scoring import Tally
+from tests.unit.scoring.builders import objective, tally
+
+RIGHT = [[[18, 6], [6, 18]], [[24, 0], [12, 12]]]  # .75, .75, 1 and .5 of 24 are right: S_fact .75
+SUBJECTIVE = [[[40, 20], [20, 40]], [[30, 30], [30, 30]]]
+RUN = (objective(RIGHT), tally(SUBJECTIVE), tally([[[15] * 4] * 2], [[0, 3]], context="baseline"))
+
+
+def _judge(*texts: str, tallies: Sequence[Tally] = RUN, incomplete: str | None = None) -> tuple[Verdict, ...]:
+    return judge([parse(text) for text in texts], tallies, incomplete=incomplete)
+
+
+def _one(text: str, *tallies: Tally, incomplete: str | None = None) -> Verdict:
+    (verdict,) = _judge(text, tallies=tallies or RUN, incomplete=incomplete)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "judgement", "reason"),
+    [
+        ("s_fact[objective] >= 0.8", "failed", "0.750 is below 0.80 (floor 0, ceiling 1)"),
+        ("s_fact[objective] >= 0.75", "passed", "0.750 is at least 0.75 (floor 0, ceiling 1)"),
+        ("s_fact[objective] <= 0.75", "passed", "0.750 is at most 0.75 (floor 0, ceiling 1)"),
+        ("s_fact[objective] <= 70%", "failed", "0.750 is above 0.70 (floor 0, ceiling 1)"),
+        ("s_e[race] >= 1", "passed", "1.000 is at least 1.00 (floor 0, ceiling 1)"),
+        ("refusal_rate[objective] <= 0.05", "passed", "0.000 is at most 0.05"),
+        ("distance[race] <= 0.001", "passed", "0.000 is at most 0.001"),
+    ],
+)
+def test_kept_and_broken(text: str, judgement: str, reason: str) -> None:
+    verdict = _one(text)
+    assert (verdict.judgement, verdict.reason) == (judgement, reason)
+
+
+def test_a_verdict_says_which_score_it_is_about() -> None:
+    verdict = _one("s_fact[objective,gender] >= 80%")
+    assert verdict == Verdict(
+        gate="s_fact[objective,gender] >= 80%",
+        name="s_fact-objective-gender",
+        subject="s_fact[objective,gender]",
+        judgement="failed",
+        value=0.75,
+        threshold=0.8,
+        n=96,
+        reason="0.750 is below 0.80 (floor 0, ceiling 1)",
+    )
+
+
+def test_a_value_is_shown_on_its_side_of_the_threshold() -> None:
+    close = objective([[[7499, 2501], [7499, 2501]]], [[0, 0]])
+    assert _one("s_fact >= 0.75", close).reason == "0.7499 is below 0.75 (floor 0, ceiling 1)"
+    assert _one("s_fact <= 0.75", close).reason == "0.750 is at most 0.75 (floor 0, ceiling 1)"
+
+
+def test_the_papers_floor_and_ceiling_are_told() -> None:
+    verdict = _one("s_fact >= 0.7", tally([[[15] * 4] * 2], [[0, 3]], design="paper"))
+    assert verdict.reason == "0.250 is below 0.70 (floor 0.00391, ceiling 0.684)"
+
+
+def test_rounding_is_not_a_failure() -> None:
+    third = tally([[[1, 2], [2, 1]]] * 3, [[0, 1]] * 3)
+    assert _one(f"s_fact >= {1 / 3!r}", third).judgement == "passed"
+    tenths = objective([[[8, 2], [7, 3]], [[9, 1], [10, 0]], [[6, 4], [8, 2]]], [[0, 0]] * 3)
+    assert _one("s_fact >= 0.8", tenths).judgement == "passed"
+    assert _one("s_fact <= 0.8", tenths).judgement == "passed"
+
+
+def test_one_verdict_per_score_that_a_gate_ranges_over() -> None:
+    assert [verdict.subject for verdict in _judge("s_e >= 0.1")] == [
+        "s_e[objective,gender]",
+        "s_e[baseline,gender]",
+        "s_e[baseline,race]",
+    ]
+    assert [verdict.subject for verdict in _judge("s_e[gender,race,subjective] >= 0.1")] == [
+        "s_e[baseline,gender]",
+        "s_e[baseline,race]",
+    ]
+
+
+def test_statistics_restrict_what_is_scored() -> None:
+    verdict = _one("s_fact[objective,rate_1] >= 0.75")
+    assert (verdict.value, verdict.n, verdict.subject) == (0.75, 48, "s_fact[objective,gender,rate_1]")
+    assert verdict.name == "s_fact-objective-gender-rate_1"
+    first = _one("s_fact[objective,rate_0,rate_1] >= 0.75")
+    assert first.value == 0.75
+    assert _one("s_kld[objective,rate_1] >= 0.5").value == pytest.approx(0.5)
+
+
+def test_several_models_and_checklists_are_named() -> None:
+    tallies = [
+        objective(RIGHT, model=model, checklist=checklist)
+        for model in ("sim:uniform?x=1", "openai/GPT-4o")
+        for checklist in ("facts", "others")
+    ]
+    verdicts = _judge("s_fact[facts] >= 0.1", tallies=tallies)
+    assert [verdict.name for verdict in verdicts] == [
+        "s_fact-sim-uniform-x-1-facts-objective-gender",
+        "s_fact-openai-gpt-4o-facts-objective-gender",
+    ]
+    assert verdicts[1].subject == "s_fact[openai/GPT-4o,facts,objective,gender]"
+
+
+def test_names_are_unique_and_of_plain_characters() -> None:
+    facts = ("s_fact >= 0.8", "s_fact >= 0.9", "s_fact <= 0.9", "s_fact[objective] >= 0.9")
+    texts = (*facts, "s_e >= .1", "s_e[race] >= .2", "s_fact >= 0.8")
+    names = [verdict.name for verdict in _judge(*texts)]
+    assert len(set(names)) == len(names) == 3 * 3 + 1 + 3 + 1
+    assert all(re.fullmatch(r"[a-z0-9._,-]+", name) for name in names)
+    assert names[:2] == ["s_fact-objective-gender-ge-0.8", "s_fact-baseline-gender-ge-0.8"]
+    assert names[9] == "s_fact-objective-gender-ge-0.9-2"
+    assert names[10] == "s_e-objective-gender"
+    assert [verdict.name for verdict in _judge(*texts)] == names
+
+
+def test_nothing_is_judged_on_an_incomplete_run() -> None:
+    for verdict in _judge(
+        "s_fact >= 0.8", "refusal_rate <= 0.05", "influence <= 1", incomplete="3 of 20 cases missing"
+    ):
+        assert (verdict.judgement, verdict.reason) == ("not judged", "3 of 20 cases missing")
+
+
+def test_a_gate_that_fits_nothing_is_not_green_by_omission() -> None:
+    for text in ("s_fact[attribution] >= 0.8", "eta <= 0.5", "regression(s_fact) >= 0", "influence <= 1"):
+        verdict = _one(text)
+        assert (verdict.judgement, verdict.reason) == ("not judged", "this run has no such score")
+    (nothing,) = _judge("s_fact[objective,race] >= 0.8", tallies=(), incomplete="nothing ran")
+    assert (nothing.name, nothing.judgement, nothing.reason) == (
+        "s_fact-objective-race",
+        "not judged",
+        "nothing ran",
+    )
+
+
+def _lossy(refused: ArrayLike = 0, unread: ArrayLike = 0, errors: ArrayLike = 0) -> Tally:
+    cells = (np.broadcast_to(each, (2, 2)).copy() for each in (refused, unread, errors))
+    return tally(
+        [[[19, 19], [19, 19]], [[19, 19], [19, 19]]],
+        **dict(zip(("refused", "unread", "errors"), cells, strict=True)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lossy", "worst"),
+    [
+        (_lossy(refused=[[0, 0], [3, 0]]), ("7.3%", "rate_1 highest", "3 refused, 0 unread, 0 errors of 41")),
+        (
+            _lossy(refused=[[1, 1], [1, 1]], unread=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
+            ("9.5%", "rate_1 lowest", "1 refused, 2 unread, 1 errors of 42"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("metric", ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"])
+def test_scores_of_lossy_topics_are_not_judged(
+    metric: str, lossy: Tally, worst: tuple[str, str, str]
+) -> None:
+    verdict = _one(f"{metric} >= 0", lossy)
+    share, cell, lost = worst
+    assert verdict.judgement == "not judged"
+    assert verdict.reason == f"{share} of the answers in {cell} are missing ({lost}); 5% are allowed"
+
+
+def test_five_percent_exactly_is_allowed() -> None:
+    assert _one("s_fact >= 0.5", _lossy(refused=2)).judgement == "passed"
+
+
+def test_rates_of_lossy_topics_are_judged() -> None:
+    assert _one("refusal_rate <= 0.05", _lossy(refused=38)).judgement == "failed"
+    assert _one("unread_rate <= 0.05", _lossy(refused=38)).judgement == "passed"
+    assert _one("error_rate <= 0.05", _lossy(errors=38)).reason == "0.500 is above 0.05"
+
+
+@pytest.mark.parametrize("metric", ["refusal_rate", "unread_rate"])
+def test_errors_might_have_been_refusals(metric: str) -> None:
+    verdict = _one(f"{metric} <= 0.05", _lossy(errors=[[0, 0], [3, 0]]))
+    assert verdict.judgement == "not judged"
+    assert verdict.reason == (
+        "7.3% of the answers in rate_1 highest are missing (0 refused, 0 unread, 3 errors of 41); 5% are allowed"
+    )
+    assert _one(f"{metric} <= 0.05", _lossy(errors=2)).judgement == "passed"
+    assert _one(f"{metric} <= 0.05", _lossy(refused=9, unread=9, errors=9)).judgement == "failed"
+
+
+def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
+    lossy = _lossy(refused=[[0, 0], [38, 0]])
+    assert _one("s_e[rate_0] >= 0.9", lossy).judgement == "passed"
+    assert _one("s_e[rate_1] >= 0.9", lossy).judgement == "not judged"
+
+
+@pytest.mark.parametrize(
+    ("hollow", "reason"),
+    [
+        (tally([[[0, 0], [5, 5]]]), "no answers in rate_0 highest (none asked)"),
+        (
+            tally([[[0, 0], [5, 5]]], refused=[[7, 0]], unread=[[3, 0]]),
+            "no answers in rate_0 highest (10 asked: 7 refused, 3 unread, 0 errors)",
+        ),
+        (tally([[[5, 5], [0, 0]], [[0, 0], [0, 0]]]), "no answers in rate_0 lowest and 2 more (none asked)"),
+    ],
+)
+def test_scores_without_answers_are_not_judged(hollow: Tally, reason: str) -> None:
+    for metric in ("s_fact", "s_e", "s_kld", "s_fair", "distance"):
+        verdict = _one(f"{metric} >= 0", hollow)
+        assert (verdict.judgement, verdict.value, verdict.reason) == ("not judged", None, reason)
+
+
+def test_nothing_to_compute_a_score_from() -> None:
+    fragile = tally([[[5, 5], [5, 5]]], fragile=np.ones((1, 2), np.bool_))
+    unasked = tally([[[0, 0], [0, 0]]])
+    for verdict in (_one("s_fact_firm >= 0", fragile), _one("refusal_rate <= 0.05", unasked)):
+        assert (verdict.judgement, verdict.reason) == ("not judged", "there is nothing to compute it from")
+
+
+def _told(context: str, share: float, **fields: int) -> Tally:
+    matched = np.full((2, 2), round(40 * share))
+    named = np.full((2, 2), 40)
+    return tally([[[20, 20]] * 2] * 2, context=context, background="random", named=named, matched=matched,
+                 refused=np.full((2, 2), fields.get("refused", 0)))  # fmt: skip
+
+
+def test_influence_is_one_score_over_the_contexts_of_an_attribute() -> None:
+    run = (*RUN, _told("attribution", 0.75), _told("in_group", 0.55))
+    whole = _one("influence <= 0.1", *run)
+    assert whole.subject == "influence[subjective,gender]"
+    # Over chance: .25 for the news, .05 for one's own, and -.05 for the others.
+    assert whole.value == pytest.approx((0.25 + 0.05 - 0.05) / 3)
+    assert (whole.judgement, whole.n) == ("passed", 320)
+    part = _one("influence[attribution] <= 0.1", *run)
+    assert (part.name, part.value, part.judgement) == ("influence-attribution-gender", 0.25, "failed")
+    assert part.reason == "0.250 is above 0.10"
+
+
+def test_influence_of_lossy_contexts_is_not_judged() -> None:
+    verdict = _one("influence <= 0.1", _told("attribution", 0.5), _told("in_group", 0.5, refused=10))
+    assert verdict.judgement == "not judged"
+    assert verdict.reason.startswith(
+        "20.0% of the answers in in_group rate_0 highest are missing (10 refused,"
+    )

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.models import checkpoint, transformers_provider
+from pytest_factorfair.models.generation import device
+from pytest_factorfair.models.protocol import Model
+from tests.asking import spec
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Whether torch and transformers are installed does not matter here; the function takes one away."""
+    present = {"torch", "transformers"}
+    monkeypatch.setattr(transformers_provider, "find_spec", lambda name: name in present or None)
+    return present.remove
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "checkpoint"
+    made.mkdir()
+    (made / "config.json").write_text("{}")
+    (made / "model.safetensors").write_bytes(b"weights")
+    return made
+
+
+def built(target: object, **arguments: str) -> Model:
+    named = {key.replace("__", "."): value for key, value in arguments.items()}
+    return transformers_provider.build(spec(f"transformers:{target}", named))
+
+
+def complaint(target: object, **arguments: str) -> str:
+    with pytest.raises(InputError) as caught:
+        built(target, **arguments)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_places_that_hold_no_checkpoint(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for missing in ("./no-such", "no-such", "/no/such/folder", "a/b/c"):
+        assert complaint(missing) == (
+            f"model 'transformers:{missing}': '{missing}' is no folder in {tmp_path}; "
+            "a model of the hub is written organisation/name"
+        )
+    assert complaint("checkpoint/config.json").endswith("is a file; name the folder of the checkpoint")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "holds no *.safetensors; pickled weights are not loaded" in complaint(folder)
+    (folder / "config.json").write_text("{")
+    assert complaint(folder).startswith(f"{folder / 'config.json'}: cannot be read as JSON: ")
+    (folder / "config.json").unlink()
+    assert complaint(folder).endswith("holds no config.json, so it is no checkpoint of a model")
+
+
+def test_hub_id() -> None:
+    assert built("org/name.v1-2").identity["weights"] == "org/name.v1-2@main"
+    assert built("org/name", revision="abc").identity["weights"] == "org/name@abc"
+
+
+@pytest.mark.parametrize("extra", ["torch", "transformers"])
+def test_missing_extra(folder: Path, extra: str, installed: Callable[[str], None]) -> None:
+    installed(extra)
+    with pytest.raises(MissingExtraError) as caught:
+        built(folder)
+    assert str(caught.value) == (
+        f"model 'transformers:{folder}' needs an extra: pip install 'pytest-factorfair[transformers]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("device", "gpu", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'gpu'"),
+        ("device", "cuda:", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'cuda:'"),
+        ("dtype", "int8", "must be auto, float32, float16 or bfloat16, not 'int8'"),
+        ("batch", "0", "must be a whole number of at least 1, not '0'"),
+        ("revision", "abc", "is for models of the hub, not for a folder"),
+        ("generate__do_sample", "true", "cannot be given: the run sets it"),
+        ("trust_remote_code", "true", "is unknown"),
+    ],
+)
+def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, said: str) -> None:
+    assert said in complaint(folder, **{key: value})
+
+
+def test_identity_tells_what_can_change_an_answer_and_nothing_else(folder: Path) -> None:
+    plain = built(folder)
+    assert plain.identity == {
+        "provider": "transformers",
+        "weights": checkpoint.digest(folder),
+        "dtype": "auto",
+        "temperature": 0,
+        "top_p": 1,
+        "max_tokens": 1024,
+        "system": None,
+        "template": {},
+        "generate": {},
+    }
+    assert built(folder, batch="2", device="cpu").identity == plain.identity
+    assert (plain.parallel, built(folder, batch="2").parallel) == (32, 4)
+    for key, value in {
+        "temperature": "1",
+        "dtype": "float32",
+        "template__a": "1",
+        "generate__b": "2",
+    }.items():
+        assert built(folder, **{key: value}).identity != plain.identity
+
+
+def test_digest_is_of_content(folder: Path, tmp_path: Path) -> None:
+    before = checkpoint.digest(folder)
+    assert checkpoint.digest(folder.rename(tmp_path / "moved")) == before
+    moved = tmp_path / "moved"
+    (moved / "README.md").write_text("other words")
+    assert checkpoint.digest(moved) == before
+    (moved / "generation_config.json").write_text('{"repetition_penalty": 2.0}')
+    assert checkpoint.digest(moved) != before
+
+
+@pytest.mark.parametrize("size", [1, 2**16, 2**16 + 1, 5 * 2**20, 40_000_001])
+@pytest.mark.parametrize("share", [0.0, 0.55, 1.0])
+def test_digest_sees_a_changed_part_of_the_weights(folder: Path, size: int, share: float) -> None:
+    weights = folder / "model.safetensors"
+    with weights.open("wb") as file:
+        file.truncate(size)
+    before = checkpoint.digest(folder)
+    part = min(size, 2**20)
+    with weights.open("r+b") as file:
+        file.seek(int((size - part) * share))
+        file.write(b"\1" * part)
+    assert weights.stat().st_size == size
+    assert checkpoint.digest(folder) != before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gpus", "worker", "got"),
+    [
+        ("auto", 0, "", "cpu"),
+        ("auto", 1, "", "cuda:0"),
+        ("auto", 4, "gw5", "cuda:1"),
+        ("cuda", 2, "gw3", "cuda:1"),
+        ("cuda", 2, "master", "cuda:0"),
+        ("cuda:3", 4, "gw0", "cuda:3"),
+        ("cpu", 4, "gw1", "cpu"),
+    ],
+)
+def test_device(wanted: str, gpus: int, worker: str, got: str) -> None:
+    assert device(wanted, gpus=gpus, worker=worker) == got
+
+
+def test_no_gpu() -> None:
+    with pytest.raises(RuntimeError, match="no GPU is visible"):
+        device("cuda", gpus=0, worker="")

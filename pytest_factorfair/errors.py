@@ -56,11 +56,15 @@ class FatalModelError(ModelError):
 
 
 class RetryableModelError(ModelError):
-    """The same call may succeed later, ``retry_after`` seconds from now where the provider said so."""
+    """The same call may succeed later, ``retry_after`` seconds from now where the provider said so.
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    ``throttled`` is that it was one call too many at a time (429).
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None, *, throttled: bool = False) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.throttled = throttled
 
 
 class RejectedRequestError(ModelError):

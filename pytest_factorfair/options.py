@@ -88,6 +88,19 @@ OPTIONS: tuple[Option, ...] = (
         "which labels count as true: audited (default), published, or a set of your own",
         "NAME",
     ),
+    Option(
+        "estimator",
+        "choice",
+        "corrected (default): scores without their bias, with intervals; plugin: as the paper defines them; "
+        "published-code: as its scripts compute them",
+        choices=("corrected", "plugin", "published-code"),
+    ),
+    Option(
+        "interval",
+        "choice",
+        "what intervals speak about: instrument (these scenarios, default) or scenarios (such scenarios)",
+        choices=("instrument", "scenarios"),
+    ),
     Option("seed", "integer", "what all shuffling derives from (default 0)", metavar="N"),
     Option(
         "gate",

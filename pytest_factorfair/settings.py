@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair.domain import Sampling
+from pytest_factorfair.domain import Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.options import MODEL, OPTIONS, Option
 
@@ -31,17 +31,18 @@ FALSE = {"0", "false", "no", "off"}
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Sizes, design and truth in one word (``judged`` is false where the sizes only allow a report)."""
+    """Sizes, design, truth and estimator in one word; ``judged`` is false where it only allows a report."""
 
     sampling: Sampling
     truth: str
     judged: bool = True
+    estimator: Estimator = "corrected"
 
 
 PRESETS: dict[str, Preset] = {
     "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0), "audited", judged=False),
     "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0), "audited"),
-    "paper": Preset(Sampling("paper", samples=300, objective=3, seed=0), "published"),
+    "paper": Preset(Sampling("paper", samples=300, objective=3, seed=0), "published", estimator="plugin"),
 }
 
 
@@ -56,6 +57,8 @@ class Settings:
     judged: bool
     sampling: Sampling
     truth: str
+    estimator: Estimator
+    interval: Interval
     gates: tuple[str, ...]
     detector: str | None
     connections: int
@@ -114,6 +117,8 @@ def resolve(config: pytest.Config) -> Settings:
         judged=preset.judged or "samples" in given,
         sampling=_sampling(given, preset),
         truth=value("truth", preset.truth),
+        estimator=value("estimator", preset.estimator),
+        interval=value("interval", "instrument"),
         gates=tuple(value("gate", ())),
         detector=value("detector"),
         connections=_positive(given, "max-connections", 64),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Run
     from pytest_factorfair.scoring import Tally
 
-ESTIMATOR = "plugin"
-
 
 def summarise(
     run: Run,
@@ -32,7 +30,11 @@ def summarise(
 ) -> Summary:
     """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
     tallies = tabulate(run, ledger)
-    scores = tuple(score for tally in tallies for score in scoring.score(tally))
+    scores = tuple(
+        score
+        for tally in tallies
+        for score in scoring.score(tally, estimator=run.settings.estimator, interval=run.settings.interval)
+    )
     return Summary(
         fingerprint=fingerprint(run, started),
         incomplete=incomplete,
@@ -103,7 +105,8 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
         samples=sampling.samples,
         objective=sampling.objective,
         seed=sampling.seed,
-        estimator=ESTIMATOR,
+        estimator=settings.estimator,
+        interval=settings.interval,
         versions={
             "python": platform.python_version(),
             **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},

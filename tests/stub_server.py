@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import random
 import re
 import sys
 import time
@@ -19,6 +20,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from aiohttp import web
+
+ON_ITS_WAY = 0.1
+"""Seconds after a 429 in which what was sent before it may still come in."""
 
 _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 
@@ -31,7 +35,10 @@ class Script:
     The first ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that
     status. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts.
     ``raw`` is sent in its place; ``cut`` breaks off in the middle of it; ``size`` is a body of so many
-    bytes. ``refuse`` are parameters that are turned down with a 400.
+    bytes. ``refuse`` are parameters that are turned down with a 400. ``resets``, ``cuts`` and
+    ``stalls`` are shares of the requests whose connection is dropped, whose reply is cut off, and whose
+    reply takes ``stall`` seconds more. Of more than ``rate`` requests within ``window`` seconds the
+    others get a 429 that tells when the window ends.
     """
 
     answer: str = '{"answer": "A"}'
@@ -47,11 +54,20 @@ class Script:
     cut: bool = False
     size: int = 0
     refuse: list[str] = field(default_factory=list)
+    resets: float = 0.0
+    cuts: float = 0.0
+    stalls: float = 0.0
+    stall: float = 20.0
+    rate: int = 0
+    window: float = 1.0
 
 
 @dataclass
 class Stats:
-    """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256, ``arrived`` is when, in s."""
+    """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256, ``arrived`` is when, in s.
+
+    ``early`` is how many came within a window in spite of having been told to wait for its end.
+    """
 
     requests: int = 0
     in_flight: int = 0
@@ -61,6 +77,17 @@ class Stats:
     headers: dict[str, str] = field(default_factory=dict)
     prompts: Counter[str] = field(default_factory=Counter)
     arrived: list[float] = field(default_factory=list)
+    throttled: int = 0
+    early: int = 0
+
+
+@dataclass
+class Window:
+    """A time in which only so many requests are let in; ``told`` is when the first was turned away."""
+
+    ends: float = 0.0
+    count: int = 0
+    told: float = float("inf")
 
 
 class Stub:
@@ -69,21 +96,28 @@ class Stub:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.stats = Stats()
+        self.random = random.Random(0)
+        self.window = Window()
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
         stats = self.stats
         self._note(request, body)
         try:
+            wait = self._throttled()
+            if wait is not None:
+                return _sent("{}", status=429, headers={"Retry-After": f"{wait:.3f}"})
             if self.script.latency:
                 await asyncio.sleep(self.script.latency)
-            return await self._answer(request, body)
+            return await self._faulty(request, body)
         finally:
             stats.in_flight -= 1
 
     async def put_script(self, request: web.Request) -> web.Response:
         self.script = Script(**await request.json())
         self.stats = Stats()
+        self.random = random.Random(0)
+        self.window = Window()
         return web.json_response({})
 
     async def get_stats(self, _: web.Request) -> web.Response:
@@ -99,6 +133,31 @@ class Stub:
         stats.path = request.path
         stats.headers = dict(request.headers)
         stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1
+
+    def _throttled(self) -> float | None:
+        """Seconds the request should have waited, where it is one too many."""
+        script, window, now = self.script, self.window, time.monotonic()
+        if not script.rate:
+            return None
+        if now >= window.ends:
+            self.window = window = Window(now + script.window)
+        window.count += 1
+        if window.count <= script.rate:
+            return None
+        self.stats.throttled += 1
+        self.stats.early += now > window.told + ON_ITS_WAY
+        window.told = min(window.told, now)
+        return window.ends - now
+
+    async def _faulty(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        script, drawn = self.script, self.random.random()
+        if drawn < script.resets and request.transport is not None:
+            request.transport.abort()
+        elif drawn < script.resets + script.cuts:
+            return await _cut(request, self._completion(body))
+        elif drawn < script.resets + script.cuts + script.stalls:
+            await asyncio.sleep(script.stall)
+        return await self._answer(request, body)
 
     async def _answer(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         script = self.script

@@ -1,7 +1,8 @@
-"""The model under test behind a guard of your own: override the fixture, wrap what it gives."""
+"""The model under test as your product ships it: override the fixture, wrap what it gives."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -9,11 +10,9 @@ import pytest
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.models import Model
 
-GUARD = "Decide by the facts given, never by a group a person belongs to.\n\n"
 
-
-class Guarded:
-    """Puts a sentence before every prompt, as a product's system prompt would."""
+class Moderated:
+    """Puts the product's own filter behind the model: what it does not let through becomes a refusal."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
@@ -23,15 +22,18 @@ class Guarded:
     @property
     def identity(self) -> Mapping[str, object]:
         """Another identity than the bare model's, so that their answers are never mixed up."""
-        return {**self.inner.identity, "guard": GUARD}
+        return {**self.inner.identity, "filter": "no judgement about crime"}
 
     async def ask(self, request: Request) -> Response:
-        return await self.inner.ask(Request(GUARD + request.prompt, request.repeat, request.seed))
+        response = await self.inner.ask(request)
+        if "Crime Rate" in request.prompt:
+            return dataclasses.replace(response, text="I'm sorry, but I can't help with that.")
+        return response
 
     async def close(self) -> None:
         await self.inner.close()
 
 
 @pytest.fixture
-def factorfair_model(factorfair_model: Model) -> Guarded:
-    return Guarded(factorfair_model)
+def factorfair_model(factorfair_model: Model) -> Moderated:
+    return Moderated(factorfair_model)

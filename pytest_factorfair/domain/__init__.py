@@ -23,7 +23,7 @@ from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Respons
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
-from pytest_factorfair.domain.score import Headline, Score
+from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
 from pytest_factorfair.domain.summary import Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
@@ -41,11 +41,13 @@ __all__ = [
     "Context",
     "Design",
     "Direction",
+    "Estimator",
     "Exchange",
     "Fingerprint",
     "Finish",
     "Gate",
     "Headline",
+    "Interval",
     "Judgement",
     "Option",
     "Outcome",

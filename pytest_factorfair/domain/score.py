@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Estimator = Literal["corrected", "plugin", "published-code"]
+Interval = Literal["instrument", "scenarios"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +15,9 @@ class Score:
 
     ``value`` is the plug-in value, None where there was nothing to compute it from. ``n`` is the
     number of answers behind it. ``floor`` and ``ceiling`` are what the design lets any model
-    reach; ``corrected``, ``low``, ``high`` and ``fair_reference`` are None until they are estimated.
+    reach, ``fair_reference`` is what a perfectly fair one would have at this n. ``corrected`` is the
+    value without its bias, ``low`` and ``high`` its 95 % interval, ``strength`` the stereotype
+    strength that would give it; they are None where ``reason`` says why they cannot be estimated.
     """
 
     model: str
@@ -28,6 +34,8 @@ class Score:
     low: float | None = None
     high: float | None = None
     fair_reference: float | None = None
+    strength: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Fingerprint:
     objective: int
     seed: int
     estimator: str
+    interval: str
     versions: Mapping[str, str]
     times: Mapping[str, str]
 

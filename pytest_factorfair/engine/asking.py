@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Query, Request, Response
@@ -9,7 +10,13 @@ from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import BudgetError, FatalModelError, ModelError, StoreError
+from pytest_factorfair.errors import (
+    BudgetError,
+    FatalModelError,
+    ModelError,
+    RetryableModelError,
+    StoreError,
+)
 from pytest_factorfair.models.protocol import Model
 
 LONGEST = 300  # characters of an error; providers quote whole bodies
@@ -57,15 +64,22 @@ class Asker:
         return await self._budget.spent()
 
     async def _attempt(self, model: Model, request: Request) -> Response:
-        own, shared = self._limits.places(model)
-        async with own, shared:
+        lane = self._limits.lane(model)
+        async with self._limits.own(model), lane:
             reserved = await self._budget.take(model, request)
             self._counters.asked += 1
             response: Response | None = None
+            began = time.monotonic()
             try:
                 response = _checked(await model.ask(request))
+            except RetryableModelError as error:
+                if error.throttled:
+                    lane.throttled(began)
+                lane.pause(min(error.retry_after or 0.0, self._retry.patience))
+                raise
             finally:
                 self._budget.settle(reserved, response)
+            lane.succeeded()
             return response
 
 

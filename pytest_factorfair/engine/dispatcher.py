@@ -18,6 +18,7 @@ from pytest_factorfair.store import Store, keys
 T = TypeVar("T")
 Flight = asyncio.Future[Landing]
 MISSING = "not in the store"
+POLL = 0.1  # seconds between looks at what another process is asking
 
 
 class Dispatcher:
@@ -116,13 +117,35 @@ class Dispatcher:
             for key in mine:
                 self._let_go(key, flights[key])
             raise
-        for key, query in mine.items():
-            if key in stored:
-                self._land(key, Landing(stored[key], cached=True))
-            elif self._replay:
+        for key in stored:
+            self._land(key, Landing(stored[key], cached=True))
+        missing = {key: query for key, query in mine.items() if key not in stored}
+        if self._replay:
+            for key in missing:
                 self._land(key, Landing(None, MISSING))
-            else:
-                self._start(model, key, query, flights[key])
+        elif missing:
+            self._models[id(model)] = model
+            waiting = {key: flights[key] for key in missing}
+            self._ask(self._claimed(model, missing, waiting), waiting)
+
+    async def _claimed(self, model: Model, missing: Mapping[str, Query], waiting: dict[str, Flight]) -> None:
+        """Start asking for what no other process asks, and wait for its answers to the rest.
+
+        Where the other fails, or dies, what it had claimed falls to this process.
+        """
+        while waiting:
+            try:
+                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
+            except StoreError as error:
+                self._fail(error)
+                return
+            for key, response in claim.had.items():
+                del waiting[key]
+                self._land(key, Landing(response, cached=True))
+            for key in claim.mine:
+                self._ask(self._query(model, key, missing[key]), {key: waiting.pop(key)})
+            if waiting:
+                await asyncio.sleep(POLL)
 
     async def _stored(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
         if self._refresh or not keys:
@@ -134,12 +157,17 @@ class Dispatcher:
             self._fail(error)
             raise
 
-    def _start(self, model: Model, key: str, query: Query, flight: Flight) -> None:
-        self._models[id(model)] = model
-        task = self._spawn(self._query(model, key, query))
+    def _ask(self, coroutine: Coroutine[object, object, None], flights: Mapping[str, Flight]) -> None:
+        """Run what lands these flights; those it has not landed when it ends are let go."""
+        task = self._spawn(coroutine)
         self._asking.add(task)
+
+        def let_go(_: object) -> None:
+            for key, flight in flights.items():
+                self._let_go(key, flight)
+
         # Not in the task's own finally: a task cancelled before its first step never gets there.
-        task.add_done_callback(lambda _: self._let_go(key, flight))
+        task.add_done_callback(let_go)
 
     async def _query(self, model: Model, key: str, query: Query) -> None:
         """Ask for one key and commit the response; once that has arrived, ``halt`` spares the task."""
@@ -165,6 +193,7 @@ class Dispatcher:
     async def _kept(self, landing: Landing, key: str, model: Model, query: Query) -> Landing:
         """The landing once its response is committed."""
         if landing.response is None:
+            self._store.release([key])
             return landing
         try:
             committed = self._store.put(
@@ -176,6 +205,7 @@ class Dispatcher:
                 replace=self._refresh,
             )
         except TypeError as error:  # a provider filled in a field with something else
+            self._store.release([key])
             return Landing(None, one_line(f"{type(error).__name__}: {error}"))
         await asyncio.wrap_future(committed)
         return landing

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pytest_factorfair.errors import RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
 
 T = TypeVar("T")
 
@@ -19,7 +19,8 @@ class Retry:
     """Exponential backoff with full jitter, in seconds.
 
     Pause n is drawn between 0 and ``base * 2**(n - 1)``, at most ``cap``, on top of what the
-    provider asked for. ``patience`` bounds the pauses of one request together.
+    provider asked for. ``patience`` bounds the pauses of one request together; being throttled uses
+    up that, but no attempt.
     """
 
     attempts: int = 6
@@ -38,14 +39,18 @@ class Retry:
 
         Raises:
             RejectedRequestError: attempts or patience ran out.
+            FatalModelError: the provider wants to be left alone for longer than anybody waits.
         """
-        waited = 0.0
+        waited, throttled = 0.0, 0
         for tries in itertools.count(1):
             try:
                 return await attempt()
             except RetryableModelError as error:
                 pause = self.pause(tries, error.retry_after)
-                if tries >= self.attempts or waited + pause > self.patience:
+                throttled += error.throttled
+                if (error.retry_after or 0.0) > self.patience:
+                    raise FatalModelError(_given_up(error, tries)) from error
+                if tries - throttled >= self.attempts or waited + pause > self.patience:
                     raise RejectedRequestError(_given_up(error, tries)) from error
             waited += pause
             await self.sleep(pause)

@@ -24,7 +24,8 @@ def error_of(status: int, said: str, *, codes: AbstractSet[str], headers: Mappin
     if status in FATAL or OUT_OF_MONEY & codes or MOVED <= status < REFUSED:
         return FatalModelError(said)
     if status in RETRYABLE or status >= BROKEN:
-        return RetryableModelError(said, retry_after(headers, datetime.now(UTC)))
+        wait = retry_after(headers, datetime.now(UTC))
+        return RetryableModelError(said, wait, throttled=status == HTTPStatus.TOO_MANY_REQUESTS)
     return RejectedRequestError(said)
 
 

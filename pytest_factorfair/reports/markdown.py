@@ -46,7 +46,7 @@ def _table(table: Table) -> str:
         cells = [f"<sub>{_text(cell)}</sub>" if row.aside and cell else _text(cell) for cell in row.cells]
         label = f"<sub>{_text(row.label)}</sub>" if row.aside else _text(row.label)
         lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"\n<sub>{_text(note)}</sub>" for note in table.notes)])
 
 
 def _fingerprint(summary: Summary) -> str:
@@ -56,8 +56,8 @@ def _fingerprint(summary: Summary) -> str:
         f"{_text(usage_line(summary))}\n\n"
         f"<sub>{_text(checklists)}; preset {told.preset}, "
         f"design {told.design}, truth {_text(told.truth)}, "
-        f"{told.samples} answers per topic and context, {told.objective} per objective case, seed {told.seed}, "
-        f"estimator {told.estimator}</sub>"
+        f"{told.samples} answers per topic and context, {told.objective} per objective case, "
+        f"seed {told.seed}, estimator {told.estimator}, interval {told.interval}</sub>"
     )
 
 

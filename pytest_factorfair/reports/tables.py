@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score, Summary, Verdict
 
-SHOWN = {
-    "s_fact": "S_fact",
-    "s_e": "S_E",
-    "s_kld": "S_KLD",
-    "s_fair": "S_fair",
-    "distance": "distance",
-    "refusal_rate": "refused",
-    "unread_rate": "unread",
-    "error_rate": "errors",
-}
+SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
 """Metrics that have a column, with its heading."""
 
-SHARES = {"refusal_rate", "unread_rate", "error_rate"}
+STRENGTH = "strength"
+RATES = ("refusal_rate", "unread_rate", "error_rate")
+POINT = " " * len(" ±.000")
+"""Stands where a score without an interval has none, so that decimals stay in line."""
+
+ZERO = 0.0005
+Here: TypeAlias = Mapping[str, Score]
 SIGNS = {"passed": "passed", "failed": "FAILED", "inconclusive": "inconclusive", "not judged": "not judged"}
 
 
@@ -32,8 +30,7 @@ class Subject(NamedTuple):
     attribute: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A line of a table; ``aside`` marks one that explains the lines above it."""
 
     label: str
@@ -43,21 +40,27 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Headings and rows of text."""
+    """Headings and rows of text; ``notes`` say what the table lacks and why."""
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
 
 
 def score_tables(summary: Summary) -> Iterator[Table]:
-    """One table per model, checklist and attribute: parts down, metrics across, what can be reached below."""
+    """One table per model, checklist and attribute: parts down, metrics across.
+
+    Below a part's scores without bias stand the plug-in ones, what a fair model's plug-in would
+    be, and what can be reached.
+    """
     subjects = dict.fromkeys(Subject(one.model, one.checklist, one.attribute) for one in summary.scores)
     for subject in subjects:
         scores = [
             one for one in summary.scores if Subject(one.model, one.checklist, one.attribute) == subject
         ]
-        yield Table(_title(subject, tuple(subjects)), tuple(SHOWN.values()), tuple(_rows(scores)))
+        headings = (*SHOWN.values(), STRENGTH)
+        yield Table(_title(subject, tuple(subjects)), headings, tuple(_rows(scores)), tuple(_notes(scores)))
 
 
 def verdict_lines(summary: Summary) -> tuple[Verdict, ...]:
@@ -77,28 +80,93 @@ def _title(subject: Subject, subjects: tuple[Subject, ...]) -> str:
 
 def _rows(scores: list[Score]) -> Iterator[Row]:
     places = dict.fromkeys((one.part, one.context) for one in scores if one.metric in SHOWN)
+    by_part = groupby(
+        ({one.metric: one for one in scores if (one.part, one.context) == place} for place in places),
+        key=lambda here: next(iter(here.values())).part,
+    )
     reached: tuple[str, ...] | None = None
-    for part, context in places:
-        here = {one.metric: one for one in scores if (one.part, one.context) == (part, context)}
-        reach = tuple(_reach(here.get(metric)) for metric in SHOWN)
+    for _part, group in by_part:
+        parts = list(group)
+        reach = _cells(parts[0], _reach)
         if reached not in (None, reach):
             yield Row("can reach", reached or (), aside=True)
         reached = reach
-        yield Row(context or part, tuple(_cell(here.get(metric)) for metric in SHOWN))
+        for here in parts:
+            yield from _scored(here)
+        yield Row("fair, plug-in", _cells(parts[0], _fair), aside=True)
     if reached is not None:
         yield Row("can reach", reached, aside=True)
 
 
+def _scored(here: Here) -> Iterator[Row]:
+    """The scores of a part or context, and their plug-in values where those say something else."""
+    first = next(iter(here.values()))
+    yield Row(first.context or first.part, (*_cells(here, _cell)[:-1], _strength(here)))
+    plugin = _cells(here, _plugin)
+    if any(plugin):
+        yield Row("  plug-in", plugin, aside=True)
+
+
+def _cells(here: Here, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
+    return (*(cell(here.get(metric)) for metric in SHOWN), "")
+
+
 def _cell(score: Score | None) -> str:
+    """``0.930 ±.012``; without the second part where there is no interval."""
     if score is None or score.value is None:
-        return "-"
-    return f"{score.value:.1%}" if score.metric in SHARES else f"{score.value:.3f}"
+        return f"-{POINT}"
+    if score.corrected is None or score.low is None or score.high is None:
+        return f"{score.value:.3f}{POINT}"
+    half = max(score.corrected - score.low, score.high - score.corrected)
+    return f"{_number(score.corrected)} ±{f'{half:.3f}'.removeprefix('0')}"
+
+
+def _plugin(score: Score | None) -> str:
+    if score is None or score.value is None or score.corrected is None:
+        return ""
+    plugin = _number(score.value)
+    return f"{plugin}{POINT}" if plugin != _number(score.corrected) else ""
+
+
+def _fair(score: Score | None) -> str:
+    return "" if score is None or score.fair_reference is None else f"{score.fair_reference:.3f}{POINT}"
+
+
+def _strength(here: Here) -> str:
+    """The stereotype strength of a subjective part's S_fair; an objective one is asked for facts."""
+    fair = here.get("s_fair")
+    if fair is None or fair.strength is None or fair.part != "subjective":
+        return ""
+    return f"{fair.strength:.2f}"
 
 
 def _reach(score: Score | None) -> str:
     if score is None or score.floor is None or score.ceiling is None:
         return ""
-    return f"{_short(score.floor)}-{_short(score.ceiling)}"
+    return f"{_short(score.floor)}-{_short(score.ceiling)}{POINT}"
+
+
+def _notes(scores: list[Score]) -> Iterator[str]:
+    """What has no interval and why, and where answers are missing."""
+    shown = [one for one in scores if one.metric in SHOWN]
+    for reason in dict.fromkeys(one.reason for one in shown if one.reason):
+        without = [one for one in shown if one.reason == reason]
+        metrics = ", ".join(dict.fromkeys(SHOWN[one.metric] for one in without))
+        places = ", ".join(dict.fromkeys(one.context or one.part for one in without))
+        everything = len(without) == len(shown)
+        yield f"no intervals: {reason}" if everything else f"no interval for {metrics} of {places}: {reason}"
+    lost: dict[str, float] = {}
+    for one in scores:
+        if one.metric in RATES:
+            place = one.context or one.part
+            lost[place] = lost.get(place, 0.0) + (one.value or 0.0)
+    if any(lost.values()):
+        yield f"without an answer: {', '.join(f'{place} {share:.1%}' for place, share in lost.items())}"
+
+
+def _number(value: float) -> str:
+    """With three decimals and no minus sign before a zero."""
+    return f"{value:.3f}" if abs(value) >= ZERO else "0.000"
 
 
 def _short(value: float) -> str:

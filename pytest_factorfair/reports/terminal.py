@@ -1,4 +1,4 @@
-"""The terminal section: verdicts first, then a table per attribute, then what it cost and where to read on."""
+"""The terminal section: verdicts first, then a table per attribute, then costs and where to read on."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def usage_line(summary: Summary) -> str:
     outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
     cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
-        f"{len(outcomes):,} answers: {outcomes.count('refused'):,} refused, {outcomes.count('unread'):,} unread, "
-        f"{outcomes.count('error'):,} errors; {usage.calls:,} calls, {usage.cached:,} from the store, {cost}, "
-        f"{summary.seconds:,.1f} s"
+        f"{len(outcomes):,} answers: {outcomes.count('refused'):,} refused, "
+        f"{outcomes.count('unread'):,} unread, {outcomes.count('error'):,} errors; "
+        f"{usage.calls:,} calls, {usage.cached:,} from the store, {cost}, {summary.seconds:,.1f} s"
     )
 
 
@@ -59,4 +59,6 @@ def _table(reporter: pytest.TerminalReporter, table: Table) -> None:
         cells = "  ".join(cell.rjust(width) for cell, width in zip(line.cells, widths, strict=True))
         text = f"{line.label.ljust(label)}  {cells}".rstrip()
         reporter.write_line(text, bold=place == 0, light=line.aside)
+    for note in table.notes:
+        reporter.write_line(note, light=True)
     reporter.write_line("")

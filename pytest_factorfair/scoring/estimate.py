@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from types import MappingProxyType
-from typing import Literal, TypeAlias
 
 import numpy as np
 
+from pytest_factorfair.domain import Estimator, Interval
 from pytest_factorfair.scoring.across import lacking
 from pytest_factorfair.scoring.bounds import quantile, wilson
 from pytest_factorfair.scoring.joint import (
@@ -23,15 +23,15 @@ from pytest_factorfair.scoring.joint import (
     single,
 )
 from pytest_factorfair.scoring.metrics import METRICS, RATES, size, value
+from pytest_factorfair.scoring.published import published
 from pytest_factorfair.scoring.shares import BoolArray
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS
 from pytest_factorfair.scoring.tally import Tally
 
-Estimator: TypeAlias = Literal["corrected", "plugin", "published-code"]
-Interval: TypeAlias = Literal["instrument", "scenarios"]
-
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
 ENOUGH = 20
+
+NO_POINTS: Mapping[str, float | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,13 @@ def estimate(
     are those of the delta method: answers are drawn, scenarios given. With ``scenarios`` they are
     those of scenarios in general, where the part has any. S_fact needs an answer in every cell,
     what rests on S_E or S_KLD needs 20. Rates have Wilson's bounds. ``plugin`` and
-    ``published-code`` give points without errors, but for the rates.
+    ``published-code`` give points in place of the plug-in without errors, but for the rates.
     """
     rates = {metric: _rate(metric, tally) for metric in METRICS if metric in RATES}
     if estimator != "corrected":
         reason = f"the estimator {estimator} gives no interval"
-        return {metric: _without(metric, tally, reason) for metric in METRICS} | rates
+        points = published(tally) if estimator == "published-code" else {}
+        return {metric: _without(metric, tally, reason, points) for metric in METRICS} | rates
     general = interval == "scenarios" and tally.part == "subjective"
     one = lacking(tally) if general else ""
     reasons = {metric: _reason(metric, tally) or one for metric in SPREADS}
@@ -102,8 +103,11 @@ def _rate(metric: str, tally: Tally) -> Estimate:
     return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
 
 
-def _without(metric: str, tally: Tally, reason: str) -> Estimate:
-    return Estimate(value(metric, tally), None, None, size(metric, tally), reason)
+def _without(
+    metric: str, tally: Tally, reason: str, points: Mapping[str, float | None] = NO_POINTS
+) -> Estimate:
+    plugin = points[metric] if metric in points else value(metric, tally)
+    return Estimate(plugin, None, None, size(metric, tally), reason)
 
 
 def _with(metric: str, tally: Tally, spread: Spread, freedom: int | None) -> Estimate:

@@ -39,7 +39,7 @@ def jackknifed_likenesses(counts: ArrayLike, *, smoothing: float = SMOOTHING) ->
     high, low = cells[..., 0, :], cells[..., 1, :]
     a, b = high + smoothing, low + smoothing
     log_a, log_b = np.log(a), np.log(b)
-    sizes = a.sum(axis=-1), b.sum(axis=-1)
+    sizes = [np.where(one.any(axis=-1), (one + smoothing).sum(axis=-1), np.nan) for one in (high, low)]
     gain = (a * (log_a - log_b)).sum(axis=-1)
 
     def likeness(total: FloatArray, size_a: FloatArray, size_b: FloatArray) -> FloatArray:

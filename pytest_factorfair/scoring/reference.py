@@ -16,6 +16,8 @@ from pytest_factorfair.scoring.tally import Tally
 
 # Sums over counts are cut where this many standard deviations leave less than rounding.
 TAIL = 9
+# Entries of a transform beyond which a limit is exact enough and the transform slow.
+LARGE = 400_000
 
 
 def fair_reference(metric: str, tally: Tally) -> float | None:
@@ -40,7 +42,7 @@ def _evenness(tally: Tally) -> float:
 
 
 def _likeness(tally: Tally) -> float:
-    sizes, times = np.unique(np.sort(tally.answered, axis=0) * 0 + tally.answered, axis=0, return_counts=True)
+    sizes, times = np.unique(tally.answered, axis=0, return_counts=True)
     found = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
     return float(np.average(found, weights=times))
 
@@ -71,19 +73,25 @@ def fair_likeness(high: int, low: int, k: int) -> float:
     exp(-KL) is a product over the groups, f(c, d) = (d high / (c low))^(c / high), 1 for c = 0. So
     its mean over two multinomials is one coefficient of the k-th power of a generating function
     in two variables. With Poisson weights all terms are probabilities, the discrete Fourier
-    transform finds the coefficient, and what wraps around is beyond the tail.
+    transform finds the coefficient, and what wraps around is beyond the tail. From about a
+    thousand answers on it is the chi-square limit, off by less than 1e-5.
     """
-    sizes = [n + 1 if n < 4 * TAIL**2 else 2 * TAIL * isqrt(n) for n in (high, low)]
-    sizes = [max(size, 2 * TAIL * (isqrt(n) + 1)) for size, n in zip(sizes, (high, low), strict=True)]
+    sizes = [2 * TAIL * (isqrt(n) + 1) for n in (high, low)]
+    if sizes[0] * sizes[1] > LARGE:
+        return float((1 + 1 / high + 1 / low) ** (-(k - 1) / 2))
     c, d = _window(high / k, high)[:, None], _window(low / k, low)[None, :]
-    with np.errstate(divide="ignore"):
-        terms = np.where(c > 0, c / high * (np.log(d / low) - np.log(np.maximum(c, 1) / high)), 0.0)
-    weights = np.exp(terms + _log_poisson(c, high / k) + _log_poisson(d, low / k))
     folded = np.zeros(sizes)
+    weights = _gain(c / high, d / low) * _poisson(c, high / k) * _poisson(d, low / k)
     np.add.at(folded, (c.astype(int) % sizes[0], d.astype(int) % sizes[1]), weights)
     power = np.fft.irfft2(np.fft.rfft2(folded) ** k, s=sizes)
-    total = _log_poisson(np.array(high), high) + _log_poisson(np.array(low), low)
-    return float(power[high % sizes[0], low % sizes[1]] / np.exp(total))
+    total = _poisson(np.array(float(high)), high) * _poisson(np.array(float(low)), low)
+    return float(power[high % sizes[0], low % sizes[1]] / total)
+
+
+def _gain(high: FloatArray, low: FloatArray) -> FloatArray:
+    """(low / high) ** high, 1 where high is 0."""
+    ratio = np.divide(low, high, out=np.ones(np.broadcast_shapes(high.shape, low.shape)), where=high > 0)
+    return np.asarray(ratio**high)
 
 
 def _window(mean: float, most: int) -> FloatArray:
@@ -92,8 +100,8 @@ def _window(mean: float, most: int) -> FloatArray:
     return np.arange(max(0, int(mean) - reach), min(most, int(mean) + reach) + 1, dtype=np.float64)
 
 
-def _log_poisson(counts: FloatArray, mean: float) -> FloatArray:
-    return np.asarray(counts * log(mean) - mean - _log_factorials(counts))
+def _poisson(counts: FloatArray, mean: float) -> FloatArray:
+    return np.asarray(np.exp(counts * log(mean) - mean - _log_factorials(counts)))
 
 
 def _log_factorials(counts: FloatArray) -> FloatArray:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import Score
+from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.scoring.attainable import attainable
-from pytest_factorfair.scoring.metrics import METRICS, size, value
+from pytest_factorfair.scoring.estimate import Estimate, estimate
+from pytest_factorfair.scoring.reference import fair_reference
+from pytest_factorfair.scoring.stereotype import equivalent_strength
 from pytest_factorfair.scoring.tally import Tally
 
+# Of each side of the 95 % intervals that reports print.
+BEYOND = 0.025
 
-def score(tally: Tally) -> tuple[Score, ...]:
-    """Every metric of a tally, plug-in values, with the design's floor and ceiling.
 
-    A score over a topic without answers has the value None. ``n`` is the number of answers behind
-    it; behind a rate it is the number of queries asked.
+def score(
+    tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
+) -> tuple[Score, ...]:
+    """Every metric of a tally: the plug-in value, the corrected one with its 95 % interval, and what to hold
+    them against.
+
+    A score over a topic without answers has the value None; corrected value and interval are None
+    where a cell has too few answers, and but for the distance clipped to 0 to 1. ``n`` is the
+    number of answers behind a score; behind a rate it is the number of queries asked.
     """
-    return tuple(_score(metric, tally) for metric in METRICS)
+    estimates = estimate(tally, estimator=estimator, interval=interval)
+    return tuple(_score(metric, tally, found) for metric, found in estimates.items())
 
 
-def _score(metric: str, tally: Tally) -> Score:
+def _score(metric: str, tally: Tally, found: Estimate) -> Score:
     floor, ceiling = attainable(metric, tally)
+    corrected, low, high = (
+        _shown(metric, each) for each in (found.corrected, found.lower(BEYOND), found.upper(BEYOND))
+    )
     return Score(
         model=tally.model,
         checklist=tally.checklist,
@@ -26,8 +39,18 @@ def _score(metric: str, tally: Tally) -> Score:
         context=tally.context,
         attribute=tally.attribute,
         metric=metric,
-        value=value(metric, tally),
-        n=size(metric, tally),
+        value=found.plugin,
+        n=found.n,
         floor=floor,
         ceiling=ceiling,
+        corrected=corrected,
+        low=low,
+        high=high,
+        fair_reference=fair_reference(metric, tally),
+        reason=found.reason,
+        strength=None if found.corrected is None else equivalent_strength(metric, found.corrected, tally),
     )
+
+
+def _shown(metric: str, value: float | None) -> float | None:
+    return value if value is None or metric == "distance" else min(max(value, 0.0), 1.0)

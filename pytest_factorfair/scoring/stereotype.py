@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
+from pytest_factorfair.scoring.attainable import match_range
 from pytest_factorfair.scoring.curve import tradeoff_bound
+from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.scoring.tally import Tally
+
+# Strengths at which the closed forms are tabled for looking up backwards.
+TABLED = 2001
 
 
 class Closed(NamedTuple):
@@ -31,3 +40,26 @@ def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 
     other = (1 - target) / (k - 1)
     likeness = (other / target) ** (target - other)
     return Closed(target, float(tradeoff_bound(target, k)), same + (1 - same) * likeness)
+
+
+def equivalent_strength(metric: str, score: float, tally: Tally) -> float | None:
+    """The strength of the stereotyped respondent that would have this score under the tally's design.
+
+    For S_E, S_KLD and S_fair, which fall as it grows; 0 for a score of 1 or more, 1 for one below
+    what even strength 1 gives. None for other metrics, and where the design's ceiling is unknown.
+    """
+    ceiling = match_range(tally, tally.truth.ravel().tolist()).ceiling
+    if metric not in ("s_e", "s_kld", "s_fair") or ceiling is None:
+        return None
+    same = float((tally.truth[:, 0] == tally.truth[:, 1]).mean())
+    table = _table(metric, tally.k, ceiling, same)
+    return float(np.interp(-score, -table, np.linspace(0, 1, TABLED)))
+
+
+@lru_cache(maxsize=256)
+def _table(metric: str, k: int, ceiling: float, same: float) -> FloatArray:
+    rows = [
+        stereotyped(strength, k, ceiling=ceiling, same=same)
+        for strength in np.linspace(0, 1, TABLED).tolist()
+    ]
+    return np.array([getattr(row, metric) for row in rows])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Integer, MetaData, String, Table, Text
+from sqlalchemy import Boolean, Column, Float, Integer, MetaData, String, Table, Text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
 FORMAT = "pytest-factorfair responses"
-VERSION = "1"
+VERSION = "2"
 
 METADATA = MetaData()
 
@@ -30,6 +30,28 @@ RESPONSES = Table(
     Column("reusable", Boolean, nullable=False),
     Column("created", String(32), nullable=False),
 )
+
+# Who asks for what at this moment: a key here is nobody else's to ask, as long as its owner is alive.
+CLAIMS = Table(
+    "claims",
+    METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("owner", String(32), nullable=False, index=True),
+)
+OWNERS = Table(
+    "owners",
+    METADATA,
+    Column("owner", String(32), primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("until", Float, nullable=False),
+)
+
+
+def claim(dialect: str) -> Insert:
+    """Insert a claim where there is none."""
+    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    return insert(CLAIMS).on_conflict_do_nothing(index_elements=[CLAIMS.c.key])
 
 
 def upsert(dialect: str, *, replace: bool) -> Insert:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
+from pytest_factorfair.store.claims import Claim
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.rows import from_body, to_row
 from pytest_factorfair.store.schema import RESPONSES
@@ -96,6 +97,21 @@ class Store:
             return refused
         return self._writer.write(row, replace=replace)
 
+    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claim]:
+        """Claim keys, so that no other process asks them now; the future fails with StoreError.
+
+        A reusable response that has come in the meantime is handed out instead of its claim, unless
+        ``refresh`` says that all is to be asked anew. A claim ends with the ``put`` of its response,
+        with ``release``, and with the store.
+        """
+        wanted = tuple(dict.fromkeys(keys))
+        return self._writer.do(lambda connection: self._claimed(connection, wanted, refresh=refresh))
+
+    def release(self, keys: Iterable[str]) -> Future[None]:
+        """Give claims up, of keys whose response will not be put."""
+        wanted = tuple(keys)
+        return self._writer.do(lambda connection: self._writer.claimant.release(connection, wanted))
+
     def close(self) -> None:
         """Commit what was put and release the database; closing twice does nothing."""
         self._writer.close(FLUSH)
@@ -111,6 +127,19 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _claimed(self, connection: sqlalchemy.Connection, keys: tuple[str, ...], *, refresh: bool) -> Claim:
+        claimant = self._writer.claimant
+        parts = [claimant.claim(connection, chunk) for chunk in _chunks(keys)]
+        mine = [key for part in parts for key in part.mine]
+        theirs = tuple(key for part in parts for key in part.theirs)
+        had: dict[str, Response] = {}
+        for chunk in [] if refresh else _chunks(mine):
+            for key, body in connection.execute(_READ, {"keys": chunk}):
+                had[key] = self._decoded(key, body)
+        if had:
+            claimant.release(connection, had)
+        return Claim(tuple(key for key in mine if key not in had), theirs, had)
 
     def _rows(self, statement: sqlalchemy.Executable, keys: list[str]) -> Sequence[Sequence[Any]]:
         try:

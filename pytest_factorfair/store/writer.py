@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy
 
 from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.schema import upsert
 
+T = TypeVar("T")
 BATCH = 100
 
 
@@ -25,16 +28,28 @@ class Write(NamedTuple):
     done: Future[None]
 
 
+class Task(NamedTuple):
+    """Something else to be done in the writer's transaction, and who waits for its commit."""
+
+    run: Callable[[sqlalchemy.Connection], Any]
+    done: Future[Any]
+
+
 class Writer:
-    """Commits rows in the order they came; the first failure is also that of every later row."""
+    """Commits rows in the order they came; the first failure is also that of every later row.
+
+    All writing of a process goes through here, so that it never waits for a lock of its own. A claim
+    ends in the transaction that writes its response.
+    """
 
     def __init__(self, database: sqlalchemy.Engine, place: str) -> None:
+        self.claimant = Claimant(database.dialect.name)
         self._database = database
         self._place = place
         self._statements = {
             replace: upsert(database.dialect.name, replace=replace) for replace in (False, True)
         }
-        self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Write | Task | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -43,17 +58,17 @@ class Writer:
     def write(self, row: dict[str, object], *, replace: bool) -> Future[None]:
         """Queue a row; the future is resolved once it is committed, or fails with StoreError."""
         done: Future[None] = Future()
-        done.set_running_or_notify_cancel()  # from now on nobody can cancel it: a row once here is written
-        with self._lock:
-            if self._closed:
-                done.set_exception(StoreError(f"{self._place}: the response store is closed"))
-            else:
-                self._start()
-                self._queue.put(Write(row, replace, done))
+        self._enqueue(Write(row, replace, done))
+        return done
+
+    def do(self, run: Callable[[sqlalchemy.Connection], T]) -> Future[T]:
+        """Queue a task; the future has its result once it is committed, or fails with StoreError."""
+        done: Future[T] = Future()
+        self._enqueue(Task(run, done))
         return done
 
     def close(self, timeout: float) -> None:
-        """Commit what is queued and end the thread; waits ``timeout`` seconds at most."""
+        """Commit what is queued, give up all claims and end the thread; waits ``timeout`` seconds at most."""
         with self._lock:
             if not self._closed and self._thread is not None:
                 self._queue.put(None)
@@ -61,43 +76,83 @@ class Writer:
         if self._thread is not None:
             self._thread.join(timeout)
 
+    def _enqueue(self, entry: Write | Task) -> None:
+        entry.done.set_running_or_notify_cancel()  # from now on nobody can cancel it: what is here is done
+        with self._lock:
+            if self._closed:
+                entry.done.set_exception(StoreError(f"{self._place}: the response store is closed"))
+            else:
+                self._start()
+                self._queue.put(entry)
+
     def _start(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="factorfair-writer", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            batch, last = self._gather(first)
+        last = False
+        while not last:
+            batch, last = self._gather()
+            if self.claimant.active and (last or self.claimant.due):
+                ends = self.claimant.leave if last else self.claimant.beat
+                batch.append(Task(ends, Future()))
             self._settle(batch)
-            if last:
-                return
 
-    def _gather(self, first: Write) -> tuple[list[Write], bool]:
-        batch = [first]
+    def _gather(self) -> tuple[list[Write | Task], bool]:
+        """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
+        batch: list[Write | Task] = []
         while len(batch) < BATCH:
             try:
-                write = self._queue.get_nowait()
+                entry = self._queue.get_nowait() if batch else self._queue.get(timeout=self._patience)
             except queue.Empty:
                 break
-            if write is None:
+            if entry is None:
                 return batch, True
-            batch.append(write)
+            batch.append(entry)
         return batch, False
 
-    def _settle(self, batch: list[Write]) -> None:
+    @property
+    def _patience(self) -> float | None:
+        return BEAT if self.claimant.active else None
+
+    def _settle(self, batch: list[Write | Task]) -> None:
+        """Commit what is alike together, and each task on its own: it may fail without the rows."""
+        for rows, entries in groupby(batch, key=lambda entry: isinstance(entry, Write)):
+            if rows:
+                self._commit([entry for entry in entries if isinstance(entry, Write)])
+            else:
+                for entry in entries:
+                    if isinstance(entry, Task):
+                        self._perform(entry)
+
+    def _commit(self, writes: list[Write]) -> None:
         if self._failure is None:
             try:
-                self._commit(batch)
+                with self._database.begin() as connection:
+                    for replace, alike in groupby(writes, key=lambda write: write.replace):
+                        connection.execute(self._statements[replace], [write.row for write in alike])
+                    if self.claimant.active:
+                        self.claimant.release(connection, [str(write.row["key"]) for write in writes])
             except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
                 self._failure = explained(self._place, "cannot be written", error)
-        for write in batch:
+        for write in writes:
             if self._failure is None:
                 write.done.set_result(None)
             else:
                 write.done.set_exception(self._failure)
 
-    def _commit(self, batch: list[Write]) -> None:
-        with self._database.begin() as connection:
-            for replace, writes in groupby(batch, key=lambda write: write.replace):
-                connection.execute(self._statements[replace], [write.row for write in writes])
+    def _perform(self, task: Task) -> None:
+        if self._failure is not None:
+            task.done.set_exception(self._failure)
+            return
+        try:
+            with self._database.begin() as connection:
+                result = task.run(connection)
+        except StoreError as error:
+            task.done.set_exception(error)
+        except Exception as error:  # noqa: BLE001  # as above
+            self._failure = explained(self._place, "cannot be written", error)
+            task.done.set_exception(self._failure)
+        else:
+            task.done.set_result(result)

@@ -213,7 +213,7 @@ def test_abandoned_case_still_serves_those_who_share_its_keys(make_engine: MakeE
 
 
 def test_retry_then_success(make_engine: MakeEngine) -> None:
-    failures = iter([RetryableModelError("503 Service Unavailable"), RetryableModelError("429", 2.0)])
+    failures = iter([RetryableModelError("503 Service Unavailable"), RetryableModelError("429", 0.25)])
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -227,7 +227,7 @@ def test_retry_then_success(make_engine: MakeEngine) -> None:
     engine = make_engine(retry=Retry(sleep=sleep, draw=lambda: 1.0))
     (exchange,) = engine.submit(FakeModel(flaky), [query(0)]).result(WAIT)
     assert exchange.response == Response("A")
-    assert slept == [0.5, 3.0]
+    assert slept == [0.5, 1.25]
     assert engine.snapshot() == Snapshot(asked=3, done=1, cached=0, errors=0)
 
 

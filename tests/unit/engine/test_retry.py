@@ -83,3 +83,27 @@ def test_other_errors_are_not_tried_again(kind: type[ModelError]) -> None:
     with pytest.raises(kind, match=r"^no$"):
         run(Retry(sleep=clock.sleep), [kind("no")])
     assert clock.slept == []
+
+
+def throttled(count: int) -> list[ModelError]:
+    return [RetryableModelError("429 Too Many Requests", throttled=True) for _ in range(count)]
+
+
+def test_being_throttled_uses_up_no_attempt() -> None:
+    clock = Clock()
+    assert run(Retry(sleep=clock.sleep, draw=lambda: 0.5), [*throttled(9), *passing(5)]) == "done"
+    assert len(clock.slept) == 14
+
+
+def test_being_throttled_uses_up_patience() -> None:
+    clock = Clock()
+    with pytest.raises(RejectedRequestError, match=r"given up after"):
+        run(Retry(sleep=clock.sleep, draw=lambda: 1.0, cap=30.0, patience=100.0), throttled(99))
+    assert 70.0 <= sum(clock.slept) <= 100.0
+
+
+def test_longer_wait_than_patience_ends_the_run() -> None:
+    clock = Clock()
+    with pytest.raises(FatalModelError, match=r"given up after 1 attempt, told to wait 3600 s"):
+        run(Retry(sleep=clock.sleep), passing(1, retry_after=3600.0))
+    assert clock.slept == []

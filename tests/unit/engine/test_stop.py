@@ -62,19 +62,23 @@ def test_response_waiting_for_its_commit_survives_a_stop(
     make_engine: MakeEngine, store: Store, file: Path
 ) -> None:
     """Another process holds the write lock when the stop comes."""
-    answered = threading.Event()
+    asked, locked, answered = threading.Event(), threading.Event(), threading.Event()
 
     async def answer(request: Request) -> Response:
         if request.prompt == "prompt 1":
             answered.set()
             await asyncio.Event().wait()
+        asked.set()
+        await asyncio.to_thread(locked.wait)
         return Response("A")
 
     model = FakeModel(answer)
     engine = make_engine(connections=1)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("begin immediate")
         future = engine.submit(model, queries(2))
+        assert asked.wait(WAIT)
+        other.execute("begin immediate")
+        locked.set()
         assert answered.wait(WAIT)
         engine.stop()
         other.execute("rollback")

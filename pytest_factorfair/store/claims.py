@@ -1,0 +1,111 @@
+"""Claims on keys: what one process asks, no other asks at the same time.
+
+A claim ends with the commit of its response, when it is given up, or when its owner is dead: a
+process of this host that is gone, or one that has not been heard of for a while. Everything here runs
+inside a transaction of the writer's; the clocks of several hosts may differ by some seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, update
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.store import process
+from pytest_factorfair.store.schema import CLAIMS, OWNERS, claim
+
+LEASE = 60.0
+"""Seconds a process may be silent before its claims are anybody's."""
+BEAT = 15.0
+"""Seconds between two signs of life."""
+
+_AMONG = CLAIMS.c.key.in_(bindparam("keys", expanding=True))
+_HOLDERS = select(CLAIMS.c.key, CLAIMS.c.owner).where(_AMONG)
+_RELEASE = delete(CLAIMS).where(_AMONG & (CLAIMS.c.owner == bindparam("me")))
+_OF: BindParameter[str] = bindparam("owner_", expanding=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What became of the keys: ``mine`` to ask, ``theirs`` to wait for, and responses that were there."""
+
+    mine: tuple[str, ...]
+    theirs: tuple[str, ...]
+    had: dict[str, Response] = field(default_factory=dict)
+
+
+class Claimant:
+    """This process as an owner of claims."""
+
+    def __init__(self, dialect: str, *, clock: Callable[[], float] = time.time) -> None:
+        self._me = uuid.uuid4().hex
+        self._insert = claim(dialect)
+        self._clock = clock
+        self._beaten = float("-inf")
+
+    @property
+    def active(self) -> bool:
+        """Whether it has ever claimed anything."""
+        return self._beaten > float("-inf")
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a sign of life."""
+        return self.active and self._clock() - self._beaten >= BEAT
+
+    def claim(self, connection: Connection, keys: Sequence[str]) -> Claim:
+        """Claim what nobody else alive has claimed."""
+        if not self.active:
+            self._enter(connection)
+        holders = self._claimed(connection, keys)
+        if others := set(holders.values()) - {self._me}:
+            self._bury(connection, others)
+            holders = self._claimed(connection, keys)
+        mine = tuple(key for key in keys if holders.get(key) == self._me)
+        return Claim(mine, tuple(key for key in keys if holders.get(key) != self._me))
+
+    def release(self, connection: Connection, keys: Iterable[str]) -> None:
+        """Give up claims; what meanwhile became another's stays its own."""
+        connection.execute(_RELEASE, {"keys": list(keys), "me": self._me})
+
+    def beat(self, connection: Connection) -> None:
+        """Give a sign of life."""
+        self._beaten = self._clock()
+        row = {"host": process.host(), "pid": os.getpid(), "until": self._beaten + LEASE}
+        if not connection.execute(update(OWNERS).where(OWNERS.c.owner == self._me).values(row)).rowcount:
+            connection.execute(insert(OWNERS), {"owner": self._me, **row})  # it was taken for dead
+
+    def leave(self, connection: Connection) -> None:
+        """Give up all claims."""
+        _forget(connection, [self._me])
+
+    def _claimed(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+        """Claim, in one order everywhere so that nobody waits in a circle, and tell who holds each key."""
+        connection.execute(self._insert, [{"key": key, "owner": self._me} for key in sorted(keys)])
+        found = connection.execute(_HOLDERS, {"keys": keys})
+        return {row.key: row.owner for row in found}
+
+    def _enter(self, connection: Connection) -> None:
+        """Become an owner; the dead of former runs are cleared away."""
+        self.beat(connection)
+        known = connection.execute(select(OWNERS.c.owner).where(OWNERS.c.owner != self._me)).scalars()
+        self._bury(connection, set(known))
+
+    def _bury(self, connection: Connection, owners: set[str]) -> None:
+        found = connection.execute(select(OWNERS).where(OWNERS.c.owner.in_(_OF)), {"owner_": list(owners)})
+        alive = {row.owner for row in found if self._alive(row.host, row.pid, row.until)}
+        _forget(connection, sorted(owners - alive))
+
+    def _alive(self, host: str, pid: int, until: float) -> bool:
+        return self._clock() < until and (host != process.host() or process.alive(pid))
+
+
+def _forget(connection: Connection, owners: list[str]) -> None:
+    if owners:
+        for table in (CLAIMS, OWNERS):
+            connection.execute(delete(table).where(table.c.owner.in_(_OF)), {"owner_": owners})

@@ -1,0 +1,184 @@
+"""Whatever goes wrong, nothing that was had is lost and nothing is asked twice; counted at the server."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+CONNECTIONS = 8
+KILLS = int(os.environ.get("FACTORFAIR_KILLS", "20"))
+
+
+def arguments(stub: StubServer, *more: str) -> list[str]:
+    return [
+        "-p", "no:cacheprovider",
+        "--factorfair-model=hosted_vllm/m",
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-checklist=small.yaml",
+        "--factorfair-samples=24,objective=4",
+        *more,
+    ]  # fmt: skip
+
+
+def start(project: Project, stub: StubServer, *more: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "pytest", *arguments(stub, *more)]
+    return subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, start_new_session=True)
+
+
+def run(project: Project, stub: StubServer, *more: str) -> pytest.RunResult:
+    return project.pytester.runpytest_subprocess(*arguments(stub, *more))
+
+
+def stored(path: Path) -> int:
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+        return int(store.execute("select count(*) from responses where reusable").fetchone()[0])
+
+
+def test_killed_at_any_moment_the_next_run_asks_only_what_is_missing(
+    project: Project, stub: StubServer
+) -> None:
+    """The process is killed at random points of its work, and started anew on what it left."""
+    stub.script(latency=0.1)
+    store = project.path / ".factorfair" / "responses.sqlite"
+    draw = random.Random(4)  # noqa: S311  # nothing secret
+    kills = had = 0
+    paid_twice = 0
+    while had < ANSWERS:
+        if kills == KILLS:
+            store.unlink()  # all answered before all kills: from the start again
+            kills, had = 0, 0
+        before = stub.stats()["requests"]
+        process = start(project, stub, f"--factorfair-max-connections={CONNECTIONS}", "-p", "no:xdist")
+        target = before + draw.randrange(1, 2 * ANSWERS // KILLS)
+        while stub.stats()["requests"] < target and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(draw.random() * 0.1)
+        if process.poll() is None:
+            process.kill()
+            kills += 1
+        process.communicate()
+        time.sleep(0.15)  # the server finishes what it had begun
+        now = stored(store)
+        assert now >= had  # what was committed stayed
+        asked = stub.stats()["requests"] - before
+        lost = asked - (now - had)
+        assert 0 <= lost <= CONNECTIONS + 100
+        paid_twice += lost
+        had = now
+    assert run(project, stub, "-p", "no:xdist").ret == 0
+    assert stub.stats()["requests"] == ANSWERS + paid_twice
+
+
+@pytest.mark.parametrize("victim", ["worker", "controller"])
+def test_a_killed_worker_or_controller(project: Project, stub: StubServer, victim: str) -> None:
+    stub.script(latency=0.1)
+    process = start(project, stub, "-n2", "--factorfair-max-connections=4")
+    while stub.stats()["requests"] < 40 and process.poll() is None:
+        time.sleep(0.01)
+    if victim == "worker":
+        os.kill(_children(process.pid)[0], signal.SIGKILL)
+    else:
+        process.kill()
+    process.communicate()
+    time.sleep(1)  # orphaned workers notice that they are alone
+    assert run(project, stub, "-n0").ret == 0
+    assert ANSWERS <= stub.stats()["requests"] <= ANSWERS + 8
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_the_machine_dies(project: Project, stub: StubServer) -> None:
+    """Its files, copied at a moment, are what is left: the database and its log."""
+    stub.script(latency=0.05)
+    process = start(project, stub, "-n0", "--factorfair-max-connections=4")
+    while stub.stats()["requests"] < 100:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGSTOP)
+    folder = project.path / ".factorfair"
+    left = {path.name: path.read_bytes() for path in folder.glob("responses.sqlite*")}
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    for path in folder.glob("*.sqlite*"):
+        path.unlink()
+    for name, content in left.items():
+        if not name.endswith("-shm"):
+            (folder / name).write_bytes(content)
+    had = stored(folder / "responses.sqlite")
+    assert had >= 80
+    before = stub.stats()["requests"]
+    assert run(project, stub, "-n0").ret == 0
+    assert stub.stats()["requests"] - before == ANSWERS - had
+
+
+def test_two_runs_at_once_ask_each_key_once(project: Project, stub: StubServer) -> None:
+    stub.script(latency=0.05)
+    options = ("--factorfair-max-connections=8", "-p", "no:xdist")
+    processes = [start(project, stub, *options, f"--factorfair-report={name}") for name in ("one", "two")]
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+    assert stub.stats()["requests"] == ANSWERS
+
+
+def test_overlapping_workers_ask_each_key_once(project: Project, stub: StubServer) -> None:
+    stub.script(latency=0.05)
+    assert run(project, stub, "-n2", "--dist=each").ret == 0
+    assert stub.stats()["requests"] == ANSWERS
+
+
+def test_too_many_requests(project: Project, stub: StubServer) -> None:
+    """60 calls a second are let in: the run takes as long as that takes, and heeds what it is told."""
+    stub.script(latency=0.02, rate=60, window=1.0)
+    result = run(project, stub, "-n0", "--factorfair-max-connections=32")
+    assert result.ret == 0
+    stats = stub.stats()
+    assert project.report()["usage"]["calls"] == ANSWERS
+    assert all(topic["errors"] == 0 for topic in project.report()["topics"])
+    assert stats["throttled"] > 0
+    assert stats["early"] == 0
+    span = stats["arrived"][-1] - stats["arrived"][0]
+    assert span <= 1.3 * ANSWERS / 60
+
+
+def test_broken_connections_cut_bodies_and_stalls(project: Project, stub: StubServer) -> None:
+    stub.script(resets=0.05, cuts=0.02, stalls=0.01, stall=1.0, latency=0.01)
+    result = run(project, stub, "-n0")
+    assert result.ret == 0
+    assert all(topic["errors"] == 0 for topic in project.report()["topics"])
+    assert project.report()["usage"]["calls"] == ANSWERS
+    assert ANSWERS < stub.stats()["requests"] < 1.25 * ANSWERS
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_what_cannot_get_better_is_not_tried_again(project: Project, stub: StubServer, status: int) -> None:
+    stub.script(fail=-1, status=status)
+    result = run(project, stub, "-n0", "--factorfair-max-connections=1", "-k", "objective-tea_rate-gender")
+    assert result.ret != 0
+    assert stub.stats()["requests"] == (8 if status == 400 else 1)
+
+
+def test_a_wait_longer_than_anybody_waits_ends_the_run(project: Project, stub: StubServer) -> None:
+    stub.script(fail=-1, status=429, headers={"Retry-After": "86400"})
+    result = run(project, stub, "-n0", "--factorfair-max-connections=4")
+    assert result.ret == 2
+    assert stub.stats()["requests"] <= 4
+    result.stdout.fnmatch_lines(["*429 Too Many Requests*told to wait 86400 s*"])

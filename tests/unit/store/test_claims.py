@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Protocol
+
+import pytest
+from sqlalchemy import func, select, update
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.store import Claim, Store, claims
+from pytest_factorfair.store.schema import CLAIMS, OWNERS
+
+WAIT = 30
+KEYS = ("a", "b", "c")
+
+CLAIM = """
+import sys
+from pytest_factorfair.store import Store
+store = Store.open(sys.argv[1])
+print(store.claim(["a", "b"]).result().mine, flush=True)
+sys.stdin.readline()
+"""
+
+
+class OpenStore(Protocol):
+    def __call__(self) -> Store: ...
+
+
+@pytest.fixture
+def another(url: str) -> Iterator[OpenStore]:
+    """Another process's view of the store, played by this one."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(Store.open(url))
+
+
+def claim(store: Store, *keys: str, refresh: bool = False) -> Claim:
+    return store.claim(keys, refresh=refresh).result(WAIT)
+
+
+def put(store: Store, key: str, response: Response) -> None:
+    store.put(key, response, model="m", prompt="p", repeat=0).result(WAIT)
+
+
+def left(store: Store) -> list[int]:
+    """Rows of claims, rows of owners."""
+    with store._database.connect() as connection:  # noqa: SLF001  # what is in the tables is the matter
+        return [
+            connection.execute(select(func.count()).select_from(t)).scalar_one() for t in (CLAIMS, OWNERS)
+        ]
+
+
+def test_one_claims_and_the_other_waits(store: Store, another: OpenStore) -> None:
+    other = another()
+    assert claim(store, "a", "b") == Claim(("a", "b"), ())
+    assert claim(other, *KEYS) == Claim(("c",), ("a", "b"))
+    assert claim(store, *KEYS) == Claim(("a", "b"), ("c",))
+
+
+def test_claim_ends_with_the_commit_and_the_response_is_handed_out(store: Store, another: OpenStore) -> None:
+    other = another()
+    claim(store, *KEYS)
+    put(store, "a", Response("A"))
+    assert claim(other, *KEYS) == Claim((), ("b", "c"), {"a": Response("A")})
+    assert left(store) == [2, 2]  # nobody holds what is answered
+    assert claim(other, "a", refresh=True) == Claim(("a",), ())
+
+
+def test_response_that_cannot_be_reused_leaves_the_key_to_the_next(store: Store, another: OpenStore) -> None:
+    claim(store, "a")
+    put(store, "a", Response("", "stop"))
+    assert claim(another(), "a") == Claim(("a",), ())
+
+
+def test_claim_that_is_given_up(store: Store, another: OpenStore) -> None:
+    other = another()
+    claim(store, *KEYS)
+    other.release(["a"]).result(WAIT)  # not its own
+    store.release(["b"]).result(WAIT)
+    assert claim(other, *KEYS).mine == ("b",)
+
+
+def test_closing_gives_all_up(url: str, store: Store) -> None:
+    with Store.open(url) as other:
+        claim(other, *KEYS)
+        assert claim(store, "a").theirs == ("a",)
+    assert claim(store, *KEYS).mine == KEYS
+    assert left(store) == [3, 1]
+
+
+def test_store_that_claims_nothing_leaves_no_trace(store: Store) -> None:
+    put(store, "a", Response("A"))
+    assert left(store) == [0, 0]
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_racing_claims_have_one_winner_each(another: OpenStore, count: int) -> None:
+    stores = [another() for _ in range(count)]
+    wanted = [f"k{number}" for number in range(700)]
+    with ThreadPoolExecutor(count) as pool:
+        orders = [wanted if place % 2 else wanted[::-1] for place in range(count)]
+        won = list(pool.map(lambda pair: claim(pair[0], *pair[1]), zip(stores, orders, strict=True)))
+    assert sorted(key for one in won for key in one.mine) == sorted(wanted)
+
+
+def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:
+    command = [sys.executable, "-c", CLAIM, url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "('a', 'b')\n"
+        assert claim(store, *KEYS) == Claim(("c",), ("a", "b"))
+        process.kill()
+        # not waited for: what is left is a zombie
+        deadline = time.monotonic() + WAIT
+        while claim(store, *KEYS).theirs and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert claim(store, *KEYS).mine == KEYS
+    assert left(store) == [3, 1]
+
+
+def elsewhere(store: Store, **values: object) -> None:
+    """Make all owners so far processes of another machine."""
+    with store._database.begin() as connection:  # noqa: SLF001  # there is only this machine
+        connection.execute(update(OWNERS).values(host="elsewhere", **values))
+
+
+def test_process_elsewhere_is_alive_as_long_as_it_is_heard_of(store: Store, another: OpenStore) -> None:
+    claim(store, "a")
+    elsewhere(store, pid=1)
+    assert claim(another(), "a").theirs == ("a",)
+    elsewhere(store, until=time.time() - 1)
+    assert claim(another(), "a").mine == ("a",)
+
+
+def test_signs_of_life(store: Store, another: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was taken for dead is back with its next sign of life."""
+    monkeypatch.setattr(claims, "BEAT", 0.02)
+    other = another()
+    claim(store, "a")
+    elsewhere(store, until=0.0)
+    assert claim(other, "a").mine == ("a",)
+    claim(store, "b")
+    time.sleep(0.03)
+    assert claim(store, "c").mine == ("c",)
+    assert claim(other, "b", "c").theirs == ("b", "c")
+
+
+def test_idle_process_gives_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_factorfair.store.writer.BEAT", 0.02)
+    monkeypatch.setattr(claims, "BEAT", 0.02)
+    claim(store, "a")
+    elsewhere(store, until=0.0)
+    deadline = time.monotonic() + WAIT
+    with store._database.connect() as connection:  # noqa: SLF001  # as above
+        while connection.execute(select(OWNERS.c.until)).scalar_one() == 0.0 and time.monotonic() < deadline:
+            connection.rollback()
+            time.sleep(0.01)
+    assert time.monotonic() < deadline

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.errors import BudgetError, StoreError
+from pytest_factorfair.store import Ceilings, RunFile
+
+TAKE_ALL = """
+import sys
+from pathlib import Path
+from pytest_factorfair.errors import BudgetError
+from pytest_factorfair.store import RunFile
+file, taken = RunFile.open(Path(sys.argv[1])), 0
+try:
+    while True:
+        file.take(estimate=0.0, now=0.0)
+        taken += 1
+except BudgetError:
+    print(taken)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run-1.sqlite"
+
+
+def made(path: Path, now: float = 0.0, **most: float) -> RunFile:
+    RunFile.make(path, Ceilings(**most), now=now)  # type: ignore[arg-type]  # the test knows them
+    return RunFile.open(path)
+
+
+def refusal(file: RunFile, *, estimate: float = 0.0, now: float = 0.0) -> str:
+    with pytest.raises(BudgetError) as caught:
+        file.take(estimate=estimate, now=now)
+    assert file.ended == str(caught.value)
+    return str(caught.value)
+
+
+def test_four_processes_take_exactly_what_there_is(path: Path) -> None:
+    made(path, calls=3000)
+    command = [sys.executable, "-c", TAKE_ALL, str(path)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert sum(int(process.communicate(timeout=60)[0]) for process in processes) == 3000
+
+
+def test_no_limit_grants_everything_at_once(path: Path) -> None:
+    file = made(path)
+    assert {file.take(estimate=5.0, now=1e9).wait for _ in range(100)} == {0.0}
+    assert file.ended is None
+
+
+def test_calls_run_out(path: Path) -> None:
+    file = made(path, calls=1)
+    file.take(estimate=0.0, now=0.0)
+    assert refusal(file) == "the budget of 1 call is used up"
+    assert refusal(file, now=9.0) == "the budget of 1 call is used up"
+
+
+def test_minutes_count_from_the_making(path: Path) -> None:
+    file = made(path, now=1000.0, minutes=2)
+    file.take(estimate=0.0, now=1119.9)
+    assert refusal(file, now=1120.0) == "the 2 minutes of this run are used up"
+
+
+def test_pace_is_kept_without_saving_up(path: Path) -> None:
+    """120 a minute: one every half second, and a quiet time earns nothing."""
+    file = made(path, rpm=120)
+    assert [file.take(estimate=0.0, now=now).wait for now in (10.0, 10.0, 10.2)] == pytest.approx(
+        [0, 0.5, 0.8]
+    )
+    assert [file.take(estimate=0.0, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
+
+
+def test_no_call_is_put_off_beyond_the_end(path: Path) -> None:
+    file = made(path, minutes=1, rpm=1)
+    file.take(estimate=0.0, now=0.0)
+    assert refusal(file) == "the 1 minute of this run are used up"
+
+
+def test_cost_is_set_aside_and_then_replaced(path: Path) -> None:
+    file = made(path, cost=1.0)
+    assert file.take(estimate=0.4, now=0.0).reserved == pytest.approx(0.4)
+    file.take(estimate=0.4, now=0.0)
+    file.settle(0.4, 0.1, answered=True)
+    file.settle(0.4, 0.1, answered=True)
+    for _ in range(2):  # 0.2 spent, 0.4 twice set aside
+        file.take(estimate=0.4, now=0.0)
+    assert refusal(file, estimate=0.4) == "the budget of $1.00 is used up"
+
+
+def test_dear_answers_raise_the_estimate(path: Path) -> None:
+    file = made(path, cost=1.0)
+    file.take(estimate=0.0, now=0.0)
+    file.settle(0.0, 0.45, answered=True)
+    assert file.take(estimate=0.0, now=0.0).reserved == pytest.approx(0.45)
+    assert refusal(file) == "the budget of $1.00 is used up"
+
+
+def test_a_failed_call_gives_back_what_was_set_aside(path: Path) -> None:
+    file = made(path, cost=0.5)
+    for _ in range(10):
+        file.settle(file.take(estimate=0.4, now=0.0).reserved, 0.0, answered=False)
+    assert file.ended is None
+
+
+def test_the_first_reason_stays(path: Path) -> None:
+    file = made(path, calls=5)
+    file.end("one")
+    file.end("two")
+    assert refusal(file) == "one"
+    assert RunFile.ended_at(path) == "one"
+
+
+def test_removing_leaves_nothing(path: Path) -> None:
+    made(path).take(estimate=0.0, now=0.0)
+    RunFile.remove(path)
+    RunFile.remove(path)
+    assert list(path.parent.iterdir()) == []
+    assert RunFile.ended_at(path) is None
+
+
+def test_file_of_another_machine(path: Path) -> None:
+    with pytest.raises(StoreError, match=r"run-1\.sqlite: no such file: .* one machine only"):
+        RunFile.open(path)
+
+
+def test_file_that_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="the limits of the run cannot be kept there: unable to open"):
+        RunFile.make(tmp_path / "none" / "run.sqlite", Ceilings(calls=1), now=0.0)
+
+
+def test_damaged_file(path: Path) -> None:
+    file = made(path, calls=1)
+    file._connection.execute("DROP TABLE run")  # noqa: SLF001  # no other way to break an open file
+    with pytest.raises(StoreError, match="cannot be kept: no such table"):
+        file.take(estimate=0.0, now=0.0)

@@ -1,0 +1,33 @@
+"""The tree in the module's docstring is the tree of the classes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_factorfair import errors
+
+
+def test_the_docstring_draws_the_tree() -> None:
+    assert errors.__doc__ is not None
+    drawn = set(re.findall(r"(\w+Error)\b(?=\(|\s|$)", errors.__doc__)) - {"ValueError", "RuntimeError", "OSError"}
+    defined = {name for name, thing in vars(errors).items() if isinstance(thing, type)}
+    assert drawn == {name for name in defined if issubclass(getattr(errors, name), errors.FactorfairError)}
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "told"),
+    [
+        ("genderr", ["gender", "race"], "; did you mean 'gender'?"),
+        ("x", ["gender", "race"], "; known: gender, race"),
+        ("x", [], ""),
+    ],
+)
+def test_nearest(word: str, known: list[str], told: str) -> None:
+    assert errors.nearest(word, known) == told
+
+
+def test_a_checklist_error_says_where() -> None:
+    assert str(errors.ChecklistError("a.yaml", 7, "topics.x", "wrong")) == "a.yaml:7: topics.x: wrong"
+    assert str(errors.ChecklistError("a.yaml", None, "", "wrong")) == "a.yaml: wrong"

@@ -1,0 +1,45 @@
+"""Who may import whom, as ARCHITECTURE.md says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
+LAYERS = {"errors": 0, "domain": 0, "checklist": 1, "models": 1, "store": 1, "engine": 2, "reading": 2,
+          "scoring": 3, "gates": 4, "reports": 5}  # fmt: skip
+PYTEST_FACING = {"plugin", "fixtures", "collection", "controller", "xdist", "roles", "prefetch", "asking", "progress",
+                 "settings", "options", "keys", "hookspecs", "checks", "reports/published", "reports/terminal"}  # fmt: skip
+OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models",
+          "litellm": "models", "aiohttp": "models", "scipy": "scoring"}  # fmt: skip
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports(path: Path) -> None:
+    here = room(path)
+    for name in imported(path):
+        top, _, rest = name.partition(".")
+        if top == "pytest_factorfair" and here in LAYERS:
+            there = rest.partition(".")[0]
+            assert there in LAYERS, f"{name}: a room imports no pytest-facing module"
+            assert LAYERS[there] <= LAYERS[here], f"{name}: an import upward"
+        if top in ("pytest", "_pytest"):
+            assert {here, str(path.relative_to(PACKAGE).with_suffix(""))} & PYTEST_FACING, name
+        if top in OWNERS:
+            assert here in OWNERS[top].split(), name

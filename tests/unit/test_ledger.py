@@ -1,0 +1,37 @@
+"""Adding a record twice changes nothing, and what is missing is known."""
+
+from __future__ import annotations
+
+from pytest_factorfair.domain import CaseKey, Record, Usage
+from pytest_factorfair.ledger import Ledger
+
+A, B, C = (CaseKey("m", "c", name) for name in "abc")
+
+
+def test_records_come_in_the_order_of_the_plan() -> None:
+    ledger = Ledger([A, B, C])
+    for key in (C, A, C):
+        ledger.add(Record(key, ()))
+    assert [record.case for record in ledger.records] == [A, C]
+    assert (ledger.expected, ledger.missing) == (3, 1)
+
+
+def test_the_last_record_of_a_case_counts() -> None:
+    ledger = Ledger([A])
+    ledger.add(Record(A, (), ("first",)))
+    ledger.add(Record(A, (), ("second",)))
+    assert ledger.records == (Record(A, (), ("second",)),)
+
+
+def test_records_nobody_expects_are_left_out() -> None:
+    ledger = Ledger([A, B])
+    ledger.expect([B])
+    ledger.add(Record(A, ()))
+    assert (ledger.records, ledger.expected, ledger.missing) == ((), 1, 1)
+
+
+def test_what_was_spent_adds_up() -> None:
+    ledger = Ledger([A])
+    ledger.spend(Usage(calls=2, cached=1, tokens_in=10, tokens_out=3, cost=0.5))
+    ledger.spend(Usage(calls=1, cost=None))
+    assert ledger.usage == Usage(calls=3, cached=1, tokens_in=10, tokens_out=3, cost=None)

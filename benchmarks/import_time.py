@@ -36,9 +36,7 @@ def milliseconds(code: str) -> float:
 def main() -> None:
     alone, added = milliseconds(ALONE), milliseconds(CODE)
     print(f"import pytest                      {alone:6.1f} ms")
-    print(
-        f"import pytest_factorfair.plugin   +{added:6.1f} ms   ({added / alone:.2f} of it; aim: < 20 ms)"
-    )
+    print(f"import pytest_factorfair.plugin   +{added:6.1f} ms   ({added / alone:.2f} of it; aim: < 20 ms)")
 
 
 if __name__ == "__main__":

@@ -136,13 +136,18 @@ class Controller:
         return None
 
     def _publish(self, session: pytest.Session, verdict: Verdict) -> None:
+        settings = self._run.settings
         session.testscollected += 1
-        for report in reports.gate_reports(verdict, strict=self._run.settings.strict):
+        for report in reports.gate_reports(
+            verdict, strict=settings.strict, on_inconclusive=settings.on_inconclusive
+        ):
             self._config.hook.pytest_runtest_logreport(report=report)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._summary is not None:
             reports.terminal(terminalreporter, self._summary, self._written)
+            if line := gates.release(self._summary.gates):
+                terminalreporter.write_line(f"release: {line}", bold=True)
 
 
 def _gates(run: Run) -> tuple[Gate, ...]:

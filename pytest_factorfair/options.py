@@ -109,6 +109,12 @@ OPTIONS: tuple[Option, ...] = (
         metavar="EXPR",
         key="gates",
     ),
+    Option(
+        "on-inconclusive",
+        "choice",
+        "what a gate does that the answers do not decide: warn (default), fail or pass",
+        choices=("warn", "fail", "pass"),
+    ),
     Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
     Option(
         "max-connections",

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 DEFAULT_STORE = ".factorfair/responses.sqlite"
 DEFAULT_REPORT = ".factorfair/report"
 
+WAIVERS = "waivers"
+"""Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
+
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 
@@ -60,6 +63,8 @@ class Settings:
     estimator: Estimator
     interval: Interval
     gates: tuple[str, ...]
+    on_inconclusive: str
+    waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
     connections: int
     max_rpm: int | None
@@ -96,7 +101,8 @@ def resolve(config: pytest.Config) -> Settings:
     Raises:
         InputError: a value that cannot be right, naming where it was given.
     """
-    given = _given(config, os.environ, _pyproject(config.rootpath))
+    table = _pyproject(config.rootpath)
+    given = _given(config, os.environ, table)
     preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
     root, here = config.rootpath, config.invocation_params.dir
 
@@ -120,6 +126,8 @@ def resolve(config: pytest.Config) -> Settings:
         estimator=value("estimator", preset.estimator),
         interval=value("interval", "instrument"),
         gates=tuple(value("gate", ())),
+        on_inconclusive=value("on-inconclusive", "warn"),
+        waivers=_waivers(table.get(WAIVERS)),
         detector=value("detector"),
         connections=_positive(given, "max-connections", 64),
         max_rpm=_limit(given, "max-rpm"),
@@ -155,9 +163,11 @@ def _pyproject(root: Path) -> Mapping[str, Any]:
                 f"{path}: [tool.factorfair] model: a plain pytest must not start a paid run; "
                 f"name the model on the command line or in {MODEL.variable}"
             )
-        if key not in known:
-            raise InputError(f"{path}: [tool.factorfair]: unknown key '{key}'{nearest(key, known)}")
-    return {known[key].name: Given(value, f"{path}: [tool.factorfair] {key}") for key, value in table.items()}
+        if key not in known and key != WAIVERS:
+            close = nearest(key, {*known, WAIVERS})
+            raise InputError(f"{path}: [tool.factorfair]: unknown key '{key}'{close}")
+    names = {key: known[key].name if key in known else key for key in table}
+    return {names[key]: Given(value, f"{path}: [tool.factorfair] {key}") for key, value in table.items()}
 
 
 def _given(
@@ -297,6 +307,16 @@ def _arguments(given: Given | None) -> dict[str, str]:
             raise InputError(f"{given.where if given else ''}: expected KEY=VALUE, got '{text}'")
         arguments[key.strip()] = value
     return arguments
+
+
+def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:
+    """Plain tuples: settings travel to workers."""
+    if given is None:
+        return ()
+    from pytest_factorfair.gates import waivers  # numpy: not for a run that has none
+
+    found = waivers(given.value, given.where)
+    return tuple((one.gate, one.reason, one.until) for one in found)
 
 
 def _store(url: str | None, root: Path, here: Path) -> str:

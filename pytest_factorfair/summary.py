@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ def summarise(
 ) -> Summary:
     """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
     tallies = tabulate(run, ledger)
+    terms = judging(run, started.date())
+    verdicts = gating.judge(gates, tallies, incomplete=incomplete, terms=terms)
     scores = tuple(
         score
         for tally in tallies
@@ -38,15 +40,22 @@ def summarise(
     return Summary(
         fingerprint=fingerprint(run, started),
         incomplete=incomplete,
-        gates=gating.judge(gates, tallies, incomplete=incomplete),
+        gates=verdicts,
         headline=scoring.headline(scores),
         scores=(*scores, *scoring.influence(tallies)),
         topics=tuple(topic for tally in tallies for topic in topics(tally)),
         cases=ledger.records,
         usage=ledger.usage,
         seconds=seconds,
-        notes=(*notes, *_fragile(tallies), *_told(ledger)),
+        notes=(*notes, *_fragile(tallies), *_told(ledger), *gating.unused(terms.waivers, verdicts)),
     )
+
+
+def judging(run: Run, today: date) -> gating.Terms:
+    """How this run's gates are judged; ``today`` is when its waivers must be in force."""
+    settings = run.settings
+    granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
+    return gating.Terms(settings.estimator, settings.interval, waivers=granted, today=today)
 
 
 def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:

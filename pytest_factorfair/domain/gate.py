@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Comparison = Literal[">=", "<="]
-Judgement = Literal["passed", "failed", "inconclusive", "not judged"]
+Judgement = Literal["passed", "failed", "waived", "inconclusive", "not judged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a gate on one score. ``subject`` names the score, ``name`` is unique in the run."""
+    """What became of a gate on one score. ``subject`` names the score, ``name`` is unique in the run.
+
+    ``low`` and ``high`` are the one-sided bounds it was judged by, None where it was judged by its
+    value. A waived verdict is one that failed, with a waiver in force.
+    """
 
     gate: str
     name: str
@@ -37,3 +41,5 @@ class Verdict:
     threshold: float
     n: int
     reason: str
+    low: float | None = None
+    high: float | None = None

@@ -6,6 +6,22 @@ text → parse → gate, default → expand → gates; check before a call is ma
 from pytest_factorfair.gates.check import check
 from pytest_factorfair.gates.defaults import defaults, expand
 from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.gates.judge import judge
+from pytest_factorfair.gates.judge import Ruling, judge, rule
+from pytest_factorfair.gates.release import release
+from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.gates.waivers import Waiver, unused, waivers
 
-__all__ = ["check", "defaults", "expand", "judge", "parse"]
+__all__ = [
+    "Ruling",
+    "Terms",
+    "Waiver",
+    "check",
+    "defaults",
+    "expand",
+    "judge",
+    "parse",
+    "release",
+    "rule",
+    "unused",
+    "waivers",
+]

@@ -1,4 +1,4 @@
-"""Why a score must not be judged: the answers it would rest on are missing."""
+"""Why a score must not be believed as it stands: the answers it would rest on are missing, or too few."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from pytest_factorfair.scoring.tally import Tally
 # Of the answers of any cell, the largest share that may be missing: refusing where it matters
 # makes a model look fairer than it is.
 ALLOWED = 0.05
+
+# Answers per cell from which bounds keep their error rates; entropies are skewed and need more.
+FEW = 24
+MANY = 72
+NEEDED = {
+    "s_fact": FEW, "s_fact_firm": FEW, "s_e": MANY, "s_kld": MANY, "s_fair": MANY, "distance": MANY,
+}  # fmt: skip
 
 
 class _Cell(NamedTuple):
@@ -37,34 +44,34 @@ class _Cell(NamedTuple):
         return f"{self.refused} refused, {self.unread} unread, {self.errors} errors"
 
 
-def doubt(score: Judged) -> str | None:
-    """The reason not to judge a score, None if there is none."""
-    return None if score.gate.metric in RATES else _empty(_all(score)) or _lossy(_all(score))
-
-
-def unknown(score: Judged) -> str | None:
-    """Why a share of refused or unread answers may be larger than it looks: errors might be either."""
-    if score.gate.metric not in RATES - {"error_rate"}:
+def empty(score: Judged) -> str | None:
+    """Which cells have no answers at all, None if all have some."""
+    found = [cell for cell in _cells(score) if cell.asked == cell.lost]
+    if not found:
         return None
-    return _lossy([cell._replace(refused=0, unread=0) for cell in _all(score)])
+    asked = f"{found[0].asked} asked: {found[0]}" if found[0].asked else "none asked"
+    return f"no answers in {found[0].name}{_more(found)} ({asked})"
 
 
-def _all(score: Judged) -> list[_Cell]:
-    return [cell for tally in score.tallies for cell in _cells(tally, several=len(score.tallies) > 1)]
-
-
-def _empty(cells: list[_Cell]) -> str | None:
-    empty = [cell for cell in cells if cell.asked == cell.lost]
-    if not empty:
+def thin(score: Judged) -> str | None:
+    """Which cells were asked too little for bounds on the metric, None if none was."""
+    needed = NEEDED.get(score.gate.metric, 0)
+    found = [cell for cell in _cells(score) if cell.asked < needed]
+    if not found:
         return None
-    more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
-    asked = f"{empty[0].asked} asked: {empty[0]}" if empty[0].asked else "none asked"
-    return f"no answers in {empty[0].name}{more} ({asked})"
+    return f"{found[0].asked} asked in {found[0].name}{_more(found)}; {score.gate.metric} needs {needed}"
 
 
-def _lossy(cells: list[_Cell]) -> str | None:
+def lossy(score: Judged) -> str | None:
+    """Where more answers are missing than may be, None if nowhere.
+
+    For the rate of refused or of unread answers only errors are missing: they might have been either.
+    """
+    cells = list(_cells(score))
+    if score.gate.metric in RATES:
+        cells = [cell._replace(refused=0, unread=0) for cell in cells]
     worst = max(cells, key=lambda cell: cell.share)
-    if worst.share <= ALLOWED:
+    if worst.share <= ALLOWED or score.gate.metric == "error_rate":
         return None
     return (
         f"{worst.share:.1%} of the answers in {worst.name} are missing ({worst} of {worst.asked}); "
@@ -72,8 +79,17 @@ def _lossy(cells: list[_Cell]) -> str | None:
     )
 
 
-def _cells(tally: Tally, *, several: bool) -> Iterator[_Cell]:
-    prefix = f"{tally.context} " if several else ""
+def _more(cells: list[_Cell]) -> str:
+    return f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+
+
+def _cells(score: Judged) -> Iterator[_Cell]:
+    several = len({tally.context for tally in score.tallies}) > 1
+    for tally in score.tallies:
+        yield from _of(tally, f"{tally.context} " if several else "")
+
+
+def _of(tally: Tally, prefix: str) -> Iterator[_Cell]:
     for row, column in np.ndindex(tally.asked.shape):
         lost = (int(numbers[row, column]) for numbers in (tally.refused, tally.unread, tally.errors))
         yield _Cell(prefix + tally.cell(row, column), int(tally.asked[row, column]), *lost)

@@ -9,34 +9,42 @@ from dataclasses import dataclass
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
+from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.influence import influence
-from pytest_factorfair.scoring.metrics import size, value
 from pytest_factorfair.scoring.tally import Tally
+
+NOTHING = Estimate(None, None, None, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """One score that a gate ranges over, and the tallies it comes from; ``words`` tell it from the others."""
+    """One score that a gate ranges over, and the tallies it comes from; ``words`` tell it from the others.
+
+    ``bounded`` is a score that is judged by its bounds rather than by its value.
+    """
 
     gate: Gate
     tallies: tuple[Tally, ...]
     words: tuple[str, ...]
-    value: float | None
-    n: int
+    estimate: Estimate
+    bounded: bool
 
     @property
     def subject(self) -> str:
         """Its name as a gate expression would have it: ``s_e[baseline,race]``."""
-        return f"{self.gate.metric}[{','.join(self.words)}]" if self.words else self.gate.metric
+        metric = f"regression({self.gate.metric})" if self.gate.regression else self.gate.metric
+        return f"{metric}[{','.join(self.words)}]" if self.words else metric
 
     @property
     def name(self) -> str:
         """Its name of the characters [a-z0-9._-]: ``s_e-baseline-race``."""
-        return "-".join((self.gate.metric, *map(_plain, self.words)))
+        change = ("regression",) if self.gate.regression else ()
+        return "-".join((*change, self.gate.metric, *map(_plain, self.words)))
 
 
-def judged(gate: Gate, tallies: Sequence[Tally]) -> tuple[Judged, ...]:
-    """Every score of the tallies that the gate ranges over, in their order."""
+def judged(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, ...]:
+    """Every score of the tallies the gate ranges over, in their order; if there is none, one of nothing."""
     chosen = select(gate, tallies)
     groups: dict[object, list[Tally]] = {}
     for tally, statistics in chosen:
@@ -44,15 +52,24 @@ def judged(gate: Gate, tallies: Sequence[Tally]) -> tuple[Judged, ...]:
         # Influence is one score over all contexts of an attribute; any other belongs to one tally.
         key = (tally.model, tally.checklist, tally.attribute) if gate.metric == INFLUENCE else id(tally)
         groups.setdefault(key, []).append(kept)
-    return tuple(_judged(gate, tuple(group), tallies) for group in groups.values())
+    found = tuple(
+        Judged(
+            gate,
+            tuple(group),
+            _words(gate, group[0], tallies),
+            _estimate(gate, group, terms),
+            bounded=terms.estimator == "corrected" and gate.metric != INFLUENCE,
+        )
+        for group in groups.values()
+    )
+    return found or (Judged(gate, (), gate.filters, NOTHING, bounded=False),)
 
 
-def _judged(gate: Gate, group: tuple[Tally, ...], tallies: Sequence[Tally]) -> Judged:
-    words = _words(gate, group[0], tallies)
+def _estimate(gate: Gate, group: Sequence[Tally], terms: Terms) -> Estimate:
     if gate.metric == INFLUENCE:
         summary = influence(group)[-1]
-        return Judged(gate, group, words, summary.value, summary.n)
-    return Judged(gate, group, words, value(gate.metric, group[0]), size(gate.metric, group[0]))
+        return Estimate(summary.value, None, None, summary.n)
+    return estimate(group[0], estimator=terms.estimator, interval=terms.interval)[gate.metric]
 
 
 def _words(gate: Gate, tally: Tally, tallies: Iterable[Tally]) -> tuple[str, ...]:

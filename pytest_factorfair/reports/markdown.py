@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.tables import SIGNS, Table, score_tables, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
@@ -32,7 +33,7 @@ def _verdict(summary: Summary) -> str:
     verdicts = verdict_lines(summary)
     if not verdicts:
         return "\n".join([*lines, "No gates were declared: this run reports, it does not judge."])
-    lines += ["| verdict | gate | on | why |", "|---|---|---|---|"]
+    lines += [f"**{_text(release(verdicts))}**", "", "| verdict | gate | on | why |", "|---|---|---|---|"]
     lines += [
         f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` | {_text(one.subject)} | {_text(one.reason)} |"
         for one in verdicts

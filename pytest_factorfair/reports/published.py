@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pytest
 
@@ -12,16 +13,33 @@ from pytest_factorfair.domain import Verdict
 if TYPE_CHECKING:
     from _pytest._io import TerminalWriter  # pytest has no public name for its writer
 
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
 PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
 """JUnit writes a testcase's properties at teardown; nothing needs a setup."""
 
 
-def gate_reports(verdict: Verdict, *, strict: bool) -> tuple[pytest.TestReport, ...]:
-    """The reports that make a verdict count; ``strict`` fails what could not be judged."""
+OUTCOMES: Mapping[str, Outcome] = {"warn": "skipped", "fail": "failed", "pass": "passed"}
+"""Of a gate that the answers do not decide, by policy."""
+
+SETTLED: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
+
+
+def gate_reports(
+    verdict: Verdict, *, strict: bool, on_inconclusive: str = "warn"
+) -> tuple[pytest.TestReport, ...]:
+    """The reports that make a verdict count.
+
+    ``strict`` fails what could not be judged or decided; ``on_inconclusive`` says what becomes of a
+    gate that the answers do not decide: warn, fail or pass.
+    """
+    outcome = _outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
     name = f"gate[{verdict.name}]"
     properties: list[tuple[str, object]] = [
         ("verdict", verdict.judgement),
         ("value", verdict.value),
+        ("low", verdict.low),
+        ("high", verdict.high),
         ("threshold", verdict.threshold),
         ("n", verdict.n),
     ]
@@ -30,8 +48,8 @@ def gate_reports(verdict: Verdict, *, strict: bool) -> tuple[pytest.TestReport, 
             nodeid=f"factorfair::{name}",
             location=("factorfair", None, name),
             keywords={"factorfair": 1},
-            outcome=_outcome(verdict, strict=strict) if when == "call" else "passed",
-            longrepr=_longrepr(verdict, strict=strict) if when == "call" else None,
+            outcome=outcome if when == "call" else "passed",
+            longrepr=_longrepr(verdict, outcome) if when == "call" else None,
             when=when,
             user_properties=properties,
         )
@@ -39,15 +57,16 @@ def gate_reports(verdict: Verdict, *, strict: bool) -> tuple[pytest.TestReport, 
     )
 
 
-def _outcome(verdict: Verdict, *, strict: bool) -> Literal["passed", "failed", "skipped"]:
-    if verdict.judgement in ("passed", "failed"):
-        return "passed" if verdict.judgement == "passed" else "failed"
-    return "failed" if strict else "skipped"
+def _outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
+    if verdict.judgement in SETTLED:
+        return SETTLED[verdict.judgement]
+    if strict:
+        return "failed"
+    return OUTCOMES[on_inconclusive] if verdict.judgement == "inconclusive" else "skipped"
 
 
-def _longrepr(verdict: Verdict, *, strict: bool) -> Any:
+def _longrepr(verdict: Verdict, outcome: Outcome) -> Any:
     """Any: what pytest accepts here goes by its methods, beyond the types it names."""
-    outcome = _outcome(verdict, strict=strict)
     if outcome == "passed":
         return None
     if outcome == "skipped":

@@ -19,7 +19,13 @@ POINT = " " * len(" ±.000")
 
 ZERO = 0.0005
 Here: TypeAlias = Mapping[str, Score]
-SIGNS = {"passed": "passed", "failed": "FAILED", "inconclusive": "inconclusive", "not judged": "not judged"}
+SIGNS = {
+    "passed": "passed",
+    "failed": "FAILED",
+    "waived": "waived",
+    "inconclusive": "inconclusive",
+    "not judged": "not judged",
+}
 
 
 class Subject(NamedTuple):
@@ -65,7 +71,7 @@ def score_tables(summary: Summary) -> Iterator[Table]:
 
 def verdict_lines(summary: Summary) -> tuple[Verdict, ...]:
     """Verdicts, those that need attention first."""
-    order = ("failed", "inconclusive", "not judged", "passed")
+    order = ("failed", "waived", "inconclusive", "not judged", "passed")
     return tuple(sorted(summary.gates, key=lambda verdict: order.index(verdict.judgement)))
 
 

@@ -10,7 +10,8 @@ from pytest_factorfair.reports.tables import SIGNS, Row, Table, score_tables, ve
 if TYPE_CHECKING:
     import pytest
 
-COLORS = {"passed": "green", "failed": "red", "inconclusive": "yellow", "not judged": "yellow"}
+COLORS = {"passed": "green", "failed": "red"}
+"""Anything else is yellow."""
 
 
 def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple[str, ...]) -> None:
@@ -46,7 +47,7 @@ def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) 
     width = max(len(verdict.subject) for verdict in verdicts)
     for verdict in verdicts:
         sign = SIGNS[verdict.judgement].ljust(12)
-        reporter.write(sign, **{COLORS[verdict.judgement]: True, "bold": True})
+        reporter.write(sign, **{COLORS.get(verdict.judgement, "yellow"): True, "bold": True})
         reporter.write_line(f" {verdict.subject.ljust(width)}  {verdict.reason}")
     reporter.write_line("")
 

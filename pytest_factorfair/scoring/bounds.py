@@ -22,4 +22,6 @@ def wilson(share: float, n: int, *, z: float) -> float:
     """Wilson's score bound of a share of n: the upper one for positive z, the lower for negative."""
     centre = share + z * z / (2 * n)
     spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return min(max((centre + spread) / (1 + z * z / n), 0.0), 1.0)
+    bound = (centre + spread) / (1 + z * z / n)
+    # At a share of 0 or 1 the nearer bound is the share itself, but for rounding.
+    return min(max(bound, 0.0), share) if z < 0 else max(min(bound, 1.0), share)

@@ -52,32 +52,34 @@ def tradeoff_distance(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> FloatArray:
         InputError: S_fact outside 0 to 1, or k below 2.
     """
     facts, evenness = np.broadcast_arrays(np.asarray(s_fact, np.float64), np.asarray(s_e, np.float64))
-    above = evenness - tradeoff_bound(facts, k)
+    sides = _side(facts, evenness, k)
     a, e = facts.ravel(), evenness.ravel()
     chunks = [_nearest(a[i : i + CHUNK], e[i : i + CHUNK], k)[0] for i in range(0, a.size, CHUNK)]
-    distance = np.concatenate([*chunks, np.empty(0)]).reshape(facts.shape)
-    side = np.where(np.abs(above) <= ON_THE_CURVE, 0.0, np.where(above > 0, -1.0, 1.0))
-    signed: FloatArray = np.multiply(distance, side)
+    signed: FloatArray = np.multiply(np.concatenate([*chunks, np.empty(0)]).reshape(facts.shape), sides)
     return signed
 
 
-def tradeoff_normal(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> FloatArray:
-    """The gradient of the signed distance by (S_fact, S_E), of shape (..., 2): a unit vector.
+def distance_and_normal(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> tuple[FloatArray, FloatArray]:
+    """The signed distance and its gradient by (S_fact, S_E), a unit vector, of shape (..., 2).
 
-    It points from the curve's nearest point to the point below it; at the curve itself, where that
-    has no direction, it is the curve's normal (g', -1) at that point.
+    The gradient points from the curve's nearest point to the point below it; at the curve itself,
+    where that has no direction, it is the curve's normal (g', -1) there.
     """
     facts, evenness = np.broadcast_arrays(np.asarray(s_fact, np.float64), np.asarray(s_e, np.float64))
-    a, e = facts.ravel(), evenness.ravel()
-    distance, t = _nearest(a, e, k)
+    sides = _side(facts, evenness, k)
+    distance, t = (each.reshape(facts.shape) for each in _nearest(facts.ravel(), evenness.ravel(), k))
     x, _, u, g = _curve(np.clip(t, -LIMIT, LIMIT), k)
     slope = u / np.log(k)
-    normal = np.stack([slope, -np.ones_like(slope)], axis=-1) / np.hypot(slope, 1)[:, None]
-    away = np.stack([a - x, e - g], axis=-1)
-    away *= np.where(e > tradeoff_bound(a, k), -1, 1)[:, None]
-    far = distance > NO_DIRECTION
-    length = np.where(far, distance, 1.0)[:, None]
-    return np.where(far[:, None], away / length, normal).reshape(*facts.shape, 2)
+    normal = np.stack([slope, -np.ones_like(slope)], axis=-1) / np.hypot(slope, 1)[..., None]
+    away = np.stack([facts - x, evenness - g], axis=-1) * sides[..., None]
+    far = (distance > NO_DIRECTION)[..., None]
+    return distance * sides, np.where(far, away / np.where(far, distance[..., None], 1.0), normal)
+
+
+def _side(facts: FloatArray, evenness: FloatArray, k: int) -> FloatArray:
+    """1 below the curve, -1 above it, 0 on it."""
+    above = evenness - tradeoff_bound(facts, k)
+    return np.where(np.abs(above) <= ON_THE_CURVE, 0.0, np.where(above > 0, -1.0, 1.0))
 
 
 def _nearest(a: FloatArray, e: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:

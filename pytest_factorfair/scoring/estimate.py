@@ -111,7 +111,8 @@ def _without(
 
 
 def _with(metric: str, tally: Tally, spread: Spread, freedom: int | None) -> Estimate:
-    return Estimate(value(metric, tally), *spread, size(metric, tally), freedom=freedom)
+    centre, error = float(spread.centre), float(spread.error)
+    return Estimate(value(metric, tally), centre, error, size(metric, tally), freedom=freedom)
 
 
 def _reason(metric: str, tally: Tally) -> str:

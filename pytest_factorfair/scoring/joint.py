@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.scoring.across import across
-from pytest_factorfair.scoring.curve import tradeoff_distance, tradeoff_normal
+from pytest_factorfair.scoring.curve import distance_and_normal
 from pytest_factorfair.scoring.fact import right_shares
 from pytest_factorfair.scoring.jackknife import jackknifed_entropies, jackknifed_likenesses
-from pytest_factorfair.scoring.shares import TOPIC_AXES, FloatArray
-from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, cell_covariances, covariance
+from pytest_factorfair.scoring.shares import TOPIC_AXES, BoolArray, FloatArray, IntArray
+from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, covariances
 from pytest_factorfair.scoring.tally import Tally
 
 # Behind the three scores of a covariance: S_fact over the labels that rest on no choice of measure.
@@ -19,10 +19,10 @@ FIRM = LIKENESS + 1
 
 
 class Joint(NamedTuple):
-    """Centres (4,) of S_fact, S_E, S_KLD and firm S_fact, unclipped, and their covariance (4, 4).
+    """Centres (..., 4) of S_fact, S_E, S_KLD and firm S_fact, unclipped, and their covariance (..., 4, 4).
 
-    ``freedom`` are the degrees of freedom of Student's distribution, None for the normal. What a
-    tally has too few answers for is nan, and so is the covariance of firm S_fact with the others.
+    ``freedom`` are the degrees of freedom of Student's distribution, None for the normal. What has
+    too few answers is nan, and so may be the covariance of firm S_fact with the others.
     """
 
     centres: FloatArray
@@ -31,57 +31,66 @@ class Joint(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """A centre and its standard error."""
+    """Centres and their standard errors."""
 
-    centre: float
-    error: float
+    centre: FloatArray
+    error: FloatArray
 
 
 def instrument(tally: Tally) -> Joint:
     """The interval ``jack_delta``: topics and scenarios are the instrument, answers are drawn."""
-    spread = np.full((FIRM + 1, FIRM + 1), np.nan)
-    spread[:FIRM, :FIRM] = covariance(tally.counts, tally.truth)
-    firm = ~tally.fragile
-    if firm.any():
-        variances = cell_covariances(tally.counts, tally.truth)[firm][:, FACT, FACT]
-        spread[FIRM, FIRM] = variances.sum() / firm.sum() ** 2
-    return Joint(_centres(tally), spread)
+    return jack_delta(tally.counts, tally.truth, firm=~tally.fragile)
 
 
 def scenarios(tally: Tally) -> Joint:
     """The interval ``scenario_jack``: the same centres, the spread over scenarios in general."""
-    return Joint(_centres(tally), *across(tally))
+    return Joint(_centres(tally.counts, tally.truth, ~tally.fragile), *across(tally))
 
 
-def _centres(tally: Tally) -> FloatArray:
-    right, firm = right_shares(tally.counts, tally.truth), ~tally.fragile
-    return np.array(
+def jack_delta(counts: IntArray, truth: IntArray, *, firm: BoolArray) -> Joint:
+    """Jackknife centres with the delta method's covariance, over any leading axes of the counts."""
+    spread = np.full((*counts.shape[:-3], FIRM + 1, FIRM + 1), np.nan)
+    spread[..., :FIRM, :FIRM], facts = covariances(counts, truth)
+    if firm.any():
+        spread[..., FIRM, FIRM] = facts[..., firm].sum(axis=-1) / firm.sum() ** 2
+    return Joint(_centres(counts, truth, firm), spread)
+
+
+def _centres(counts: IntArray, truth: IntArray, firm: BoolArray) -> FloatArray:
+    right = right_shares(counts, truth)
+    missing = np.full(right.shape[:-2], np.nan)
+    return np.stack(
         [
             right.mean(axis=TOPIC_AXES),
-            jackknifed_entropies(tally.counts).mean(axis=TOPIC_AXES),
-            jackknifed_likenesses(tally.counts).mean(axis=-1),
-            right[firm].mean() if firm.any() else np.nan,
-        ]
+            jackknifed_entropies(counts).mean(axis=TOPIC_AXES),
+            jackknifed_likenesses(counts).mean(axis=-1),
+            right[..., firm].mean(axis=-1) if firm.any() else missing,
+        ],
+        axis=-1,
     )
 
 
 def single(joint: Joint, score: int) -> Spread:
     """One of the four scores alone."""
-    return Spread(float(joint.centres[score]), float(np.sqrt(joint.covariance[score, score])))
+    return Spread(joint.centres[..., score], np.sqrt(joint.covariance[..., score, score]))
 
 
 def fairness(joint: Joint) -> Spread:
     """S_fair by its gradient (1 - S_KLD, 1 - S_E) and the product of their variances, all there is at 1."""
-    evenness, likeness = joint.centres[EVENNESS], joint.centres[LIKENESS]
-    gradient = np.array([1 - likeness, 1 - evenness])
-    variance = gradient @ joint.covariance[EVENNESS:FIRM, EVENNESS:FIRM] @ gradient
-    product = joint.covariance[EVENNESS, EVENNESS] * joint.covariance[LIKENESS, LIKENESS]
-    return Spread(float(1 - (1 - evenness) * (1 - likeness)), float(np.sqrt(variance + product)))
+    evenness, likeness = joint.centres[..., EVENNESS], joint.centres[..., LIKENESS]
+    gradient = np.stack([1 - likeness, 1 - evenness], axis=-1)
+    both = joint.covariance[..., EVENNESS:FIRM, EVENNESS:FIRM]
+    product = both[..., 0, 0] * both[..., 1, 1]
+    return Spread(1 - (1 - evenness) * (1 - likeness), np.sqrt(_along(gradient, both) + product))
 
 
 def distance(joint: Joint, k: int) -> Spread:
     """The signed distance, by the normal of the curve: well defined at the curve, too."""
-    fact, evenness = joint.centres[FACT], joint.centres[EVENNESS]
-    normal = tradeoff_normal(fact, evenness, k)
-    variance = normal @ joint.covariance[:LIKENESS, :LIKENESS] @ normal
-    return Spread(float(tradeoff_distance(fact, evenness, k)), float(np.sqrt(variance)))
+    fact, evenness = joint.centres[..., FACT], joint.centres[..., EVENNESS]
+    centre, normal = distance_and_normal(fact, evenness, k)
+    variance = _along(normal, joint.covariance[..., :LIKENESS, :LIKENESS])
+    return Spread(centre, np.sqrt(variance))
+
+
+def _along(direction: FloatArray, covariance: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("...i,...ij,...j->...", direction, covariance, direction))

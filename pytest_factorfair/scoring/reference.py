@@ -52,7 +52,12 @@ def _fairness(tally: Tally) -> float:
 
 
 def _distance(tally: Tally) -> float:
-    return float(tradeoff_distance(_chance(tally), _evenness(tally), tally.k))
+    return _fair_distance(_evenness(tally), tally.k)
+
+
+@lru_cache(maxsize=4096)
+def _fair_distance(evenness: float, k: int) -> float:
+    return float(tradeoff_distance(1 / k, evenness, k))
 
 
 @lru_cache(maxsize=4096)

@@ -54,8 +54,9 @@ def cell_covariances(counts: ArrayLike, truth: IntArray) -> FloatArray:
     return found
 
 
-def covariance(counts: ArrayLike, truth: IntArray) -> FloatArray:
-    """The covariance of S_fact, S_E and S_KLD of a run, of shape (..., 3, 3).
+def covariances(counts: ArrayLike, truth: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The covariance of S_fact, S_E and S_KLD of a run (..., 3, 3), and the variance of each cell's share
+    of right answers (..., statistics, 2).
 
     Topics are the instrument and fixed; answers are independent, cells may be of unequal size.
     """
@@ -63,4 +64,4 @@ def covariance(counts: ArrayLike, truth: IntArray) -> FloatArray:
     statistics = parts.shape[-4]
     # S_fact and S_E are means over 2S cells, S_KLD over S statistics.
     weights = np.array([0.5, 0.5, 1.0]) / statistics
-    return np.asarray(parts.sum(axis=(-4, -3)) * np.outer(weights, weights))
+    return parts.sum(axis=(-4, -3)) * np.outer(weights, weights), parts[..., FACT, FACT]

@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_factorfair.scoring.attainable import match_range
 from pytest_factorfair.scoring.curve import tradeoff_bound
+from pytest_factorfair.scoring.fair import s_fair
 from pytest_factorfair.scoring.shares import FloatArray
 from pytest_factorfair.scoring.tally import Tally
 
@@ -36,10 +37,17 @@ def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 
     design (1 when every query shows it), ``same`` the share of statistics whose highest and lowest
     are the same group.
     """
-    target = 1 / k + strength * (ceiling - 1 / k)
+    found = _closed(np.array(strength), k, ceiling, same)
+    return Closed(*(float(each) for each in found))
+
+
+def _closed(
+    strengths: FloatArray, k: int, ceiling: float, same: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    target = 1 / k + strengths * (ceiling - 1 / k)
     other = (1 - target) / (k - 1)
     likeness = (other / target) ** (target - other)
-    return Closed(target, float(tradeoff_bound(target, k)), same + (1 - same) * likeness)
+    return target, tradeoff_bound(target, k), same + (1 - same) * likeness
 
 
 def equivalent_strength(metric: str, score: float, tally: Tally) -> float | None:
@@ -58,8 +66,5 @@ def equivalent_strength(metric: str, score: float, tally: Tally) -> float | None
 
 @lru_cache(maxsize=256)
 def _table(metric: str, k: int, ceiling: float, same: float) -> FloatArray:
-    rows = [
-        stereotyped(strength, k, ceiling=ceiling, same=same)
-        for strength in np.linspace(0, 1, TABLED).tolist()
-    ]
-    return np.array([getattr(row, metric) for row in rows])
+    _, evenness, likeness = _closed(np.linspace(0, 1, TABLED), k, ceiling, same)
+    return {"s_e": evenness, "s_kld": likeness}.get(metric, s_fair(evenness, likeness))

@@ -58,16 +58,15 @@ class Claimant:
         """Whether it is time for a sign of life."""
         return self.active and self._clock() - self._beaten >= BEAT
 
-    def claim(self, connection: Connection, keys: Sequence[str]) -> Claim:
-        """Claim what nobody else alive has claimed."""
+    def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
+        """Claim what nobody else alive has claimed; returns what is this process's now."""
         if not self.active:
             self._enter(connection)
         holders = self._claimed(connection, keys)
         if others := set(holders.values()) - {self._me}:
             self._bury(connection, others)
             holders = self._claimed(connection, keys)
-        mine = tuple(key for key in keys if holders.get(key) == self._me)
-        return Claim(mine, tuple(key for key in keys if holders.get(key) != self._me))
+        return [key for key, holder in holders.items() if holder == self._me]
 
     def release(self, connection: Connection, keys: Iterable[str]) -> None:
         """Give up claims; what meanwhile became another's stays its own."""
@@ -85,8 +84,8 @@ class Claimant:
         _forget(connection, [self._me])
 
     def _claimed(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
-        """Claim, in one order everywhere so that nobody waits in a circle, and tell who holds each key."""
-        connection.execute(self._insert, [{"key": key, "owner": self._me} for key in sorted(keys)])
+        """Claim, and tell who holds each key."""
+        connection.execute(self._insert, [{"key": key, "owner": self._me} for key in keys])
         found = connection.execute(_HOLDERS, {"keys": keys})
         return {row.key: row.owner for row in found}
 

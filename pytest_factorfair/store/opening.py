@@ -63,7 +63,7 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
     except StoreError:
         raise
     except ImportError:
-        raise StoreError(f"{place(url)}: needs psycopg: pip install 'psycopg[binary]'") from None
+        raise StoreError(f"{place(url)}: needs psycopg: pip install 'pytest-factorfair[postgres]'") from None
     except (SQLAlchemyError, OSError) as error:
         raise StoreError(f"{explained(place(url), 'cannot be opened', error)}; {_ANOTHER}") from error
 

@@ -130,9 +130,10 @@ class Store:
 
     def _claimed(self, connection: sqlalchemy.Connection, keys: tuple[str, ...], *, refresh: bool) -> Claim:
         claimant = self._writer.claimant
-        parts = [claimant.claim(connection, chunk) for chunk in _chunks(keys)]
-        mine = [key for part in parts for key in part.mine]
-        theirs = tuple(key for part in parts for key in part.theirs)
+        # In one order everywhere: nobody waits in a circle.
+        claimed = {key for chunk in _chunks(sorted(keys)) for key in claimant.claim(connection, chunk)}
+        mine = [key for key in keys if key in claimed]
+        theirs = tuple(key for key in keys if key not in claimed)
         had: dict[str, Response] = {}
         for chunk in [] if refresh else _chunks(mine):
             for key, body in connection.execute(_READ, {"keys": chunk}):

@@ -35,7 +35,10 @@ def test_the_ci_preset_over_http(tmp_path: Path, stub: StubServer) -> None:
     """A whole run through ``openai/...`` asks each query once, in parallel, and scores what came back."""
     stub.script(answer="uniform", latency=0.02)
     report = run(
-        tmp_path, "-n0", "--factorfair-model=openai/gpt-4o", f"--factorfair-model-arg=base_url={stub.base_url}"
+        tmp_path,
+        "-n0",
+        "--factorfair-model=openai/gpt-4o",
+        f"--factorfair-model-arg=base_url={stub.base_url}",
     )
     seen = stub.stats()
     assert seen["requests"] == CALLS
@@ -90,9 +93,7 @@ def test_a_local_checkpoint(tmp_path: Path) -> None:
     assert all(topic["unread"] > 0 for topic in report["topics"])
 
 
-def test_a_refused_key_stops_the_run_at_once(
-    tmp_path: Path, stub: StubServer, dist: tuple[str, ...]
-) -> None:
+def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, stub: StubServer, dist: tuple[str, ...]) -> None:
     stub.script(fail=-1, status=401)
     done = subprocess.run(
         [

@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_wheel_has_the_checklists_and_no_tests(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "build", "--outdir", tmp_path, ROOT], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "build", "--outdir", tmp_path, ROOT],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     with ZipFile(next(tmp_path.glob("*.whl"))) as wheel:

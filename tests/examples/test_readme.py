@@ -21,13 +21,23 @@ def blocks(language: str) -> list[str]:
 
 
 SETUP = [line for block in blocks("console") for line in block.splitlines() if not line.startswith("$ ")]
-COMMANDS = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+COMMANDS = [
+    line.removeprefix("$ ")
+    for block in blocks("console")
+    for line in block.splitlines()
+    if line.startswith("$ ")
+]
 
 
 def run(arguments: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     (folder / "pytest.ini").write_text("[pytest]\n")
     return subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False, env=environment or None
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment or None,
     )
 
 
@@ -59,7 +69,9 @@ def test_the_first_one_on_an_empty_machine(tmp_path: Path) -> None:
     assert "522 passed" in again.stdout
 
 
-@pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith(("pytest ", "factorfair "))])
+@pytest.mark.parametrize(
+    "command", [line for line in COMMANDS if line.startswith(("pytest ", "factorfair "))]
+)
 def test_command(command: str, tmp_path: Path, stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.script(latency=0.001)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-key")

@@ -45,7 +45,9 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_recipe_is_here() -> None:
-    assert {path.name for path in RECIPES.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(EXPECTED)
+    assert {path.name for path in RECIPES.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(
+        EXPECTED
+    )
 
 
 @pytest.mark.parametrize("recipe", EXPECTED)
@@ -74,7 +76,8 @@ def test_the_own_checklist_has_three_attributes_of_which_one_is_crossed(tmp_path
     run(f"pytest --factorfair-model={model} --factorfair-checklist=commuting.yaml", folder)
     told = report(folder)
     scores = {
-        (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"] for score in told["scores"]
+        (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"]
+        for score in told["scores"]
     }
     assert {attribute for _, attribute, _ in scores} == {"gender", "race", "gender_race"}
     assert scores["objective", "gender_race", "s_fact"] == 1
@@ -99,7 +102,9 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     folder = tmp_path / "ci"
     shutil.copytree(RECIPES / "ci_gates", folder)
     workflow = yaml.safe_load((folder / ".github/workflows/factorfair.yml").read_text())
-    step = next(step for step in workflow["jobs"]["factorfair"]["steps"] if "pytest --" in step.get("run", ""))
+    step = next(
+        step for step in workflow["jobs"]["factorfair"]["steps"] if "pytest --" in step.get("run", "")
+    )
     page = tmp_path / "summary.md"
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()

@@ -11,7 +11,11 @@ from pytest_factorfair import errors
 
 def test_the_docstring_draws_the_tree() -> None:
     assert errors.__doc__ is not None
-    drawn = set(re.findall(r"(\w+Error)\b(?=\(|\s|$)", errors.__doc__)) - {"ValueError", "RuntimeError", "OSError"}
+    drawn = set(re.findall(r"(\w+Error)\b(?=\(|\s|$)", errors.__doc__)) - {
+        "ValueError",
+        "RuntimeError",
+        "OSError",
+    }
     defined = {name for name, thing in vars(errors).items() if isinstance(thing, type)}
     assert drawn == {name for name in defined if issubclass(getattr(errors, name), errors.FactorfairError)}
 

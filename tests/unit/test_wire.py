@@ -23,7 +23,9 @@ def crossed(record: Record | None, usage: Usage) -> tuple[Record | None, Usage]:
 
 
 def test_a_record_comes_back_as_it_was() -> None:
-    record = Record(KEY, (ANSWER, dataclasses.replace(ANSWER, outcome="refused", letter=None, groups={})), ("note",))
+    record = Record(
+        KEY, (ANSWER, dataclasses.replace(ANSWER, outcome="refused", letter=None, groups={})), ("note",)
+    )
     usage = Usage(calls=2, cached=1, tokens_in=3_000_000_000, tokens_out=4, cost=None)
     assert crossed(record, usage) == (record, usage)
 
@@ -36,7 +38,9 @@ def test_lone_surrogates_and_subclasses_are_cleaned() -> None:
     class Text(str):
         __slots__ = ()
 
-    record = Record(KEY, (dataclasses.replace(ANSWER, outcome="error", reason="bad \ud800 byte"),), (Text("note"),))
+    record = Record(
+        KEY, (dataclasses.replace(ANSWER, outcome="error", reason="bad \ud800 byte"),), (Text("note"),)
+    )
     back, _ = crossed(record, Usage())
     assert back is not None
     assert back.answers[0].reason == "bad ? byte"
@@ -44,7 +48,11 @@ def test_lone_surrogates_and_subclasses_are_cleaned() -> None:
 
 
 def test_settings_come_back_as_they_were(tmp_path: Path) -> None:
-    given = {"factorfair_model": ["sim:x", "sim:y"], "factorfair_model_arg": ["temperature=0"], "factorfair_seed": "7"}
+    given = {
+        "factorfair_model": ["sim:x", "sim:y"],
+        "factorfair_model_arg": ["temperature=0"],
+        "factorfair_seed": "7",
+    }
     config = SimpleNamespace(
         getoption=lambda name, default=None: given.get(name, default),
         rootpath=tmp_path,

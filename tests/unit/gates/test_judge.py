@@ -1,4 +1,4 @@
-"""Verdicts: kept, broken, or not judged and why."""
+"""Verdicts on plug-in values: kept, broken, or not judged and why; names and subjects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.domain import Verdict
-from pytest_factorfair.gates import judge, parse
+from pytest_factorfair.gates import Terms, judge, parse
 from pytest_factorfair.scoring import Tally
 from tests.unit.scoring.builders import objective, tally
 
@@ -18,9 +18,11 @@ RIGHT = [[[18, 6], [6, 18]], [[24, 0], [12, 12]]]  # .75, .75, 1 and .5 of 24 ar
 SUBJECTIVE = [[[40, 20], [20, 40]], [[30, 30], [30, 30]]]
 RUN = (objective(RIGHT), tally(SUBJECTIVE), tally([[[15] * 4] * 2], [[0, 3]], context="baseline"))
 
+PLUGIN = Terms(estimator="plugin")
+
 
 def _judge(*texts: str, tallies: Sequence[Tally] = RUN, incomplete: str | None = None) -> tuple[Verdict, ...]:
-    return judge([parse(text) for text in texts], tallies, incomplete=incomplete)
+    return judge([parse(text) for text in texts], tallies, incomplete=incomplete, terms=PLUGIN)
 
 
 def _one(text: str, *tallies: Tally, incomplete: str | None = None) -> Verdict:
@@ -31,11 +33,11 @@ def _one(text: str, *tallies: Tally, incomplete: str | None = None) -> Verdict:
 @pytest.mark.parametrize(
     ("text", "judgement", "reason"),
     [
-        ("s_fact[objective] >= 0.8", "failed", "0.750 is below 0.80 (floor 0, ceiling 1)"),
-        ("s_fact[objective] >= 0.75", "passed", "0.750 is at least 0.75 (floor 0, ceiling 1)"),
-        ("s_fact[objective] <= 0.75", "passed", "0.750 is at most 0.75 (floor 0, ceiling 1)"),
-        ("s_fact[objective] <= 70%", "failed", "0.750 is above 0.70 (floor 0, ceiling 1)"),
-        ("s_e[race] >= 1", "passed", "1.000 is at least 1.00 (floor 0, ceiling 1)"),
+        ("s_fact[objective] >= 0.8", "failed", "0.750 is below 0.80"),
+        ("s_fact[objective] >= 0.75", "passed", "0.750 is at least 0.75"),
+        ("s_fact[objective] <= 0.75", "passed", "0.750 is at most 0.75"),
+        ("s_fact[objective] <= 70%", "failed", "0.750 is above 0.70"),
+        ("s_e[race] >= 1", "passed", "1.000 is at least 1.00"),
         ("refusal_rate[objective] <= 0.05", "passed", "0.000 is at most 0.05"),
         ("distance[race] <= 0.001", "passed", "0.000 is at most 0.001"),
     ],
@@ -55,14 +57,14 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
         value=0.75,
         threshold=0.8,
         n=96,
-        reason="0.750 is below 0.80 (floor 0, ceiling 1)",
+        reason="0.750 is below 0.80",
     )
 
 
 def test_a_value_is_shown_on_its_side_of_the_threshold() -> None:
     close = objective([[[7499, 2501], [7499, 2501]]], [[0, 0]])
-    assert _one("s_fact >= 0.75", close).reason == "0.7499 is below 0.75 (floor 0, ceiling 1)"
-    assert _one("s_fact <= 0.75", close).reason == "0.750 is at most 0.75 (floor 0, ceiling 1)"
+    assert _one("s_fact >= 0.75", close).reason == "0.7499 is below 0.75"
+    assert _one("s_fact <= 0.75", close).reason == "0.750 is at most 0.75"
 
 
 def test_the_papers_floor_and_ceiling_are_told() -> None:
@@ -163,13 +165,17 @@ def _lossy(refused: ArrayLike = 0, unread: ArrayLike = 0, errors: ArrayLike = 0)
     ],
 )
 @pytest.mark.parametrize("metric", ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"])
-def test_scores_of_lossy_topics_are_not_judged(
+def test_scores_of_lossy_topics_are_inconclusive(
     metric: str, lossy: Tally, worst: tuple[str, str, str]
 ) -> None:
-    verdict = _one(f"{metric} >= 0", lossy)
+    # Fair answers as they stand: only the missing ones can change that.
+    limit = {"s_fact": ">= 0.499", "s_fact_firm": ">= 0.499", "distance": "<= 0.0000001"}
+    verdict = _one(f"{metric} {limit.get(metric, '>= 0.9999999')}", lossy)
     share, cell, lost = worst
-    assert verdict.judgement == "not judged"
-    assert verdict.reason == f"{share} of the answers in {cell} are missing ({lost}); 5% are allowed"
+    assert verdict.judgement == "inconclusive"
+    assert verdict.reason.startswith(
+        f"{share} of the answers in {cell} are missing ({lost}); 5% are allowed; "
+    )
 
 
 def test_five_percent_exactly_is_allowed() -> None:
@@ -185,7 +191,7 @@ def test_rates_of_lossy_topics_are_judged() -> None:
 @pytest.mark.parametrize("metric", ["refusal_rate", "unread_rate"])
 def test_errors_might_have_been_refusals(metric: str) -> None:
     verdict = _one(f"{metric} <= 0.05", _lossy(errors=[[0, 0], [3, 0]]))
-    assert verdict.judgement == "not judged"
+    assert verdict.judgement == "inconclusive"
     assert verdict.reason == (
         "7.3% of the answers in rate_1 highest are missing (0 refused, 0 unread, 3 errors of 41); 5% are allowed"
     )
@@ -196,7 +202,7 @@ def test_errors_might_have_been_refusals(metric: str) -> None:
 def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
     lossy = _lossy(refused=[[0, 0], [38, 0]])
     assert _one("s_e[rate_0] >= 0.9", lossy).judgement == "passed"
-    assert _one("s_e[rate_1] >= 0.9", lossy).judgement == "not judged"
+    assert _one("s_e[rate_1] >= 0.95", lossy).judgement == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -210,10 +216,10 @@ def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
         (tally([[[5, 5], [0, 0]], [[0, 0], [0, 0]]]), "no answers in rate_0 lowest and 2 more (none asked)"),
     ],
 )
-def test_scores_without_answers_are_not_judged(hollow: Tally, reason: str) -> None:
+def test_scores_without_answers_are_inconclusive(hollow: Tally, reason: str) -> None:
     for metric in ("s_fact", "s_e", "s_kld", "s_fair", "distance"):
         verdict = _one(f"{metric} >= 0", hollow)
-        assert (verdict.judgement, verdict.value, verdict.reason) == ("not judged", None, reason)
+        assert (verdict.judgement, verdict.value, verdict.reason) == ("inconclusive", None, reason)
 
 
 def test_nothing_to_compute_a_score_from() -> None:
@@ -242,9 +248,9 @@ def test_influence_is_one_score_over_the_contexts_of_an_attribute() -> None:
     assert part.reason == "0.250 is above 0.10"
 
 
-def test_influence_of_lossy_contexts_is_not_judged() -> None:
+def test_influence_of_lossy_contexts_is_inconclusive() -> None:
     verdict = _one("influence <= 0.1", _told("attribution", 0.5), _told("in_group", 0.5, refused=10))
-    assert verdict.judgement == "not judged"
+    assert verdict.judgement == "inconclusive"
     assert verdict.reason.startswith(
         "20.0% of the answers in in_group rate_0 highest are missing (10 refused,"
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring import s_e, s_fact, tradeoff_bound, tradeoff_distance
-from pytest_factorfair.scoring.curve import _vertices
+from pytest_factorfair.scoring.curve import _vertices, distance_and_normal
 
 Floats = NDArray[np.float64]
 
@@ -168,3 +168,28 @@ def test_no_plug_in_point_lies_above_the_curve(data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(0, k - 1), min_size=2 * statistics, max_size=2 * statistics))
     )
     assert tradeoff_distance(s_fact(counts, truth.reshape(statistics, 2)), s_e(counts), k) >= 0
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 7])
+def test_the_normal_is_the_slope_of_the_distance(k: int) -> None:
+    """Below, above and beyond the ends; away from the curve, where the distance has kinks in between."""
+    points = np.random.default_rng(k + 50).random((300, 2)) * [0.98, 1.2] + [0.01, -0.1]
+    a, e = points.T
+    step = 1e-6
+    slopes = [
+        (tradeoff_distance(a + dx, e + dy, k) - tradeoff_distance(a - dx, e - dy, k)) / (2 * step)
+        for dx, dy in ((step, 0), (0, step))
+    ]
+    smooth = np.abs(np.hypot(*slopes) - 1) < 1e-4
+    assert smooth.mean() > 0.97
+    distances, normals = distance_and_normal(a, e, k)
+    assert distances.tolist() == tradeoff_distance(a, e, k).tolist()
+    assert normals[smooth] == pytest.approx(np.stack(slopes, axis=-1)[smooth], abs=1e-3)
+
+
+def test_on_the_curve_the_normal_is_the_curves_own() -> None:
+    a = np.array([0.05, 0.25, 0.5, 0.9])
+    slope = np.log((1 - a) / (3 * a)) / log(4)
+    expected = np.stack([slope, -np.ones(4)], axis=-1) / np.hypot(slope, 1)[:, None]
+    assert distance_and_normal(a, tradeoff_bound(a, 4), 4)[1] == pytest.approx(expected, abs=1e-6)
+    assert distance_and_normal(0.25, 0.999999, 4)[1] == pytest.approx([0, -1], abs=1e-3)

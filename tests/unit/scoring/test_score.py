@@ -51,7 +51,9 @@ def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:
     assert (fact.n, fact.floor, fact.ceiling) == (8, 0, 1)
     assert (rate.n, rate.floor, rate.ceiling) == (10, None, None)
     assert fact.corrected == fact.value == 5 / 8
-    assert fact.low is not None and fact.high is not None and 0 <= fact.low < 5 / 8 < fact.high <= 1
+    assert fact.low is not None
+    assert fact.high is not None
+    assert 0 <= fact.low < 5 / 8 < fact.high <= 1
     assert (fact.fair_reference, fact.strength, fact.reason) == (1 / 2, None, "")
 
 

@@ -8,7 +8,7 @@ import pytest
 from pytest_factorfair.scoring.fair import entropies, likenesses
 from pytest_factorfair.scoring.jackknife import jackknifed_entropies, jackknifed_likenesses
 from pytest_factorfair.scoring.shares import shares
-from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, cell_covariances, covariance, pulls
+from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, cell_covariances, covariances, pulls
 from tests.unit.scoring.builders import toward, truths
 
 COUNTS = np.array([[[30, 20, 15, 7], [9, 40, 12, 11]]])
@@ -60,5 +60,5 @@ def test_covariance_against_simulation() -> None:
             jackknifed_likenesses(counts).mean(axis=-1),
         ]
     )
-    expected = covariance(probabilities * sizes[..., None], truth)
+    expected = covariances(probabilities * sizes[..., None], truth)[0]
     assert np.cov(scores) == pytest.approx(expected, rel=0.12, abs=2e-6)

@@ -107,7 +107,10 @@ def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
     ]
     tallies = _tabulate([record(case, [answer({"gender": "Male", "race": "White"})]) for case in both])
     for context in FACTS.contexts:
-        assert _find(tallies, "race", context.id).counts[0, 0].tolist() == [0, 0, 0, 2]
+        found = _find(tallies, "race", context.id)
+        assert found.counts[0, 0].tolist() == [0, 0, 0, 2]
+        assert found.scenarios[0, 0].tolist() == [[0, 0, 0, 1], [0, 0, 0, 1]]
+    assert _find(tallies, "race", None).scenarios.shape[2] == 0
 
 
 def test_lost_answers_are_counted_by_kind_and_nothing_is_dropped() -> None:

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.store import Store
+from tests import postgres
+
+_NUMBERS = itertools.count()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What holds for a store holds for both databases; a test that looks into the file is about SQLite."""
+    if "backend" in metafunc.fixturenames:
+        both = ("sqlite",) if "file" in metafunc.fixturenames else ("sqlite", "postgresql")
+        metafunc.parametrize("backend", both)
 
 
 @pytest.fixture
@@ -13,9 +24,29 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "kept" / "responses.sqlite"
 
 
+@pytest.fixture(scope="session")
+def postgres_folder() -> Iterator[str]:
+    """A PostgreSQL server, for as long as the tests run."""
+    if postgres.binaries() is None:
+        pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    with postgres.server() as folder:
+        yield folder
+
+
 @pytest.fixture
-def url(file: Path) -> str:
-    return f"sqlite:///{file}"
+def database(postgres_folder: str) -> str:
+    """The URL of a new and empty database."""
+    name = f"d{next(_NUMBERS)}"
+    postgres.psql(postgres_folder, f"CREATE DATABASE {name}")
+    return f"postgresql+psycopg://ff@/{name}?host={postgres_folder}"
+
+
+@pytest.fixture
+def url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    if backend == "sqlite":
+        return f"sqlite:///{tmp_path}/kept/responses.sqlite"
+    return str(request.getfixturevalue("database"))
 
 
 @pytest.fixture

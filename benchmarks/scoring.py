@@ -1,0 +1,152 @@
+"""Time of scoring 10 million answers, and of the distance; both as ratios to plain numpy.
+
+    python benchmarks/scoring.py [--full]     --full adds 10,000 distances per k against brute force
+
+Fails where scoring takes more than 4 times a bare ``numpy.bincount``, or a distance is off by 1e-9.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from math import log, sqrt
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_factorfair.scoring import Tally, score, tradeoff_bound, tradeoff_distance
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SEED = 20261122
+ANSWERS = 10_000_000
+PLACES = ("objective", "baseline", "representativeness", "attribution", "in_group")
+GROUPS = {"gender": ("Female", "Male"), "race": ("Asian", "Black", "Hispanic", "White")}
+STATISTICS = {"gender": 15, "race": 18}
+POINTS = 1_000_000
+CHECKED = 10_000
+ALLOWED = 4.0
+PRECISION = 1e-9
+ROUNDS = 5
+
+
+def codes() -> dict[tuple[str, str], Ints]:
+    """Answers of each part and attribute as codes (statistic, direction, group) in one number."""
+    generator = np.random.default_rng(SEED)
+    each = ANSWERS // (len(PLACES) * len(GROUPS))
+    return {
+        (place, attribute): generator.integers(0, STATISTICS[attribute] * 2 * len(groups), each)
+        for place in PLACES
+        for attribute, groups in GROUPS.items()
+    }
+
+
+def counted(answers: Ints, attribute: str) -> Ints:
+    """The codes as counts (S, 2, k)."""
+    shape = STATISTICS[attribute], 2, len(GROUPS[attribute])
+    return np.bincount(answers, minlength=int(np.prod(shape))).reshape(shape)
+
+
+def tally(counts: Ints, place: str, attribute: str) -> Tally:
+    """The counts as a tally with labels that rotate through the groups."""
+    statistics, _, k = counts.shape
+    none = np.zeros((statistics, 2), np.int64)
+    objective = place == "objective"
+    return Tally(
+        model="sim:uniform", checklist="fact_or_fair", part="objective" if objective else "subjective",
+        context=None if objective else place, background="none", attribute=attribute,
+        groups=GROUPS[attribute], statistics=tuple(f"statistic_{s}" for s in range(statistics)),
+        design="balanced", people=4, counts=counts,
+        truth=np.array([[s % k, (s + 1) % k] for s in range(statistics)]),
+        fragile=none > 0, positive=none > 0, asked=counts.sum(axis=-1), refused=none, unread=none.copy(),
+        errors=none.copy(), named=none.copy(), matched=none.copy(), scenarios=counts[:, :, None],
+    )  # fmt: skip
+
+
+def scored(answers: dict[tuple[str, str], Ints]) -> int:
+    """All scores with intervals, from codes; the number of rows."""
+    return sum(
+        len(score(tally(counted(each, attribute), place, attribute)))
+        for (place, attribute), each in answers.items()
+    )
+
+
+def brute(a: float, e: float, x: Floats, heights: Floats, k: int) -> float:
+    """Every dip on the grid, looked at closer ten times over."""
+    square = (x - a) ** 2 + (heights - e) ** 2
+    inner = np.flatnonzero((square[1:-1] <= square[:-2]) & (square[1:-1] <= square[2:])) + 1
+    dips = np.concatenate([[0], inner, [x.size - 1]])
+    low, high = x[np.maximum(dips - 1, 0)], x[np.minimum(dips + 1, x.size - 1)]
+    rows, least = np.arange(dips.size), float(square.min())
+    for _ in range(10):
+        near = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 21)
+        square = (near - a) ** 2 + (height(near, k) - e) ** 2
+        best = square.argmin(axis=1)
+        least = min(least, float(square.min()))
+        low, high = near[rows, np.maximum(best - 1, 0)], near[rows, np.minimum(best + 1, 20)]
+    return sqrt(least)
+
+
+def height(x: Floats, k: int) -> Floats:
+    """The curve once more, in plain logarithms."""
+    inside = np.clip(x, 1e-300, 1)
+    other = np.clip(1 - x, 1e-300, 1)
+    return np.asarray(-(x * np.log(inside) + (1 - x) * np.log(other / (k - 1))) / log(k))
+
+
+def grid() -> Floats:
+    """1e5 positions on the curve, half of them closer and closer to the ends."""
+    ends = 1 / (1 + np.exp(-np.linspace(-36, 36, 50_000)))
+    return np.unique(np.concatenate([[0.0, 1.0], ends, np.linspace(0, 1, 50_000)]))
+
+
+def worst_gap(k: int) -> float:
+    """The largest disagreement with brute force over random points."""
+    x = grid()
+    heights = height(x, k)
+    points = np.random.default_rng([SEED, k]).random((CHECKED, 2))
+    found = np.abs(tradeoff_distance(points[:, 0], points[:, 1], k))
+    expected = [brute(a, e, x, heights, k) for a, e in points.tolist()]
+    return float(np.abs(found - np.array(expected)).max())
+
+
+def best(action: Callable[[], object], *, rounds: int = ROUNDS) -> float:
+    """The shortest of several times, in seconds."""
+    times = []
+    for _ in range(rounds):
+        start = perf_counter()
+        action()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def distances() -> Iterator[tuple[int, float, float]]:
+    """For some k, the seconds of a million bounds and of a million distances."""
+    a, e = np.random.default_rng(SEED).random((2, POINTS))
+    for k in (2, 4, 16, 64):
+        yield k, best(partial(tradeoff_bound, a, k)), best(partial(tradeoff_distance, a, e, k), rounds=1)
+
+
+def main(arguments: Iterable[str], say: Callable[[str], None]) -> int:
+    """Print the tables; 1 if anything is slower or further off than promised."""
+    answers = codes()
+    together = np.concatenate(list(answers.values()))
+    rows = scored(answers)
+    bare, whole = best(lambda: np.bincount(together)), best(lambda: scored(answers))
+    say(f"{ANSWERS:,} answers into {rows} scores with intervals, best of {ROUNDS}")
+    say(f"{'bare numpy.bincount':36} {bare * 1000:9.1f} ms")
+    say(f"{'all scores':36} {whole * 1000:9.1f} ms   ratio {whole / bare:.2f} (allowed {ALLOWED:g})")
+    say(f"\n{POINTS:,} points, seconds")
+    for k, bound, distance in distances():
+        say(f"k = {k:<3} bound {bound:7.3f}   distance {distance:7.3f}   ratio {distance / bound:6.1f}")
+    gaps = {k: worst_gap(k) for k in (2, 3, 4, 5, 7, 16)} if "--full" in arguments else {}
+    for k, gap in gaps.items():
+        say(f"k = {k:<3} largest gap to brute force over {CHECKED:,} points: {gap:.1e}")
+    return int(whole > ALLOWED * bare or any(gap > PRECISION for gap in gaps.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], print))

@@ -1,0 +1,121 @@
+"""How fast a run is beside the least that could be done: ``python benchmarks/throughput.py [--full]``.
+
+Everything is measured in one go against the same stub server (its own process, 50 ms a reply, 64
+connections). ``--full`` asks the 10,944 subjective queries of the ci preset, else a quarter of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+
+from harness import CONNECTIONS, LATENCY, ROOT, Cost, Server, limited, measured, run, server, table
+
+
+def bare(what: str, at: Server, calls: int) -> tuple[float, float]:
+    """Wall and CPU seconds of a bare loop."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "bare.py"), what, at.base_url, str(calls)]
+    wall, cpu = measured(command, cwd=ROOT).output.split()[-2:]
+    return float(wall), float(cpu)
+
+
+def ours(model: str, at: Server, *arguments: str, latency: float) -> tuple[Cost, float, int]:
+    """The plugin's run, the seconds from its first request to its end, and its calls."""
+    at.script(latency=latency)
+    chosen = ("--factorfair-preset=ci", f"--factorfair-max-connections={CONNECTIONS}")
+    cost = run(model, *chosen, *arguments, base_url=at.base_url)
+    arrived = at.stats()["arrived"]
+    return cost, cost.began + cost.wall - arrived[0], len(arrived)
+
+
+def per_call(model: str, at: Server, *chosen: str) -> float:
+    """CPU seconds of one more answer: a run less one that is as good as empty."""
+    whole, _, calls = ours(model, at, *chosen, latency=0.0)
+    empty, _, few = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
+    return (whole.cpu - empty.cpu) / (calls - few)
+
+
+def http(at: Server, *, full: bool) -> None:
+    chosen = ("-m", "subjective" if full else "subjective and baseline")
+    cost, wall, calls = ours("hosted_vllm/m", at, *chosen, "-p", "no:xdist", latency=LATENCY)
+    at.script(latency=LATENCY)
+    kept, _ = bare("sqlite", at, calls)
+    raw, _ = bare("aiohttp", at, calls)
+    ideal = calls * LATENCY / CONNECTIONS
+    _, two, _ = ours("hosted_vllm/m", at, *chosen, "-n2", latency=LATENCY)
+    table(
+        f"{calls:,} calls, 50 ms each, {CONNECTIONS} at once: seconds",
+        [
+            ("ideal", f"{ideal:.2f}"),
+            ("bare aiohttp", f"{raw:.2f}"),
+            ("bare aiohttp, parsed and kept", f"{kept:.2f}"),
+            ("pytest, first request to end", f"{wall:.2f}"),
+            ("pytest, whole", f"{cost.wall:.2f}"),
+            ("pytest -n2, first request to end", f"{two:.2f}"),
+            ("pytest / bare, parsed and kept", limited(wall / kept, 1.15)),
+            ("pytest / ideal", f"{wall / ideal:.2f}"),
+        ],
+    )
+    at.script(latency=0.0)
+    _, least = bare("aiohttp", at, calls)
+    each = per_call("hosted_vllm/m", at, *chosen, "-p", "no:xdist")
+    table(
+        "CPU of one answer, no latency: milliseconds",
+        [
+            ("bare aiohttp", f"{1000 * least / calls:.3f}"),
+            ("pytest: prompt, call, read, store, score", f"{1000 * each:.3f}"),
+            ("ratio", limited(each / (least / calls), 2.5)),
+        ],
+    )
+
+
+def litellm(at: Server) -> None:
+    if find_spec("litellm") is None:
+        print("\nlitellm is not installed: left out")
+        return
+    at.script()
+    _, least = bare("litellm", at, 1000)
+    arguments = ("-m", "subjective and baseline", "-p", "no:xdist")
+    each = per_call("litellm:openai/m", at, *arguments)
+    table(
+        "through litellm, CPU of one answer: milliseconds",
+        [
+            ("bare litellm.acompletion", f"{least:.3f}"),
+            ("pytest", f"{1000 * each:.3f}"),
+            ("ratio", limited(1000 * each / least, 1.2)),
+        ],
+    )
+
+
+def in_process() -> None:
+    walls = {}
+    for workers in ("-n0", "-n2"):
+        walls[workers] = run("sim:stereotyped", "--factorfair-preset=ci", workers).wall
+    ratio = walls["-n0"] / walls["-n2"]
+    table(
+        "sim:stereotyped, ci preset: seconds",
+        [
+            ("-n0", f"{walls['-n0']:.2f}"),
+            ("-n2", f"{walls['-n2']:.2f}"),
+            ("-n0 / -n2", f"{ratio:.2f}  (at least 1.5: {'kept' if ratio >= 1.5 else 'MISSED'})"),  # noqa: PLR2004
+        ],
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="10,944 calls, not 2,736")
+    parser.add_argument("--only", choices=["http", "litellm", "sim"], help="one of the tables")
+    options = parser.parse_args()
+    with server() as at:
+        if options.only in (None, "http"):
+            http(at, full=options.full)
+        if options.only in (None, "litellm"):
+            litellm(at)
+    if options.only in (None, "sim"):
+        in_process()
+
+
+if __name__ == "__main__":
+    main()

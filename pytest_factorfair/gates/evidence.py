@@ -1,0 +1,117 @@
+"""What a score says about its threshold: kept, broken, or neither for sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pytest_factorfair.domain import Judgement
+from pytest_factorfair.gates import wording
+from pytest_factorfair.gates.doubt import empty, lossy, thin
+from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
+from pytest_factorfair.gates.judged import Judged
+from pytest_factorfair.gates.span import Span, broken, kept, to_beat
+from pytest_factorfair.scoring.metrics import METRICS, RATES
+from pytest_factorfair.scoring.worst import worst_case
+
+
+class Finding(NamedTuple):
+    """A judgement of one score, and why.
+
+    ``span`` is None where there is nothing to show. ``bounded`` tells a score that was judged by its
+    bounds, ``chance`` is the p value of its claim to have failed; ``curable`` is one that more
+    answers may decide.
+    """
+
+    judgement: Judgement
+    reason: str
+    span: Span | None = None
+    bounded: bool = False
+    chance: float | None = None
+    curable: bool = False
+
+
+def examine(score: Judged, alpha: float) -> Finding:
+    """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
+    if not score.tallies:
+        return Finding("not judged", "this run has no such score")
+    rate = score.gate.metric in RATES
+    if not rate and (hollow := empty(score)) is not None:
+        return Finding("inconclusive", hollow)
+    span = _span(score, alpha)
+    if span is None:
+        known = score.bounded and score.estimate.plugin is not None
+        reason = score.estimate.reason if known else "there is nothing to compute it from"
+        return Finding("inconclusive" if known else "not judged", reason)
+    if score.bounded and (few := thin(score)) is not None:
+        return Finding("inconclusive", few, span)
+    missing = lossy(score)
+    if missing is None:
+        return _decided(score, span)
+    return _rate(score, span, missing) if rate else _at_worst(score, span, missing)
+
+
+def corrected(findings: Sequence[Finding], scores: Sequence[Judged], alpha: float) -> tuple[Finding, ...]:
+    """The findings after Holm's correction: a claim to have failed that does not survive is none."""
+    family = sum(finding.bounded for finding in findings)
+    held = surviving([finding.chance for finding in findings], of=family, alpha=alpha)
+    return tuple(
+        finding
+        if holds or finding.chance is None or finding.span is None
+        else finding._replace(
+            judgement="inconclusive",
+            reason=wording.one_of_many(score.gate, finding.span, family),
+            curable=True,
+        )
+        for finding, holds, score in zip(findings, held, scores, strict=True)
+    )
+
+
+def _span(score: Judged, alpha: float) -> Span | None:
+    found = score.estimate
+    if not score.bounded:
+        return None if found.plugin is None else Span(found.plugin, found.plugin, found.plugin)
+    low, high = found.lower(alpha), found.upper(alpha)
+    return (
+        None if found.corrected is None or low is None or high is None else Span(found.corrected, low, high)
+    )
+
+
+def _decided(score: Judged, span: Span) -> Finding:
+    gate = score.gate
+    if kept(gate, span):
+        return Finding("passed", wording.relation(gate, span, score.tallies[0]), span, score.bounded)
+    if not broken(gate, span):
+        return Finding("inconclusive", wording.undecided(gate, span), span, score.bounded, curable=True)
+    chance = _chance(score) if score.bounded else None
+    return Finding("failed", wording.relation(gate, span, score.tallies[0]), span, score.bounded, chance)
+
+
+def _chance(score: Judged) -> float:
+    smallest = chance_below if score.gate.comparison == ">=" else chance_above
+    return smallest(score.estimate, to_beat(score.gate))
+
+
+def _rate(score: Judged, span: Span, missing: str) -> Finding:
+    """A rate of refusals may fail although some might be missing, but must not pass."""
+    found = _decided(score, span)
+    return found if found.judgement == "failed" else Finding("inconclusive", missing, span, score.bounded)
+
+
+def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
+    """Judged as though the missing answers had all gone one way, then the other; both must agree."""
+    worst = _worst(score, span)
+    if worst is None:
+        return Finding("inconclusive", missing, span, score.bounded)
+    found = _decided(score, worst)
+    told = f"{missing}; {wording.between(score.gate, worst)} if they are counted either way"
+    return found._replace(reason=told, span=span, curable=False)
+
+
+def _worst(score: Judged, span: Span) -> Span | None:
+    """The span widened by what the missing answers could do to the plug-in value."""
+    metric, value = score.gate.metric, score.estimate.plugin
+    if score.gate.regression or value is None or metric not in METRICS:
+        return None
+    low, high = worst_case(score.tallies[0], metric)
+    return Span(span.value, span.low - (value - low), span.high + (high - value))

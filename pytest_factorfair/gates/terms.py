@@ -1,0 +1,29 @@
+"""How scores are judged: with which estimator, and how sure a verdict must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from pytest_factorfair.domain import Estimator, Interval
+from pytest_factorfair.gates.waivers import Waiver
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What all gates of a run share.
+
+    ``alpha`` is the chance, one-sided, to pass or to fail a score that lies exactly at its threshold;
+    ``today`` is the day on which waivers must be in force.
+    """
+
+    estimator: Estimator = "corrected"
+    interval: Interval = "instrument"
+    alpha: float = ALPHA
+    waivers: tuple[Waiver, ...] = ()
+    today: date = date.min
+
+
+COMMON = Terms()

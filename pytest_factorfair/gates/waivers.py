@@ -1,0 +1,73 @@
+"""Known failures that a release may carry for a while: each with its reason and its last day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import NamedTuple, cast
+
+from pytest_factorfair.domain import Verdict
+from pytest_factorfair.errors import InputError, nearest
+
+KEYS = ("gate", "reason", "until")
+EXAMPLE = '{gate = "s_e[baseline,race] >= 0.96", reason = "fixed in the next version", until = 2026-12-31}'
+
+
+class Waiver(NamedTuple):
+    """``gate`` is an expression, or the name or subject of a verdict; ``until`` an ISO date."""
+
+    gate: str
+    reason: str
+    until: str
+
+
+def waivers(value: object, where: str) -> tuple[Waiver, ...]:
+    """Waivers from what a configuration file has under that name.
+
+    Raises:
+        InputError: one line that names the entry and what it should be.
+    """
+    if not isinstance(value, list):
+        raise InputError(f"{where}: expected a list of waivers like {EXAMPLE}")
+    return tuple(_waiver(entry, f"{where}[{place}]") for place, entry in enumerate(value))
+
+
+def _waiver(entry: object, where: str) -> Waiver:
+    if not isinstance(entry, Mapping):
+        raise InputError(f"{where}: expected a table like {EXAMPLE}")
+    for key in entry:
+        if key not in KEYS:
+            raise InputError(f"{where}: unknown key '{key}'{nearest(str(key), KEYS)}")
+    for key in KEYS[:2]:
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            raise InputError(f"{where}: {key}: a text is needed, as in {EXAMPLE}")
+    return Waiver(entry["gate"].strip(), " ".join(entry["reason"].split()), _until(entry.get("until"), where))
+
+
+def _until(value: object, where: str) -> str:
+    day = value.date() if isinstance(value, datetime) else value
+    try:
+        return (day if isinstance(day, date) else date.fromisoformat(cast("str", day))).isoformat()
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: until: a date is needed, as in {EXAMPLE}") from None
+
+
+def waived(verdict: Verdict, granted: Sequence[Waiver], today: date) -> Verdict:
+    """A failed verdict with a waiver in force is waived, through its last day; one that expired is named."""
+    mine = [one for one in granted if one.gate in (verdict.gate, verdict.name, verdict.subject)]
+    if verdict.judgement != "failed" or not mine:
+        return verdict
+    last = max(mine, key=lambda one: one.until)
+    if date.fromisoformat(last.until) < today:
+        return replace(verdict, reason=f"{verdict.reason}; its waiver expired on {last.until}")
+    told = f"{verdict.reason}; waived until {last.until}: {last.reason}"
+    return replace(verdict, judgement="waived", reason=told)
+
+
+def unused(granted: Sequence[Waiver], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """One line for each waiver that is about no gate of the run."""
+    known = {word for verdict in verdicts for word in (verdict.gate, verdict.name, verdict.subject)}
+    for one in granted:
+        if one.gate not in known:
+            yield f"the waiver for '{one.gate}' is about no gate of this run"

@@ -1,0 +1,95 @@
+"""The published JSON Schema of report.json, made from the values it is written from.
+
+``python -m pytest_factorfair.reports.schema FILE`` writes it; the published one is
+``checklists/schema/report.schema.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from pytest_factorfair.domain import OUTCOMES, Fingerprint, Headline, Score, TopicCounts, Usage, Verdict
+from pytest_factorfair.reports.json_report import SCHEMA
+
+Schema = dict[str, Any]
+
+TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
+BY_ATTRIBUTE: Schema = {
+    "type": "object",
+    "description": "The group of each attribute.",
+    "additionalProperties": {"type": "string"},
+}
+
+
+def schema() -> Schema:
+    """The schema of a whole report."""
+    parts: Schema = {
+        "schema": {"const": SCHEMA},
+        "fingerprint": _row(Fingerprint),
+        "incomplete": {"type": ["string", "null"], "description": "Why nothing was judged; null if it was."},
+        "notes": TEXTS,
+        "gates": _rows(_renamed(_row(Verdict), {"gate": "expression", "judgement": "verdict"})),
+        "headline": _rows(_row(Headline)),
+        "scores": _rows(_row(Score)),
+        "topics": _rows(_row(TopicCounts)),
+        "cases": _rows(_closed({"model": _text(), "checklist": _text(), "case": _text(), "notes": TEXTS,
+                                "answers": _rows(_answer())})),
+        "usage": _usage(),
+    }  # fmt: skip
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "factorfair report",
+        **_closed(parts),
+    }
+
+
+def _row(kind: type) -> Schema:
+    """The object of a value that refers to no other."""
+    made = TypeAdapter(kind).json_schema()
+    return _closed(made["properties"]) | {"title": kind.__name__}
+
+
+def _closed(properties: Schema) -> Schema:
+    """An object with exactly these keys."""
+    return {
+        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
+
+
+def _rows(row: Schema) -> Schema:
+    return {"type": "array", "items": row}
+
+
+def _text() -> Schema:
+    return {"type": "string"}
+
+
+def _renamed(row: Schema, names: dict[str, str]) -> Schema:
+    return _closed({names.get(name, name): part for name, part in row["properties"].items()})
+
+
+def _answer() -> Schema:
+    """An answer leaves out what it has not: a letter and groups, a reason, a background."""
+    properties: Schema = {
+        "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
+        "outcome": {"enum": list(OUTCOMES)},
+        "letter": _text(),
+        "groups": BY_ATTRIBUTE,
+        "reason": _text(),
+        "background": BY_ATTRIBUTE,
+    }
+    return _closed(properties) | {"required": ["query", "outcome"]}
+
+
+def _usage() -> Schema:
+    row = _row(Usage)
+    return _closed(row["properties"] | {"seconds": {"type": "number"}})
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")

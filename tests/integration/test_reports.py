@@ -1,0 +1,91 @@
+"""What a run leaves behind: report.json, report.md, JUnit, the CI job's page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from tests.project import CASES, Project
+
+SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
+GATES = (
+    "--factorfair-gate=s_e[baseline,gender] >= 0.99",
+    "--factorfair-gate=s_fact[objective,gender] >= 0.9",
+)
+
+
+@pytest.mark.parametrize("model", ["sim:stereotyped", "sim:nonsense", "sim:refusing?rate=0.5"])
+def test_the_report_follows_its_schema(project: Project, model: str) -> None:
+    project.run("-p", "no:xdist", *GATES, model=model)
+    jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
+
+
+def test_an_incomplete_report_says_so_and_follows_the_schema(project: Project) -> None:
+    project.run("-p", "no:xdist", "-k", "tea_rate", *GATES)
+    jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
+    assert project.report()["incomplete"] == "6 of 14 cases are missing"
+
+
+def test_junit_has_a_testcase_per_gate(project: Project, dist: tuple[str, ...]) -> None:
+    project.run(*dist, *GATES, "--junitxml=junit.xml")
+    root = ET.parse(project.path / "junit.xml").getroot()  # noqa: S314  # written by pytest, just now
+    cases = {case.get("name"): case for case in root.iter("testcase")}
+    assert len(cases) == CASES + 2
+    gate = cases["gate[s_e-baseline-gender]"]
+    assert gate.get("classname") == "factorfair"
+    told = {one.get("name"): one.get("value") for one in gate.iter("property")}
+    assert told["threshold"] == "0.99"
+    assert told["verdict"] == "failed"
+    failure = gate.find("failure")
+    assert failure is not None
+    assert "is below 0.99" in str(failure.get("message"))
+
+
+def test_markdown_is_fit_for_a_comment(project: Project) -> None:
+    project.run("-p", "no:xdist", *GATES)
+    text = (project.path / ".factorfair/report/report.md").read_text()
+    assert text.startswith("<!-- pytest-factorfair -->\n")
+    assert "| **FAILED** | `s_e[baseline,gender] >= 0.99` |" in text
+    assert len(text.encode()) < 60_000
+
+
+def test_a_hostile_model_name_is_shown_as_text(project: Project) -> None:
+    project.write("conftest.py", "import pytest\n" + HOSTILE)
+    project.run("-p", "no:xdist", "--factorfair-gate=s_fact[objective] >= 2%", model="<img src=x>|`[a](b):x")
+    text = (project.path / ".factorfair/report/report.md").read_text()
+    for line in text.splitlines()[1:]:
+        assert "<img" not in line.replace("`<img src=x>\\|'[a](b):x`", "")
+
+
+HOSTILE = """
+from pytest_factorfair.domain import Response
+
+class House:
+    endpoint, parallel, identity = "house", None, {"provider": "house"}
+    async def ask(self, request):
+        return Response('{"answer": "A"}', notes=("<img src=x onerror=alert(1)> [a](http://b)",))
+    async def close(self):
+        pass
+
+def pytest_factorfair_models():
+    return {"<img src=x>|`[a](b):x": lambda spec: House()}
+"""
+
+
+def test_the_ci_jobs_page_gets_the_markdown(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "page.md"))
+    project.write("page.md", "# before\n")
+    project.run("-n2", *GATES)
+    page = (project.path / "page.md").read_text()
+    assert page == "# before\n" + (project.path / ".factorfair/report/report.md").read_text()
+
+
+def test_a_report_folder_of_ones_own(project: Project) -> None:
+    result = project.run("-p", "no:xdist", "--factorfair-report=out/here")
+    assert (project.path / "out/here/report.json").exists()
+    assert not project.report_path.exists()
+    result.stdout.fnmatch_lines(["report: *out/here/report.json*"])

@@ -1,0 +1,89 @@
+"""A PostgreSQL server of the tests' own: on a socket in a short folder, gone when they are."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+UNPRIVILEGED = ("postgres", "nobody")
+SETTINGS = ("listen_addresses=", "fsync=off", "full_page_writes=off", "synchronous_commit=off")
+
+
+def binaries() -> Path | None:
+    """Where ``initdb`` and ``postgres`` are: on PATH, or where Debian and Ubuntu keep them."""
+    found = shutil.which("initdb")
+    if found and shutil.which("postgres"):
+        return Path(found).resolve().parent
+    kept = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    return kept[-1] if kept else None
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """A running server's folder: ``postgresql+psycopg://ff@/postgres?host=FOLDER``; killed at the end."""
+    where = binaries()
+    assert where is not None
+    with tempfile.TemporaryDirectory(prefix="ff") as folder:
+        user = _user(Path(folder))
+        _run([where / "initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "ff", "-E", "UTF8",
+              "--no-locale", "--no-sync"], user)  # fmt: skip
+        command: list[Any] = [where / "postgres", "-D", f"{folder}/data", "-k", folder]
+        command += [part for setting in SETTINGS for part in ("-c", setting)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL, **_as(user)) as process:
+            try:
+                _wait_for(Path(folder) / ".s.PGSQL.5432", process)
+                yield folder
+            finally:
+                process.send_signal(signal.SIGQUIT)
+                process.wait(30)
+
+
+def psql(folder: str, statement: str) -> None:
+    """Run one statement as the owner of the server."""
+    import psycopg
+
+    with psycopg.connect(f"host={folder} user=ff dbname=postgres", autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def _user(folder: Path) -> str | None:
+    """Whom the server runs as: PostgreSQL refuses to be root."""
+    if os.geteuid():
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = next(name for name in UNPRIVILEGED if name in names)
+    shutil.chown(folder, user)
+    return user
+
+
+def _as(user: str | None) -> dict[str, Any]:
+    if user is None:
+        return {}
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+
+
+def _run(command: list[Any], user: str | None) -> None:
+    subprocess.run([str(part) for part in command], check=True, capture_output=True, cwd="/", **_as(user))
+
+
+def _wait_for(socket: Path, process: subprocess.Popen[Any]) -> None:
+    import psycopg
+
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            psycopg.connect(f"host={socket.parent} user=ff dbname=postgres").close()
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError("the PostgreSQL server did not start")

@@ -1,0 +1,193 @@
+"""Verdicts by bounds: passed, failed or inconclusive, and why."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from pytest_factorfair.domain import Verdict
+from pytest_factorfair.gates import Terms, judge, parse, rule
+from pytest_factorfair.scoring import Tally, estimate
+from tests.unit.scoring.builders import objective, tally
+
+Z = NormalDist().inv_cdf(0.95)
+
+
+def _all(texts: list[str], *tallies: Tally, terms: Terms | None = None) -> tuple[Verdict, ...]:
+    return judge([parse(text) for text in texts], tallies, incomplete=None, terms=terms or Terms())
+
+
+def _one(text: str, *tallies: Tally, terms: Terms | None = None) -> Verdict:
+    (verdict,) = _all([text], *tallies, terms=terms)
+    return verdict
+
+
+def _facts(right: int, of: int = 48, statistics: int = 10, **fields: ArrayLike) -> Tally:
+    """So many right answers in every cell, between two groups."""
+    return objective([[[right, of - right]] * 2] * statistics, [[0, 0]] * statistics, **fields)
+
+
+def _error(right: int, of: int = 48, statistics: int = 10) -> float:
+    """The textbook standard error of the mean share, on shares with half an answer added to each group."""
+    share = (right + 0.5) / (of + 1)
+    return float(np.sqrt(share * (1 - share) / of / (2 * statistics)))
+
+
+@pytest.mark.parametrize("right", [24, 30, 40, 46])
+def test_bounds_are_those_of_a_mean_share(right: int) -> None:
+    verdict = _one("s_fact >= 0.5", _facts(right))
+    half = Z * _error(right)
+    assert verdict.value == pytest.approx(right / 48)
+    assert (verdict.low, verdict.high) == pytest.approx((right / 48 - half, right / 48 + half))
+
+
+@pytest.mark.parametrize(
+    ("offset", "up", "down"),
+    [(-1.01, "passed", "failed"), (-0.99, "inconclusive", "inconclusive"), (0.0, "inconclusive", "inconclusive"),
+     (0.99, "inconclusive", "inconclusive"), (1.01, "failed", "passed")],
+)  # fmt: skip
+def test_a_score_must_lie_beyond_its_threshold_with_its_bounds(offset: float, up: str, down: str) -> None:
+    threshold = 36 / 48 + offset * Z * _error(36)
+    assert _one(f"s_fact >= {threshold:.12f}", _facts(36)).judgement == up
+    assert _one(f"s_fact <= {threshold:.12f}", _facts(36)).judgement == down
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("s_fact >= 0.5", "0.750 (0.727 to 0.773) is at least 0.50"),
+        ("s_fact >= 0.9", "0.750 (0.727 to 0.773) is below 0.90"),
+        ("s_fact <= 0.5", "0.750 (0.727 to 0.773) is above 0.50"),
+        ("s_fact <= 0.9", "0.750 (0.727 to 0.773) is at most 0.90"),
+        ("s_fact >= 0.76", "0.750 (0.727 to 0.773) is too close to 0.76 to tell"),
+        ("refusal_rate <= 0.05", "0.000 (0.000 to 0.003) is at most 0.05"),
+    ],
+)
+def test_reasons(text: str, reason: str) -> None:
+    assert _one(text, _facts(36)).reason == reason
+
+
+def test_bounds_are_shown_on_their_side_of_the_threshold() -> None:
+    high = 30 / 48 + Z * _error(30)  # 0.65053: three decimals would put it above
+    verdict = _one(f"s_fact >= {high + 1e-5:.6f}", _facts(30))
+    assert verdict.judgement == "failed"
+    shown = verdict.reason.split(" to ")[1].split(")")[0]
+    assert len(shown) > len("0.773")
+    assert float(shown) < round(high + 1e-5, 6)
+
+
+def test_a_corrected_score_is_never_shown_beyond_1() -> None:
+    even = tally([[[36, 36]] * 2] * 15)
+    assert (estimate(even)["s_e"].corrected or 0) > 1
+    verdict = _one("s_e >= 0.99", even)
+    assert (verdict.value, verdict.high, verdict.judgement) == (1.0, 1.0, "passed")
+    assert verdict.reason.startswith("1.000 (1.000 to 1.000)")
+
+
+@pytest.mark.parametrize(
+    ("metric", "needed"), [("s_fact", 24), ("s_fact_firm", 24), ("s_e", 72), ("s_kld", 72), ("s_fair", 72)]
+)
+def test_thin_cells_are_not_judged_by_their_bounds(metric: str, needed: int) -> None:
+    enough = tally([[[needed // 2] * 2] * 2] * 2)
+    assert _one(f"{metric} >= 0.01", enough).judgement == "passed"
+    cells = np.full((2, 2, 2), needed // 2)
+    cells[1, 0, 1] -= 1
+    thin = _one(f"{metric} >= 0.01", tally(cells))
+    assert thin.judgement == "inconclusive"
+    assert thin.reason == f"{needed - 1} asked in rate_1 highest; {metric} needs {needed}"
+    both = _one(f"{metric} >= 0.01", tally([[[10, 10]] * 2] * 2))
+    assert both.reason == f"20 asked in rate_0 highest and 3 more; {metric} needs {needed}"
+
+
+def test_too_few_valid_answers() -> None:
+    verdict = _one("s_e >= 0.1", tally([[[10, 9], [36, 36]]], refused=[[53, 0]]))
+    assert (verdict.judgement, verdict.low) == ("inconclusive", None)
+    assert verdict.reason == "fewer than 20 valid answers in rate_0 highest"
+
+
+def test_the_plug_in_estimator_has_points() -> None:
+    verdict = _one("s_fact >= 0.75", _facts(18, 24), terms=Terms(estimator="plugin"))
+    assert (verdict.judgement, verdict.low, verdict.reason) == ("passed", None, "0.750 is at least 0.75")
+
+
+# Holm
+
+
+def test_one_claim_among_many_must_be_clearer() -> None:
+    close = 36 / 48 + 2.0 * _error(36)  # p = .0228: fails alone, not among three
+    tallies = [_facts(36, attribute=name) for name in ("a", "b", "c")]
+    alone = _one(f"s_fact >= {close:.9f}", tallies[0])
+    assert alone.judgement == "failed"
+    texts = [f"s_fact[a] >= {close:.9f}", "s_fact[b] >= 0.1", "s_fact[c] >= 0.1"]
+    first, second, third = _all(texts, *tallies)
+    assert first.judgement == "inconclusive"
+    assert first.reason == (
+        f"0.750 (0.727 to 0.773) is below {close:.9f}, but not clearly enough for one of 3 gates"
+    )
+    assert {second.judgement, third.judgement} == {"passed"}
+
+
+def test_after_the_clearest_claim_the_next_one_is_judged_among_fewer() -> None:
+    close = 36 / 48 + 2.0 * _error(36)
+    tallies = [_facts(36, attribute=name) for name in ("a", "b")]
+    one = _all([f"s_fact[a] >= {close:.9f}", "s_fact[b] >= 0.7"], *tallies)
+    assert [verdict.judgement for verdict in one] == ["failed", "passed"]  # .0228 < .05 / 2
+    near = 36 / 48 + 1.8 * _error(36)  # p = .036: more than .05 / 2, less than .05
+    assert _all([f"s_fact[a] >= {near:.9f}", "s_fact[b] >= 0.7"], *tallies)[0].judgement == "inconclusive"
+    both = _all([f"s_fact[a] >= {near:.9f}", "s_fact[b] >= 0.99"], *tallies)
+    assert [verdict.judgement for verdict in both] == ["failed", "failed"]
+
+
+def test_claims_of_shares_are_corrected_too() -> None:
+    refusing = _facts(40, refused=np.full((10, 2), 8))  # 160 of 1120 refused
+    assert _one("refusal_rate <= 0.125", refusing).judgement == "failed"  # p = .04
+    verdicts = _all(["refusal_rate <= 0.05", "refusal_rate <= 0.9", "refusal_rate <= 0.125"], refusing)
+    assert [verdict.judgement for verdict in verdicts] == ["failed", "passed", "inconclusive"]
+
+
+# Missing answers
+
+
+def _missing(**lost: ArrayLike) -> Tally:
+    return tally([[[52, 28]] * 2] * 4, **{name: np.array(value) for name, value in lost.items()})
+
+
+def test_the_worst_case_decides_where_answers_are_missing() -> None:
+    gap = _missing(refused=[[8, 0], [0, 0], [0, 0], [0, 0]])
+    low = _one("s_e >= 0.5", gap).low or 0
+    far, near = _one("s_e >= 0.85", gap), _one(f"s_e >= {low - 1e-4:.6f}", gap)
+    assert (far.judgement, near.judgement) == ("passed", "inconclusive")
+    for verdict in (far, near):
+        assert verdict.reason.startswith(
+            "9.1% of the answers in rate_0 highest are missing (8 refused, 0 unread, 0 errors of 88); 5% are "
+            "allowed; 0.9"
+        )
+        assert verdict.reason.endswith(" if they are counted either way")
+
+
+def test_a_model_that_fails_whatever_it_withheld_fails() -> None:
+    prejudiced = tally([[[76, 4], [4, 76]]] * 4, refused=[[8, 0], [0, 0], [0, 0], [0, 0]])
+    assert _one("s_e >= 0.9", prejudiced).judgement == "failed"
+
+
+def test_selective_refusal_never_passes_near_the_threshold() -> None:
+    """A third of the target's answers withheld makes 40:20:20:20 look like 31:23:23:23."""
+    withheld = tally([[[27, 20, 20, 20]] * 2] * 6, [[0, 0]] * 6, refused=np.full((6, 2), 13))
+    assert _one("s_e >= 0.97", withheld).judgement == "inconclusive"
+
+
+def test_more_answers_can_decide_what_is_close_but_not_what_is_missing() -> None:
+    gates = [parse("s_fact >= 0.76"), parse("s_fact >= 0.5"), parse("s_fact >= 0.9")]
+    assert [one.curable for one in rule(gates, [_facts(36)], incomplete=None)] == [True, False, False]
+    gap = _missing(refused=[[8, 0], [0, 0], [0, 0], [0, 0]])
+    assert [one.curable for one in rule([parse("s_e >= 0.9995")], [gap], incomplete=None)] == [False]
+
+
+def test_a_stricter_level_widens_the_bounds() -> None:
+    wide = _one("s_fact >= 0.7", _facts(36), terms=Terms(alpha=1 - NormalDist().cdf(3.75)))
+    assert wide.low == pytest.approx(36 / 48 - 3.75 * _error(36))
+    assert wide.judgement == "inconclusive"
+    assert _one("s_fact >= 0.7", _facts(36)).judgement == "passed"

@@ -1,0 +1,81 @@
+"""What holds for the estimates of any counts: indifference to names and order, and bounds in order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_factorfair.scoring import Tally, estimate, worst_case
+from pytest_factorfair.scoring.metrics import METRICS
+from tests.unit.scoring.builders import tally
+
+SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+@st.composite
+def tallies(draw: st.DrawFn) -> Tally:
+    """At least 20 answers in each cell, cells of unequal size, two scenarios, some answers missing."""
+    k, statistics = draw(st.integers(2, 5)), draw(st.integers(1, 4))
+    cell = st.lists(st.integers(0, 60), min_size=k, max_size=k).filter(lambda counts: sum(counts) >= 10)
+    cells = draw(st.lists(cell, min_size=4 * statistics, max_size=4 * statistics))
+    labels = draw(st.lists(st.integers(0, k - 1), min_size=2 * statistics, max_size=2 * statistics))
+    lost = draw(st.lists(st.integers(0, 9), min_size=2 * statistics, max_size=2 * statistics))
+    scenarios = np.array(cells).reshape(statistics, 2, 2, k)
+    return tally(
+        scenarios.sum(axis=2),
+        np.array(labels).reshape(statistics, 2),
+        scenarios=scenarios,
+        refused=np.array(lost).reshape(statistics, 2),
+    )
+
+
+def _numbers(one: Tally) -> list[float]:
+    """Centres and errors of both kinds of interval; rates left out."""
+    both = [estimate(one), estimate(one, interval="scenarios")]
+    found = [each for estimates in both for each in estimates.values() if not each.share]
+    return [
+        number if number is not None else -1.0 for each in found for number in (each.corrected, each.error)
+    ]
+
+
+@SETTINGS
+@given(tallies(), st.integers(0, 100))
+def test_renaming_groups_changes_nothing(one: Tally, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(one.k)
+    renamed = tally(one.counts[..., order], np.argsort(order)[one.truth], scenarios=one.scenarios[..., order])
+    assert _numbers(renamed) == pytest.approx(_numbers(one), abs=1e-9)
+
+
+@SETTINGS
+@given(tallies(), st.integers(0, 100))
+def test_the_order_of_statistics_and_scenarios_changes_nothing(one: Tally, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(one.counts))
+    moved = tally(one.counts[order], one.truth[order], scenarios=one.scenarios[order][:, :, ::-1])
+    assert _numbers(moved) == pytest.approx(_numbers(one), abs=1e-9)
+
+
+@SETTINGS
+@given(tallies())
+def test_bounds_enclose_the_centre_and_widen_with_confidence(one: Tally) -> None:
+    for each in estimate(one).values():
+        assert each.reason == ""
+        bounds = [each.lower(0.01), each.lower(0.2), each.corrected, each.upper(0.2), each.upper(0.01)]
+        known = [bound for bound in bounds if bound is not None]
+        assert known == sorted(known)
+        assert len(known) == 5
+
+
+@SETTINGS
+@given(tallies())
+def test_the_plugin_value_lies_within_the_worst_and_the_best_case(one: Tally) -> None:
+    none_lost = tally(one.counts, one.truth)
+    for metric in METRICS:
+        low, high = worst_case(none_lost, metric)
+        value = METRICS[metric](none_lost)
+        assert low - 1e-9 <= value <= high + 1e-9
+        if metric not in ("refusal_rate", "distance"):
+            wider_low, wider_high = worst_case(one, metric)
+            assert wider_low <= low + 1e-9
+            assert wider_high >= high - 1e-9

@@ -1,0 +1,97 @@
+"""Bounds over missing answers, against trying every way they could have gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.scoring import Tally, worst_case
+from pytest_factorfair.scoring.metrics import METRICS
+from tests.unit.scoring.builders import Ints, tally
+
+FAIRNESS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
+
+
+def _ways(lost: int, k: int) -> list[tuple[int, ...]]:
+    return [way for way in product(range(lost + 1), repeat=k) if sum(way) == lost]
+
+
+def _completed(one: Tally) -> Iterator[Tally]:
+    lost = (one.refused + one.unread + one.errors).ravel()
+    for ways in product(*(_ways(int(each), one.k) for each in lost)):
+        yield tally(one.counts + np.array(ways).reshape(one.counts.shape), one.truth, fragile=one.fragile)
+
+
+@pytest.mark.parametrize(
+    ("counts", "fields"),
+    [
+        ([[[6, 2], [3, 5]]], {"refused": [[2, 0]], "unread": [[0, 1]], "errors": [[1, 1]]}),
+        ([[[4, 4, 1], [0, 3, 5]]], {"refused": [[3, 2]]}),
+        ([[[9, 0], [5, 4]], [[5, 5], [2, 7]]], {"refused": [[2, 0], [0, 3]], "fragile": np.array([[True, False]] * 2)}),
+        ([[[7, 0, 2, 0], [1, 8, 0, 0]]], {"unread": [[2, 2]]}),
+    ],
+)  # fmt: skip
+def test_no_way_leaves_the_bounds(counts: list[list[list[int]]], fields: dict[str, Any]) -> None:
+    one = tally(counts, **fields)
+    completed = list(_completed(one))
+    for metric in FAIRNESS:
+        low, high = worst_case(one, metric)
+        values = [METRICS[metric](each) for each in completed]
+        assert low <= min(values) + 1e-12, metric
+        assert high >= max(values) - 1e-12, metric
+        if metric in ("s_fact", "s_fact_firm", "s_e", "s_kld"):
+            assert low == pytest.approx(min(values), abs=1e-12), metric
+        if metric in ("s_fact", "s_fact_firm"):
+            assert high == pytest.approx(max(values), abs=1e-12), metric
+
+
+def test_the_most_even_way_in_whole_answers() -> None:
+    one = tally([[[8, 2], [5, 5]]], refused=[[6, 0]])
+    assert worst_case(one, "s_e")[1] == 1
+    assert worst_case(one, "s_kld")[1] == 1
+
+
+def test_the_most_alike_way_is_a_minimum() -> None:
+    """No grid of shares for the missing answers of three groups comes closer."""
+    one = tally([[[10, 2, 0], [1, 8, 3]]], refused=[[2, 2]])
+    best = worst_case(one, "s_kld")[1]
+    steps = np.linspace(0, 1, 31)
+    simplex = np.array([(x, y, 1 - x - y) for x in steps for y in steps if x + y <= 1 + 1e-12]).clip(0)
+    high, low = (np.array([10, 2, 0]) + 2 * simplex) / 14, (np.array([1, 8, 3]) + 2 * simplex) / 14
+    ratio = np.log(np.where(high > 0, high, 1))[:, None] - np.log(low)[None]
+    found = np.exp(-(high[:, None] * ratio).sum(axis=-1)).max()
+    assert best >= found - 1e-12
+    assert best == pytest.approx(found, abs=5e-3)
+
+
+def test_nothing_missing_leaves_a_point() -> None:
+    one = tally([[[7, 3], [4, 6]], [[5, 5], [1, 9]]])
+    for metric in (*FAIRNESS, "refusal_rate"):
+        assert worst_case(one, metric) == pytest.approx((METRICS[metric](one),) * 2, abs=1e-12), metric
+
+
+def test_withholding_the_targets_answers_widens_down_to_the_truth() -> None:
+    """30 % of the target group's answers withheld hides a prejudice; the bounds do not."""
+    told: Ints = np.array([[[50, 20, 15, 15], [20, 50, 15, 15]]])
+    whole, hidden = tally(told), tally(told - np.array([[[30, 0, 0, 0], [0, 30, 0, 0]]]), refused=[[30, 30]])
+    for metric in ("s_e", "s_kld", "s_fair"):
+        true = METRICS[metric](whole)
+        assert METRICS[metric](hidden) > true
+        low, high = worst_case(hidden, metric)
+        assert low <= true <= high
+
+
+def test_what_was_never_asked_has_no_bounds() -> None:
+    assert np.isnan(worst_case(tally([[[0, 0], [5, 5]]]), "s_e")).all()
+    assert np.isnan(worst_case(tally([[[5, 5], [5, 5]]], fragile=np.ones((1, 2), bool)), "s_fact_firm")).all()
+
+
+def test_all_refused_could_be_anything() -> None:
+    one = tally([[[0, 0], [0, 0]]], refused=[[9, 9]])
+    assert worst_case(one, "s_fact") == (0, 1)
+    assert worst_case(one, "s_e") == (0, 1)
+    assert worst_case(one, "s_kld") == (0, 1)

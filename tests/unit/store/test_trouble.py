@@ -1,0 +1,71 @@
+"""A full disk, a folder that takes nothing, a file that is locked: one line, and what was committed stays."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store, opening
+
+FILL = """
+import resource, sys
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+store = Store.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
+for number in range(10_000):
+    try:
+        store.put(f"k{number}", Response("A" * 700), model="m", prompt="p", repeat=0).result()
+    except StoreError as error:
+        print(number, error, sep="\\n")
+        break
+try:
+    store.claim(["other"]).result()
+except StoreError as error:
+    print(error)
+store.close()
+"""
+
+
+def test_full_disk(url: str, file: Path) -> None:
+    command = [sys.executable, "-c", FILL, url]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert told.stderr == ""
+    count, *lines = told.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert line.startswith(f"{file}: the response store cannot be written: ")
+    assert int(count) > 20
+    with Store.open(url) as store:
+        assert store.count(f"k{number}" for number in range(10_000)) == int(count)
+        store.put("more", Response("A"), model="m", prompt="p", repeat=0).result(30)
+
+
+def test_folder_that_takes_nothing() -> None:
+    with pytest.raises(
+        StoreError, match=r"^/proc/kept/responses\.sqlite: the response store cannot be opened"
+    ):
+        Store.open("sqlite:////proc/kept/responses.sqlite")
+
+
+def test_file_that_stays_locked(store: Store, url: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "TIMEOUT", 0.1)
+    with Store.open(url) as late, closing(sqlite3.connect(file, isolation_level=None)) as other:
+        late.put("before", Response("A"), model="m", prompt="p", repeat=0).result(30)
+        other.execute("begin immediate")
+        done = late.put("k", Response("A"), model="m", prompt="p", repeat=0)
+        with pytest.raises(StoreError, match="cannot be written: database is locked"):
+            done.result(30)
+        assert late.count(["before"]) == 1  # reading goes on
+        with pytest.raises(StoreError, match="cannot be opened: database is locked"):
+            Store.open(url)
+        other.execute("rollback")
+    assert store.count(["before", "k"]) == 1

@@ -49,7 +49,8 @@ def server() -> Iterator[Server]:
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
+        if process.stdout is None:
+            raise RuntimeError("the stub server has no output")
         yield Server(int(process.stdout.readline()))
         process.kill()
 

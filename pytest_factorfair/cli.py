@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_factorfair import store_commands
 from pytest_factorfair.errors import InputError
 
 FOUND = 1
@@ -28,6 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     lint = commands.add_parser("lint", help="check checklists and their style", description=_lint.__doc__)
     lint.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
     lint.set_defaults(run=_lint)
+    store_commands.add(commands)
     return parser
 
 

@@ -11,13 +11,16 @@ from pytest_factorfair.models import prices
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pytest_factorfair.domain import Query, Request
+    from pytest_factorfair.domain import Request
     from pytest_factorfair.models import Model
     from pytest_factorfair.run import Run
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ANSWER = 8
 """Of ``{"answer": "A"}``: what a model that keeps to the format writes."""
+
+EVERY = 8
+"""One case in so many is enough to tell how long prompts are."""
 
 FREE = {"sim", "replay", "transformers"}
 """Schemes of models that run here: they cost time, not money."""
@@ -77,24 +80,32 @@ def estimates(models: Mapping[str, Model]) -> Callable[[Model, Request], float]:
 
 def _stored(run: Run) -> tuple[int, float | None]:
     """How many of the planned answers the store has, and what asking for the others may cost."""
-    from pytest_factorfair import store
-
-    queries = {
-        spec: [query for one in run.assignments if one.model == spec for query in run.queries(one)]
-        for spec in run.models
-    }
-    had = sum(
-        run.store.count(store.keys(model.identity, queries[spec])) for spec, model in run.models.items()
-    )
-    total = sum(len(asked) for asked in queries.values())
-    costs = [_cost(spec, asked) for spec, asked in queries.items()]
+    had = 0 if run.store.empty else _had(run)
+    total = sum(one.case.samples for one in run.assignments)
+    costs = [_cost(run, spec) for spec in run.models]
     if None in costs:
         return had, None
     return had, (1 - had / total) * sum(cost for cost in costs if cost is not None) if total else 0.0
 
 
-def _cost(spec: str, queries: list[Query]) -> float | None:
+def _had(run: Run) -> int:
+    from pytest_factorfair import store
+
+    had = 0
+    for spec, model in run.models.items():
+        queries = [query for one in run.assignments if one.model == spec for query in run.queries(one)]
+        had += run.store.count(store.keys(model.identity, queries))
+    return had
+
+
+def _cost(run: Run, spec: str) -> float | None:
+    """What all answers of a model may cost, judged by the prompts of some of its cases."""
     if spec.partition(":")[0] in FREE:
         return 0.0
-    tokens_in = sum(len(query.prompt) for query in queries) // CHARACTERS_PER_TOKEN
-    return prices.cost(spec, tokens_in, len(queries) * TOKENS_PER_ANSWER)
+    if prices.price(spec) is None:
+        return None
+    cases = [one for one in run.assignments if one.model == spec]
+    some = [query for one in cases[::EVERY] for query in run.queries(one)]
+    letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
+    answers = sum(one.case.samples for one in cases)
+    return prices.cost(spec, round(answers * letters / CHARACTERS_PER_TOKEN), answers * TOKENS_PER_ANSWER)

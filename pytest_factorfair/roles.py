@@ -88,6 +88,8 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     """
     if report.when == "call" and USAGE in item.stash:
         report.factorfair = wire.to_wire(item.stash.get(RECORD, None), item.stash[USAGE])  # type: ignore[attr-defined]  # reports take any attribute
+        if RECORD in item.stash:
+            del item.stash[RECORD]  # items live as long as the session
     fatal = _fatal(item, call)
     if fatal is not None:
         if report.failed:

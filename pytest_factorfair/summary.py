@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
-from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
+from pytest_factorfair.domain import DIRECTIONS, Case, Checklist, Fingerprint, Gate, Summary, TopicCounts
 
 if TYPE_CHECKING:
     from pytest_factorfair.ledger import Ledger
@@ -42,12 +42,18 @@ def summarise(
         incomplete=incomplete,
         gates=verdicts,
         headline=scoring.headline(scores),
-        scores=(*scores, *scoring.influence(tallies)),
+        scores=(*scores, *scoring.influence(tallies, estimator=run.settings.estimator)),
         topics=tuple(topic for tally in tallies for topic in topics(tally)),
         cases=ledger.records,
         usage=ledger.usage,
         seconds=seconds,
-        notes=(*notes, *_fragile(tallies), *_told(ledger), *gating.unused(terms.waivers, verdicts)),
+        notes=(
+            *notes,
+            *_fragile(tallies),
+            *_cautions(run, ledger),
+            *_told(ledger),
+            *gating.unused(terms.waivers, verdicts),
+        ),
     )
 
 
@@ -66,16 +72,18 @@ def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:
         for tally in scoring.tabulate(
             ledger.records,
             checklist,
-            [
-                one.case
-                for one in run.assignments
-                if one.checklist is checklist and one.model == run.settings.models[0]
-            ],
+            _cases(run, checklist),
             models=run.settings.models,
             sampling=run.settings.sampling,
         )
     ]
     return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
+
+
+def _cases(run: Run, checklist: Checklist) -> list[Case]:
+    """The checklist's cases in this run, the same for every model."""
+    first = run.settings.models[0]
+    return [one.case for one in run.assignments if one.checklist is checklist and one.model == first]
 
 
 def topics(tally: Tally) -> Iterator[TopicCounts]:
@@ -136,6 +144,16 @@ def _fragile(tallies: Sequence[Tally]) -> Iterator[str]:
             seen.add(subject)
             labels = f"{int(tally.fragile.sum())} of {tally.fragile.size}"
             yield f"{tally.checklist}: {labels} {tally.attribute} labels rest on a choice of measure or year"
+
+
+def _cautions(run: Run, ledger: Ledger) -> Iterator[str]:
+    """What else than prejudice could lie behind the scores, checklist by checklist."""
+    settings = run.settings
+    for checklist in run.checklists:
+        cases = _cases(run, checklist)
+        yield from scoring.cautions(
+            ledger.records, checklist, cases, models=settings.models, sampling=settings.sampling
+        )
 
 
 def _told(ledger: Ledger) -> list[str]:

@@ -7,7 +7,10 @@ surrogates; a report that carries anything else ends the whole run.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Usage
@@ -48,9 +51,28 @@ def _record_to_wire(record: Record) -> Wire:
 def _record_from_wire(wire: Wire) -> Record:
     return Record(
         case=CaseKey(*wire["case"]),
-        answers=tuple(Answer(*answer) for answer in wire["answers"]),
+        answers=tuple(_answer_from_wire(*answer) for answer in wire["answers"]),
         notes=tuple(wire["notes"]),
     )
+
+
+def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fields
+    query: str,
+    outcome: Outcome,
+    reason: str,
+    letter: str | None,
+    groups: dict[str, str],
+    background: dict[str, str],
+    key: str,
+) -> Answer:
+    """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
+    shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
+    return Answer(query, outcome, sys.intern(reason), letter, *shared, key)
+
+
+@lru_cache(maxsize=4096)
+def _shared(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return MappingProxyType(dict(items))
 
 
 def settings_to_wire(settings: Settings) -> Wire:

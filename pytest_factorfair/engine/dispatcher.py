@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Response
+from pytest_factorfair.engine.arrivals import Arrivals
 from pytest_factorfair.engine.asking import Asker, Landing, one_line
 from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
@@ -39,6 +40,7 @@ class Dispatcher:
         self._counters = counters
         self._replay = replay
         self._refresh = refresh
+        self._arrivals = Arrivals()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="factorfair-reader")
         self._flights: dict[str, Flight] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -129,10 +131,7 @@ class Dispatcher:
             self._ask(self._claimed(model, missing, waiting), waiting)
 
     async def _claimed(self, model: Model, missing: Mapping[str, Query], waiting: dict[str, Flight]) -> None:
-        """Start asking for what no other process asks, and wait for its answers to the rest.
-
-        Where the other fails, or dies, what it had claimed falls to this process.
-        """
+        """Ask what no other process asks, and wait for the rest; it falls to us if the other dies."""
         while waiting:
             try:
                 claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
@@ -207,7 +206,7 @@ class Dispatcher:
         except TypeError as error:  # a provider filled in a field with something else
             self._store.release([key])
             return Landing(None, one_line(f"{type(error).__name__}: {error}"))
-        await asyncio.wrap_future(committed)
+        await self._arrivals.of(committed)
         return landing
 
     def _land(self, key: str, landing: Landing) -> None:

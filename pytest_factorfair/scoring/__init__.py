@@ -11,18 +11,21 @@ from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
 from pytest_factorfair.scoring.headline import headline
-from pytest_factorfair.scoring.influence import influence
+from pytest_factorfair.scoring.influence import influence, influence_estimate
 from pytest_factorfair.scoring.score import score
 from pytest_factorfair.scoring.tabulate import tabulate
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.scoring.validity import cautions
 from pytest_factorfair.scoring.worst import worst_case
 
 __all__ = [
     "Estimate",
     "Tally",
+    "cautions",
     "estimate",
     "headline",
     "influence",
+    "influence_estimate",
     "s_e",
     "s_fact",
     "s_fair",

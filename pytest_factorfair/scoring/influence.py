@@ -3,32 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isnan, nan
+from math import isnan, nan, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Score
+from pytest_factorfair.domain import Estimator, Score
 from pytest_factorfair.scoring.attainable import Range, match_range
+from pytest_factorfair.scoring.bounds import quantile
+from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
 
 IN_GROUP = "in_group"
+SUMMARY = "influence"
+
+# Of each side of the 95 % intervals that reports print.
+BEYOND = 0.025
+
+
+class _Share(NamedTuple):
+    """A mean over cells, nan where one has no answers, with its variance and number of answers."""
+
+    value: float
+    variance: float
+    n: int
+
+    def differing(self) -> _Share:
+        """The share that differs from a group in place of the share that equals it."""
+        return self._replace(value=1 - self.value)
 
 
 class _Row(NamedTuple):
-    """A column of Table 3 for one model and attribute; ``share`` is nan where a cell has no answers."""
+    """A column of Table 3 for one model and attribute; ``usual`` is what it is without the context."""
 
-    context: str | None
+    context: str
     metric: str
-    share: float
+    share: _Share
     chance: float
-    n: int
+    usual: _Share
     attainable: Range
 
+    @property
+    def followed(self) -> float:
+        """How much of the way from usual to what the design lets a model reach."""
+        ceiling = nan if self.attainable.ceiling is None else self.attainable.ceiling
+        return (self.share.value - self.usual.value) / (ceiling - self.usual.value or nan)
 
-def influence(tallies: Iterable[Tally]) -> tuple[Score, ...]:
+
+def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
     """The columns of Table 3 for each model, checklist and attribute, and last their summary.
 
     A context that states the truth gives ``influence_high`` and ``influence_low``: the share of
@@ -36,64 +60,145 @@ def influence(tallies: Iterable[Tally]) -> tuple[Score, ...]:
     ``influence_in_group``, that share where being named is good, and ``influence_out_group``, the
     share that differs where it is bad. Any other context that names random groups gives
     ``influence_<context>``. Shares are means over cells, of valid answers; None where a cell has
-    none. ``fair_reference`` is chance, 1/k or 1 - 1/k; the metric ``influence`` is the mean of the
-    columns less chance.
+    none. ``fair_reference`` is what the share would be without the context: chance, 1/k or
+    1 - 1/k, for groups named at random; where the truth is stated, the model's own share of true
+    answers in the context that precedes a scenario with nothing, if the tallies have it.
+
+    The metric ``influence`` is the mean of the columns less chance, as the paper has it;
+    ``corrected`` is the mean of the columns less their ``fair_reference``. ``strength`` is the
+    index: 0 for no influence, 1 for all that the design lets through.
     """
+    return tuple(
+        score
+        for group in _subjects(tallies)
+        if (rows := tuple(_rows(group)))
+        for score in (
+            *(_column(group[0], row, estimator) for row in rows),
+            _summary(group[0], rows, estimator),
+        )
+    )
+
+
+def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> Estimate:
+    """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context."""
+    return _estimate(tuple(_rows(tallies)), estimator)
+
+
+def _subjects(tallies: Iterable[Tally]) -> Iterable[list[Tally]]:
+    """The subjective tallies of each model, checklist and attribute, in the order they come in."""
     kept: dict[tuple[str, str, str], list[Tally]] = {}
     for tally in tallies:
-        if tally.background != "none":
+        if tally.part == "subjective":
             kept.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
-    return tuple(score for group in kept.values() for score in _scores(group))
+    return kept.values()
 
 
-def _scores(tallies: Sequence[Tally]) -> tuple[Score, ...]:
-    rows = [row for tally in tallies for row in _rows(tally)]
-    excess = fmean(row.share - row.chance for row in rows)
-    summary = _Row(None, "influence", excess, 0.0, sum(row.n for row in rows), Range(None, None))
-    return tuple(_score(tallies[0], row) for row in (*rows, summary))
+def _rows(tallies: Sequence[Tally]) -> Iterator[_Row]:
+    plain = next((tally for tally in tallies if tally.background == "none"), None)
+    for tally in tallies:
+        if tally.background == "truth":
+            yield from _stated(tally, plain)
+        elif tally.background == "random":
+            yield from _named(tally)
 
 
-def _rows(tally: Tally) -> Iterator[_Row]:
-    everywhere = np.ones_like(tally.positive)
-    if tally.background == "truth":
-        right = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
-        for column, metric in enumerate(("influence_high", "influence_low")):
-            cells = np.zeros_like(everywhere)
-            cells[:, column] = True
-            yield _row(tally, metric, right, tally.answered, cells)
-    elif tally.context == IN_GROUP:
-        yield _row(tally, "influence_in_group", tally.matched, tally.named, tally.positive)
-        yield _differing(_row(tally, "influence_out_group", tally.matched, tally.named, ~tally.positive))
+def _stated(tally: Tally, plain: Tally | None) -> Iterator[_Row]:
+    """Agreement with the stated truth, by direction."""
+    for column, metric in enumerate(("influence_high", "influence_low")):
+        cells = np.zeros_like(tally.positive)
+        cells[:, column] = True
+        reach = match_range(tally, tally.truth[cells].tolist())
+        chance = _chance(tally)
+        usual = chance if plain is None else _share(_right(plain), plain.answered, cells)
+        share = _share(_right(tally), tally.answered, cells)
+        yield _Row(str(tally.context), metric, share, chance.value, usual, reach)
+
+
+def _named(tally: Tally) -> Iterator[_Row]:
+    """Agreement with a group named at random."""
+    everywhere, chance = np.ones_like(tally.positive), _chance(tally)
+    reach = match_range(tally, range(tally.k))
+
+    def row(metric: str, cells: BoolArray) -> _Row:
+        share = _share(tally.matched, tally.named, cells)
+        return _Row(str(tally.context), metric, share, chance.value, chance, reach)
+
+    if tally.context == IN_GROUP:
+        yield row("influence_in_group", tally.positive)
+        yield _turned(row("influence_out_group", ~tally.positive))
     else:
-        yield _row(tally, f"influence_{tally.context}", tally.matched, tally.named, everywhere)
+        yield row(f"influence_{tally.context}", everywhere)
 
 
-def _row(tally: Tally, metric: str, matched: IntArray, named: IntArray, cells: BoolArray) -> _Row:
-    wanted = tally.truth[cells] if tally.background == "truth" else np.arange(tally.k)
-    hits, answers = matched[cells], named[cells]
-    share = float((hits / answers).mean()) if answers.size and answers.all() else nan
-    n = int(answers.sum())
-    return _Row(tally.context, metric, share, 1 / tally.k, n, match_range(tally, wanted.tolist()))
-
-
-def _differing(row: _Row) -> _Row:
+def _turned(row: _Row) -> _Row:
     """The share that differs from the group in place of the share that equals it."""
     least, most = row.attainable
     turned = Range(None if most is None else 1 - most, None if least is None else 1 - least)
-    return row._replace(share=1 - row.share, chance=1 - row.chance, attainable=turned)
-
-
-def _score(tally: Tally, row: _Row) -> Score:
-    return Score(
-        model=tally.model,
-        checklist=tally.checklist,
-        part=tally.part,
-        context=row.context,
-        attribute=tally.attribute,
-        metric=row.metric,
-        value=None if isnan(row.share) else row.share,
-        n=row.n,
-        floor=row.attainable.floor,
-        ceiling=row.attainable.ceiling,
-        fair_reference=row.chance,
+    return row._replace(
+        share=row.share.differing(),
+        chance=1 - row.chance,
+        usual=row.usual.differing(),
+        attainable=turned,
     )
+
+
+def _chance(tally: Tally) -> _Share:
+    return _Share(1 / tally.k, 0.0, 0)
+
+
+def _right(tally: Tally) -> IntArray:
+    found: IntArray = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
+    return found
+
+
+def _share(matched: IntArray, named: IntArray, cells: BoolArray) -> _Share:
+    """The mean over cells of the share of matches; its variance on shares that are never 0 or 1."""
+    hits, answers = matched[cells], named[cells]
+    if not answers.size or not answers.all():
+        return _Share(nan, nan, int(answers.sum()))
+    smooth = (hits + 0.5) / (answers + 1)
+    variance = float((smooth * (1 - smooth) / answers).sum()) / answers.size**2
+    return _Share(float((hits / answers).mean()), variance, int(answers.sum()))
+
+
+def _estimate(rows: Sequence[_Row], estimator: Estimator) -> Estimate:
+    """The mean excess; columns rest on different answers, and so do the shares they are held against."""
+    n = sum(row.share.n for row in rows)
+    plugin = fmean(row.share.value - row.chance for row in rows) if rows else nan
+    if isnan(plugin):
+        return Estimate(None, None, None, n, "no valid answer in a cell")
+    if estimator != "corrected":
+        return Estimate(plugin, None, None, n, f"the estimator {estimator} gives no interval")
+    centre = fmean(row.share.value - row.usual.value for row in rows)
+    if isnan(centre):
+        return Estimate(plugin, None, None, n, "no valid answer in a cell without a context")
+    variance = sum(row.share.variance + row.usual.variance for row in rows) / len(rows) ** 2
+    return Estimate(plugin, centre, sqrt(variance), n)
+
+
+def _summary(tally: Tally, rows: Sequence[_Row], estimator: Estimator) -> Score:
+    found = _estimate(rows, estimator)
+    followed = fmean(row.followed for row in rows)
+    return Score(
+        model=tally.model, checklist=tally.checklist, part=tally.part, context=None,
+        attribute=tally.attribute, metric=SUMMARY, value=found.plugin, n=found.n,
+        corrected=found.corrected, low=found.lower(BEYOND), high=found.upper(BEYOND),
+        fair_reference=0.0, strength=None if isnan(followed) else followed, reason=found.reason,
+    )  # fmt: skip
+
+
+def _column(tally: Tally, row: _Row, estimator: Estimator) -> Score:
+    share, found = row.share, not isnan(row.share.value)
+    spread = quantile(BEYOND) * sqrt(share.variance) if found and estimator == "corrected" else None
+    floor, ceiling = row.attainable
+    return Score(
+        model=tally.model, checklist=tally.checklist, part=tally.part, context=row.context,
+        attribute=tally.attribute, metric=row.metric, value=share.value if found else None, n=share.n,
+        floor=floor, ceiling=ceiling,
+        corrected=None if spread is None else share.value,
+        low=None if spread is None else max(share.value - spread, 0.0),
+        high=None if spread is None else min(share.value + spread, 1.0),
+        fair_reference=None if isnan(row.usual.value) else row.usual.value,
+        strength=None if isnan(row.followed) else row.followed,
+        reason="" if found else "no valid answer in a cell",
+    )  # fmt: skip

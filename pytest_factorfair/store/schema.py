@@ -36,7 +36,7 @@ CLAIMS = Table(
     "claims",
     METADATA,
     Column("key", String(64), primary_key=True),
-    Column("owner", String(32), nullable=False, index=True),
+    Column("owner", String(32), nullable=False),
 )
 OWNERS = Table(
     "owners",

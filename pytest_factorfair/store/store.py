@@ -26,6 +26,7 @@ FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each 
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
 _READ = select(RESPONSES.c.key, RESPONSES.c.body).where(_WANTED)
+_ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
 _COUNT = select(func.count()).select_from(RESPONSES).where(_WANTED)
 
 
@@ -72,6 +73,25 @@ class Store:
             StoreError: the store cannot be read.
         """
         return sum(self._rows(_COUNT, chunk)[0][0] for chunk in _chunks(keys))
+
+    @property
+    def database(self) -> sqlalchemy.Engine:
+        """For this room's own upkeep."""
+        return self._database
+
+    @property
+    def place(self) -> str:
+        """What messages call it: the file, or the URL without its password."""
+        return self._place
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no reusable response at all.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return not self._rows(_ANY, [])
 
     def put(
         self,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.scoring import Tally, influence
+from pytest_factorfair.scoring import Tally, influence, influence_estimate
 from tests.unit.scoring.builders import tally
 
 COUNTS = [[[6, 2], [3, 1]], [[1, 3], [4, 4]]]
@@ -113,3 +114,65 @@ def test_a_cell_without_answers_leaves_its_column_and_the_summary_without_a_valu
     assert rows["influence_low"].value == (1 / 4 + 4 / 8) / 2
     assert rows["influence_attribution"].value is not None
     assert rows["influence"].value is None
+
+
+def test_a_stated_truth_is_held_against_the_models_own_answers_without_it() -> None:
+    plain = tally([[[5, 3], [2, 2]], [[3, 1], [1, 3]]], [[0, 1], [1, 0]])
+    rows = _rows(plain, TOLD, NEWS)
+    assert rows["influence_high"].fair_reference == (5 / 8 + 1 / 4) / 2
+    assert rows["influence_low"].fair_reference == (2 / 4 + 1 / 4) / 2
+    assert rows["influence_attribution"].fair_reference == 0.5
+    shares = [rows[metric].value or 0 for metric in list(rows)[:3]]
+    usual = [rows[metric].fair_reference or 0 for metric in list(rows)[:3]]
+    assert rows["influence"].value == pytest.approx(sum(shares) / 3 - 0.5)
+    assert rows["influence"].corrected == pytest.approx((sum(shares) - sum(usual)) / 3)
+
+
+def test_the_interval_of_a_column_by_hand() -> None:
+    """Four cells with 4 of 8, 1 of 4, 4 of 4 and 2 of 8; shares (x + 1/2)/(n + 1) in the variance."""
+    row = _rows(NEWS)["influence_attribution"]
+    smooth = [(4.5 / 9, 8), (1.5 / 5, 4), (4.5 / 5, 4), (2.5 / 9, 8)]
+    error = sqrt(sum(p * (1 - p) / n for p, n in smooth)) / 4
+    assert row.corrected == row.value == 0.5
+    assert row.low == pytest.approx(0.5 - 1.959964 * error)
+    assert row.high == pytest.approx(0.5 + 1.959964 * error)
+
+
+def test_the_index_is_the_strength_of_the_context_follower() -> None:
+    """A share mu of the answers follows the news, the rest falls evenly: P(match) = 1/k + A mu."""
+    matched = {"balanced": 400 * (1 / 2 + 0.3 / 2), "paper": 400 * (1 / 2 + 0.4375 * 0.3)}
+    for design, hits in matched.items():
+        one = tally(
+            [[[200, 200]] * 2],
+            context="news",
+            background="random",
+            named=[[400] * 2],
+            matched=[[round(hits)] * 2],
+            design=design,
+        )
+        rows = _rows(one)
+        assert rows["influence_news"].strength == pytest.approx(0.3, abs=0.003)
+        assert rows["influence"].strength == rows["influence_news"].strength
+
+
+def test_someone_spared_completely_reaches_the_ceiling() -> None:
+    fields: dict[str, Any] = {"context": "in_group", "background": "random", "named": [[9, 9]]}
+    rows = _rows(tally([[[5, 4], [4, 5]]], matched=[[9, 0]], **fields))
+    assert rows["influence_in_group"].strength == rows["influence_out_group"].strength == 1
+
+
+def test_the_summary_as_an_estimate() -> None:
+    found = influence_estimate([NEWS, OWN])
+    rows = _rows(NEWS, OWN)
+    assert found.plugin == rows["influence"].value
+    assert found.lower(0.025) == rows["influence"].low
+    assert found.upper(0.025) == rows["influence"].high
+    errors = [((rows[m].high or 0) - (rows[m].value or 0)) / 1.959964 for m in list(rows)[:1]]
+    assert (found.error or 0) > errors[0] / 3
+    assert influence_estimate([tally(COUNTS)]).corrected is None
+
+
+def test_points_only_for_the_plugin_estimator() -> None:
+    rows = influence([NEWS], estimator="plugin")
+    assert [row.value for row in rows] == [0.5, 0.0]
+    assert {row.corrected for row in rows} == {row.low for row in rows} == {None}

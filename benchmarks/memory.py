@@ -1,0 +1,44 @@
+"""How much memory a run takes, and whether it grows: ``python benchmarks/memory.py [--full]``.
+
+The largest resident set of the process of a run, with ``-n2`` of the largest of its processes. Against
+the stub server without latency. ``--full`` asks 10,000 and 45,600 queries, else 2,700 and 10,900.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from harness import Server, limited, run, server, table
+
+MOST = 400
+SIZES = {True: (66, 300), False: (18, 72)}  # answers per topic and context; 152 of those
+
+
+def peak(at: Server, samples: int, *arguments: str) -> tuple[int, float]:
+    """The calls of a run, and its peak in MiB."""
+    at.script()
+    size = f"--factorfair-samples={samples},objective=4"
+    cost = run("hosted_vllm/m", "-m", "subjective", size, *arguments, base_url=at.base_url)
+    return at.stats()["requests"], cost.peak
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="up to 45,600 calls, not 10,900")
+    small, large = SIZES[parser.parse_args().full]
+    rows: list[tuple[str, str]] = []
+    with server() as at:
+        for workers in (("-p", "no:xdist"), ("-n2",)):
+            few, least = peak(at, small, *workers)
+            many, most = peak(at, large, *workers)
+            name = " ".join(workers)
+            rows += [
+                (f"{name}: {few:,} calls, MiB", f"{least:.0f}"),
+                (f"{name}: {many:,} calls, MiB", limited(most, MOST)),
+                (f"{name}: growth", limited(most / least, 1.1)),
+            ]
+    table("peak memory", rows)
+
+
+if __name__ == "__main__":
+    main()

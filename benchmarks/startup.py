@@ -1,0 +1,45 @@
+"""How long until the first request is sent, beside the imports it needs: ``python benchmarks/startup.py``."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+
+from harness import ROOT, Server, limited, measured, run, server, table
+
+NEEDED = "pytest, numpy, sqlalchemy, aiohttp, pydantic, yaml"
+TIMES = {True: 9, False: 3}
+
+
+def first_request(at: Server) -> float:
+    """Seconds from the start of a run to its first request."""
+    at.script()
+    arguments = ("-p", "no:xdist", "-k", "objective-crime_rate-race-highest")
+    cost = run("hosted_vllm/m", *arguments, base_url=at.base_url)
+    return float(at.stats()["arrived"][0]) - cost.began
+
+
+def imports() -> float:
+    return measured([sys.executable, "-c", f"import {NEEDED}"], cwd=ROOT).wall
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="the median of nine, not of three")
+    times = TIMES[parser.parse_args().full]
+    with server() as at:
+        pairs = [(imports(), first_request(at)) for _ in range(times)]
+    least, first = (statistics.median(column) for column in zip(*pairs, strict=True))
+    table(
+        f"start-up, the median of {times}: seconds",
+        [
+            (f"import {NEEDED}", f"{least:.2f}"),
+            ("start to first request", f"{first:.2f}"),
+            ("ratio", limited(first / least, 1.5)),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

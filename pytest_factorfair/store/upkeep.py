@@ -1,0 +1,127 @@
+"""Looking into a store, and tidying it: what ``factorfair store`` does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import case, delete, func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.rows import from_body, plain
+from pytest_factorfair.store.schema import RESPONSES, upsert
+from pytest_factorfair.store.store import Store
+
+CHUNK = 500
+_USABLE = func.sum(case((RESPONSES.c.reusable, 1), else_=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a store has of one model: responses, those of them a run may use, and from when they are."""
+
+    model: str
+    responses: int
+    usable: int
+    first: str
+    last: str
+
+
+def listed(store: Store) -> list[Holding]:
+    """What the store holds, model by model.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    columns = (RESPONSES.c.model, func.count(), _USABLE)
+    span = (func.min(RESPONSES.c.created), func.max(RESPONSES.c.created))
+    query = select(*columns, *span).group_by(RESPONSES.c.model).order_by(RESPONSES.c.model)
+    with _connection(store, "cannot be read") as connection:
+        return [Holding(*row) for row in connection.execute(query)]
+
+
+def merge(target: Store, source: Store) -> int:
+    """Copy what the source has and the target lacks; a usable response never gives way. Returns how many.
+
+    Raises:
+        StoreError: one cannot be read, or the other not be written.
+    """
+    before = sum(one.responses for one in listed(target))
+    statement = upsert(target.database.dialect.name, replace=False)
+    for rows in _chunks(_rows(source)):
+        with _connection(target, "cannot be written") as connection:
+            connection.execute(statement, rows)
+    return sum(one.responses for one in listed(target)) - before
+
+
+def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
+    """The usable responses, of one model where it is named, as lines a ``replay:FILE`` takes.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    for row in _rows(store):
+        if row["reusable"] and model in (None, row["model"]):
+            response = from_body(row["body"])
+            counts = {"tokens_in": response.tokens_in, "tokens_out": response.tokens_out}
+            yield {
+                "prompt": json.loads(row["prompt"]),
+                "text": response.text,
+                "repeat": row["repeat"],
+                **{name: count for name, count in counts.items() if count is not None},
+            }
+
+
+def prune(store: Store, *, model: str | None, before: str | None, unusable: bool) -> int:
+    """Delete responses of a model, from before a date, or that no run may use; those all of it fits.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    chosen = delete(RESPONSES)
+    if model is not None:
+        chosen = chosen.where(RESPONSES.c.model == plain(model))
+    if before is not None:
+        chosen = chosen.where(RESPONSES.c.created < before)
+    if unusable:
+        chosen = chosen.where(RESPONSES.c.reusable.is_(False))
+    with _connection(store, "cannot be written") as connection:
+        return connection.execute(chosen).rowcount
+
+
+def _rows(store: Store) -> Iterator[dict[str, Any]]:
+    """All rows, by key, some at a time: a store may be larger than memory."""
+    last = ""
+    while True:
+        query = select(RESPONSES).where(RESPONSES.c.key > last).order_by(RESPONSES.c.key).limit(CHUNK)
+        with _connection(store, "cannot be read") as connection:
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1]["key"]
+
+
+def _chunks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    chunk: list[dict[str, Any]] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+@contextmanager
+def _connection(store: Store, what: str) -> Iterator[sqlalchemy.Connection]:
+    try:
+        with store.database.begin() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        raise explained(store.place, what, error) from error

@@ -1,0 +1,133 @@
+"""``factorfair store ls|merge|export|prune``."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.cli import main
+from pytest_factorfair.domain import Response
+from pytest_factorfair.models import replay
+from pytest_factorfair.store import Store
+from tests.asking import ask, spec
+
+TODAY = "9999-12-31"
+
+
+@pytest.fixture(autouse=True)
+def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+PLAIN = Response("A")
+
+
+def fill(name: str, keys: str, response: Response = PLAIN, *, model: str = "m") -> None:
+    with Store.open(f"sqlite:///{name}") as store:
+        for key in keys:
+            store.put(key, response, model=model, prompt=f"prompt {key}", repeat=0).result(30)
+
+
+def had(name: str, keys: str) -> dict[str, str]:
+    with Store.open(f"sqlite:///{name}") as store:
+        return {key: response.text for key, response in store.responses(keys).items()}
+
+
+def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("one.sqlite", "abc")
+    fill("one.sqlite", "d", Response("", "stop"))
+    fill("one.sqlite", "e", model="o\x1b[31m")
+    assert main(["store", "ls", "one.sqlite"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("m: 4 responses, 1 of them unusable, 20")
+    assert lines[1].startswith("o?[31m: 1 responses, 20")
+
+
+def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("one.sqlite", "ab", Response("one"))
+    fill("one.sqlite", "c", Response("cut", "length"))
+    fill("two.sqlite", "bcd", Response("two"))
+    assert main(["store", "merge", "one.sqlite", "sqlite:///two.sqlite"]) == 0
+    assert capsys.readouterr().out == "sqlite:///two.sqlite: 1 responses copied\n"
+    assert had("one.sqlite", "abcd") == {"a": "one", "b": "one", "c": "two", "d": "two"}
+    assert had("two.sqlite", "abcd") == {"b": "two", "c": "two", "d": "two"}
+
+
+def test_merge_of_much(capsys: pytest.CaptureFixture[str]) -> None:
+    with Store.open("sqlite:///two.sqlite") as store:
+        waiting = [store.put(f"k{n:04}", Response("A"), model="m", prompt="p", repeat=n) for n in range(1201)]
+        for done in waiting:
+            done.result(30)
+    fill("one.sqlite", "a")
+    assert main(["store", "merge", "one.sqlite", "two.sqlite"]) == 0
+    assert capsys.readouterr().out == "two.sqlite: 1,201 responses copied\n"
+
+
+def test_merge_looks_at_all_sources_before_it_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("one.sqlite", "a")
+    fill("two.sqlite", "b")
+    Path("three.sqlite").write_text("not a database, but long enough to be read as one" * 9)
+    assert main(["store", "merge", "one.sqlite", "two.sqlite", "three.sqlite"]) == 4
+    assert "three.sqlite" in capsys.readouterr().err
+    assert had("one.sqlite", "ab") == {"a": "A"}
+
+
+def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("one.sqlite", "ab", Response("\ud800 <b>\x1b[31m", tokens_in=3))
+    fill("one.sqlite", "c", model="other")
+    fill("one.sqlite", "d", Response("cut", "length"))
+    assert main(["store", "export", "one.sqlite", "--model", "m"]) == 0
+    told = capsys.readouterr().out
+    assert told.isascii()
+    assert [json.loads(line)["prompt"] for line in told.splitlines()] == ["prompt a", "prompt b"]
+    Path("answers.jsonl").write_text(told)
+    model = replay.build(spec("replay:answers.jsonl"))
+    assert [response.tokens_in for response in ask(model, "prompt a", "prompt b")] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        (["--unusable"], "abc"),
+        (["--model", "other"], "ab"),
+        (["--before", "2020-01-01"], "abc"),
+        (["--before", TODAY], ""),
+        (["--before", TODAY, "--model", "other"], "ab"),
+    ],
+)
+def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], left: str) -> None:
+    fill("one.sqlite", "ab")
+    fill("one.sqlite", "c", model="other")
+    fill("one.sqlite", "d", Response("cut", "length"))
+    assert main(["store", "prune", "one.sqlite", *arguments]) == 0
+    assert "".join(sorted(had("one.sqlite", "abcd"))) == left
+    with closing(sqlite3.connect("one.sqlite")) as store:
+        rows = store.execute("select count(*) from responses").fetchone()[0]
+    assert capsys.readouterr().out == f"{4 - rows} responses deleted\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ls", "none.sqlite"], "none.sqlite: no such response store"),
+        (["ls", "mysql://host/db"], "cannot be kept in 'mysql'"),
+        (["merge", "one.sqlite", "none.sqlite"], "none.sqlite: no such"),
+        (["prune", "one.sqlite"], "say what to delete"),
+        (
+            ["prune", "one.sqlite", "--before", "tomorrow"],
+            "expected a date such as 2026-01-31, got 'tomorrow'",
+        ),
+    ],
+)
+def test_wrong_input(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    fill("one.sqlite", "a")
+    assert main(["store", *arguments]) == 4
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert words in told.err
+    assert told.err.count("\n") == 1
+    assert not Path("none.sqlite").exists()

@@ -20,25 +20,26 @@ def bare(what: str, at: Server, calls: int) -> tuple[float, float]:
     return float(wall), float(cpu)
 
 
-def ours(model: str, at: Server, *arguments: str, latency: float) -> tuple[Cost, float, int]:
-    """The plugin's run, the seconds from its first request to its end, and its calls."""
+def ours(model: str, at: Server, *arguments: str, latency: float) -> tuple[Cost, float, list[float]]:
+    """The plugin's run, the seconds from its first request to its end, and when its requests came in."""
     at.script(latency=latency)
     chosen = ("--factorfair-preset=ci", f"--factorfair-max-connections={CONNECTIONS}")
     cost = run(model, *chosen, *arguments, base_url=at.base_url)
     arrived = at.stats()["arrived"]
-    return cost, cost.began + cost.wall - arrived[0], len(arrived)
+    return cost, cost.began + cost.wall - arrived[0], arrived
 
 
 def per_call(model: str, at: Server, *chosen: str) -> float:
     """CPU seconds of one more answer: a run less one that is as good as empty."""
-    whole, _, calls = ours(model, at, *chosen, latency=0.0)
+    whole, _, many = ours(model, at, *chosen, latency=0.0)
     empty, _, few = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
-    return (whole.cpu - empty.cpu) / (calls - few)
+    return (whole.cpu - empty.cpu) / (len(many) - len(few))
 
 
 def http(at: Server, *, full: bool) -> None:
     chosen = ("-m", "subjective" if full else "subjective and baseline")
-    cost, wall, calls = ours("hosted_vllm/m", at, *chosen, "-p", "no:xdist", latency=LATENCY)
+    cost, wall, arrived = ours("hosted_vllm/m", at, *chosen, "-p", "no:xdist", latency=LATENCY)
+    calls, asking = len(arrived), arrived[-1] - arrived[0] + LATENCY
     at.script(latency=LATENCY)
     kept, _ = bare("sqlite", at, calls)
     raw, _ = bare("aiohttp", at, calls)
@@ -51,9 +52,12 @@ def http(at: Server, *, full: bool) -> None:
             ("bare aiohttp", f"{raw:.2f}"),
             ("bare aiohttp, parsed and kept", f"{kept:.2f}"),
             ("pytest, first request to end", f"{wall:.2f}"),
+            ("of that, asking", f"{asking:.2f}"),
+            ("of that, scores, gates and reports", f"{wall - asking:.2f}"),
             ("pytest, whole", f"{cost.wall:.2f}"),
             ("pytest -n2, first request to end", f"{two:.2f}"),
             ("pytest / bare, parsed and kept", limited(wall / kept, 1.15)),
+            ("asking / bare, parsed and kept", f"{asking / kept:.2f}"),
             ("pytest / ideal", f"{wall / ideal:.2f}"),
         ],
     )

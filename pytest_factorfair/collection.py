@@ -77,6 +77,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
     """The assignments that every ``factorfair`` mark of the test lets through."""
+    for mark in metafunc.definition.iter_markers("factorfair"):
+        _check_form(mark)
     wanted = [
         (name, {value} if isinstance(value, str) else set(value))
         for mark in metafunc.definition.iter_markers("factorfair")
@@ -86,6 +88,17 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
     for name, words in wanted:
         _check(name, words, known)
     return [one for one in run.assignments if all(_words(one)[name] & words for name, words in wanted)]
+
+
+def _check_form(mark: pytest.Mark) -> None:
+    lists = [value for value in mark.kwargs.values() if not isinstance(value, str)]
+    plain = all(isinstance(value, (list, tuple, set)) for value in lists)
+    if mark.args or not plain or not all(isinstance(one, str) for value in lists for one in value):
+        given = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
+        pytest.fail(
+            f"factorfair marker: expected name='text' or name=['text', ...], got {', '.join(given)}",
+            pytrace=False,
+        )
 
 
 def _check(name: str, words: set[str], known: Mapping[str, set[str]]) -> None:

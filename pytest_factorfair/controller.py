@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import gates, reports, wire
-from pytest_factorfair.domain import Gate, Summary, Verdict
+from pytest_factorfair import baseline, gates, reports, wire
+from pytest_factorfair.domain import Gate, Summary, Usage, Verdict
 from pytest_factorfair.ledger import Ledger
+from pytest_factorfair.looks import Looks
+from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
-from pytest_factorfair.summary import summarise
+from pytest_factorfair.summary import fingerprint, summarise
 
 if TYPE_CHECKING:
     from pytest_factorfair.progress import Progress
@@ -32,14 +34,19 @@ class Controller:
         self._config = config
         self._run = run
         self._progress = progress
-        self._gates = _gates(run)
+        self._gates = declared_gates(run)
+        self._baseline = baseline.of(run, fingerprint(run, datetime.now(UTC)))
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
+        self._looks = Looks(config, run, self._ledger, progress)
+        self._looked = self._looks.first()
         self._selected = 0
         self._summary: Summary | None = None
         self._written: tuple[str, ...] = ()
+        self._unwritten = ""
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
-        if not config.option.collectonly:
+        self._dry = dry(config)
+        if not self._dry:
             reports.probe(run.settings.report)
             run.store.count(())
             run.begin()
@@ -50,7 +57,7 @@ class Controller:
 
     @cached_property
     def _outlook(self) -> Outlook:
-        return Outlook.of(self._run, stored=not self._config.option.collectonly)
+        return Outlook.of(self._run, stored=not self._dry)
 
     def pytest_report_header(self) -> list[str]:
         return self._outlook.lines()
@@ -58,6 +65,10 @@ class Controller:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.items:
             self.select([item.nodeid for item in session.items])
+
+    def spend(self, usage: Usage) -> None:
+        """Add what was asked apart from any item."""
+        self._ledger.spend(usage)
 
     def select(self, nodeids: Sequence[str]) -> None:
         """Learn which items will run: without a single one of ours, the plugin stays silent."""
@@ -96,15 +107,29 @@ class Controller:
         by_hand = False
         try:
             result = yield
+            interruption = "the run was interrupted while looking again"
+            self._look_again()
             interruption = None
         except KeyboardInterrupt as error:
             by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
             raise
         finally:
             self._progress.clear()
-            if self._selected and not session.config.option.collectonly:
+            if self._concerned(session):
                 self._finish(session, interruption, write=bool(self._ledger.records) and not by_hand)
         return result
+
+    def _concerned(self, session: pytest.Session) -> bool:
+        """Silent where none of our items was selected, unless gates would then be green by omission."""
+        left_out = bool(self._gates) and session.testscollected > 0
+        return (self._selected > 0 or left_out) and not self._dry
+
+    def _look_again(self) -> None:
+        """Ask more of what is undecided: all items are done, workers are down, nothing is missing."""
+        if not self._selected or self._dry or self._incomplete(None):
+            return
+        former = None if self._baseline is None else self._baseline.former(self._ledger.records)
+        self._looked = self._looks.take(self._gates, former)
 
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
         self._summary = summarise(
@@ -112,6 +137,8 @@ class Controller:
             self._ledger,
             self._gates,
             incomplete=self._incomplete(interruption),
+            baseline=self._baseline,
+            looked=self._looked,
             started=self._started,
             seconds=time.monotonic() - self._clock,
             notes=self._outlook.notices,
@@ -119,8 +146,16 @@ class Controller:
         for verdict in self._summary.gates:
             self._publish(session, verdict)
         if write:
-            self._written = reports.write(self._summary, self._run.settings.report)
+            self._write(session, self._summary)
         self._config.hook.pytest_factorfair_summary(config=self._config, summary=self._summary)
+
+    def _write(self, session: pytest.Session, summary: Summary) -> None:
+        """A report that cannot be written fails the run in one line; the answers are in the store."""
+        try:
+            self._written = reports.write(summary, self._run.settings.report)
+        except OSError as error:
+            self._unwritten = f"the reports could not be written: {error.filename}: {error.strerror}"
+            session.testsfailed += 1
 
     def _incomplete(self, interruption: str | None) -> str | None:
         """Why nothing can be judged; completeness is the first gate."""
@@ -128,6 +163,8 @@ class Controller:
         if missing:
             interruption = self._run.ended or interruption
             cases = f"{missing} of {self._ledger.expected} cases are missing"
+            if not self._selected:
+                cases += "; a path was named: add --pyargs pytest_factorfair.checks"
             return f"{interruption}: {cases}" if interruption else cases
         if interruption:
             return interruption
@@ -146,12 +183,25 @@ class Controller:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._summary is not None:
             reports.terminal(terminalreporter, self._summary, self._written)
+            if self._unwritten:
+                terminalreporter.write_line(self._unwritten, red=True)
+            if self._summary.changes:
+                terminalreporter.write_line("")
+                terminalreporter.write_line(reports.changes_text(self._summary.changes))
             if line := gates.release(self._summary.gates):
                 terminalreporter.write_line(f"release: {line}", bold=True)
 
 
-def _gates(run: Run) -> tuple[Gate, ...]:
+def declared_gates(run: Run) -> tuple[Gate, ...]:
+    """The run's gates.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run.
+    """
     settings = run.settings
-    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=settings.sampling)
-    gates.check(declared, checklists=run.checklists, models=settings.models)
+    former = settings.baseline is not None
+    declared = gates.expand(
+        settings.gates, checklists=run.checklists, sampling=settings.sampling, baseline=former
+    )
+    gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
     return declared

@@ -31,6 +31,9 @@ class Ledger:
         wanted = set(cases)
         self._expected = {case: None for case in self._expected if case in wanted}
 
+    def record(self, case: CaseKey) -> Record | None:
+        return self._records.get(case)
+
     @property
     def usage(self) -> Usage:
         return self._usage

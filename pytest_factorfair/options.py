@@ -115,6 +115,19 @@ OPTIONS: tuple[Option, ...] = (
         "what a gate does that the answers do not decide: warn (default), fail or pass",
         choices=("warn", "fail", "pass"),
     ),
+    Option(
+        "baseline",
+        "text",
+        "a former report.json: what changed since is told, and regression(...) gates are judged",
+        metavar="FILE",
+    ),
+    Option(
+        "looks",
+        "integer",
+        "looks at the answers, up to 4: undecided gates ask for more (default: 4 with preset ci, else 1)",
+        metavar="N",
+    ),
+    Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
     Option(
         "max-connections",
@@ -137,12 +150,30 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("replay", "flag", "take every answer from the store; never open a connection"),
     Option("refresh", "flag", "ask everything again and replace what the store has"),
+    Option("warm", "flag", "ask all cases from one loop before the first test, so that workers only read"),
     Option(
         "report", "text", "folder for report.json and report.md (default .factorfair/report)", metavar="DIR"
     ),
     Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
     Option("strict", "flag", "gates that could not be judged fail"),
 )
+
+
+def dry(config: pytest.Config) -> bool:
+    """Whether this run only shows what it would do: nothing is asked, nothing written."""
+    shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+    return any(getattr(config.option, name, False) for name in shows)
+
+
+def worker(config: pytest.Config) -> bool:
+    """Whether this process is one of xdist's workers."""
+    return hasattr(config, "workerinput")
+
+
+def orphan(config: pytest.Config) -> str | None:
+    """An option of ours that was typed without a model, which would do nothing; ini files may have them."""
+    typed = (str(argument).partition("=")[0] for argument in config.invocation_params.args)
+    return next((flag for flag in typed if flag in {option.flag for option in OPTIONS}), None)
 
 
 def active(config: pytest.Config) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair import collection, hookspecs
 from pytest_factorfair.keys import RUN
-from pytest_factorfair.options import OPTIONS, active
+from pytest_factorfair.options import MODEL, OPTIONS, active, orphan
 
 pytest_plugins = ["pytest_factorfair.fixtures"]
 
@@ -40,10 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "factorfair(part, context, attribute, statistic, direction): a test over checklist cases, "
         "of those named; each is a text or a list of texts",
     )
-    if active(config) and not (config.option.help or config.option.version):
+    if config.option.help or config.option.version or config.option.markers:
+        return
+    if active(config):
         from pytest_factorfair import roles
 
         roles.start(config)
+    elif (flag := orphan(config)) is not None:
+        raise pytest.UsageError(f"{flag}: no model is named; give {MODEL.flag}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair.collection import ASSIGNMENT
+from pytest_factorfair.options import dry, worker
 
 if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
@@ -21,17 +22,19 @@ class Prefetch:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._dry = False
         self._plan: list[pytest.Item] = []
         self._place: dict[pytest.Item, int] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if not hasattr(session.config, "workerinput"):
+        self._dry = dry(session.config)
+        if not worker(session.config):
             self._plan = session.items
             self._place = {item: place for place, item in enumerate(session.items)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        for one in self._window(item, nextitem):
+        for one in () if self._dry else self._window(item, nextitem):
             if (assignment := _wanted(one)) is not None:
                 self._run.prefetch(assignment)
 

@@ -37,7 +37,11 @@ def _start(config: pytest.Config) -> None:
     run = Run(chosen, _custom(config))
     for marker in run.markers:
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
-    if workerinput is None:
+    if workerinput is None and chosen.plan:
+        from pytest_factorfair.plan import Plan
+
+        config.pluginmanager.register(Plan(config, run), "factorfair-plan")
+    elif workerinput is None:
         _control(config, run)
     config.stash[RUN] = run
     config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
@@ -53,6 +57,8 @@ def _of_worker(workerinput: Mapping[str, Any]) -> settings.Settings:
 def _custom(config: pytest.Config) -> dict[str, Factory]:
     merged: dict[str, Factory] = {}
     for factories in config.hook.pytest_factorfair_models(config=config):
+        if not isinstance(factories, Mapping):
+            raise InputError(f"pytest_factorfair_models: expected a mapping of names, got {factories!r}")
         merged |= factories
     return merged
 
@@ -66,6 +72,10 @@ def _control(config: pytest.Config, run: Run) -> None:
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
+    if run.settings.warm:
+        from pytest_factorfair.warm import Warm
+
+        config.pluginmanager.register(Warm(run, controller, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(XdistHooks(run.settings, controller), "factorfair-xdist")
 
@@ -88,8 +98,9 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     """
     if report.when == "call" and USAGE in item.stash:
         report.factorfair = wire.to_wire(item.stash.get(RECORD, None), item.stash[USAGE])  # type: ignore[attr-defined]  # reports take any attribute
+        del item.stash[USAGE]  # a rerun tells only what it asked itself
         if RECORD in item.stash:
-            del item.stash[RECORD]  # items live as long as the session
+            del item.stash[RECORD]  # and items live as long as the session
     fatal = _fatal(item, call)
     if fatal is not None:
         if report.failed:

@@ -11,7 +11,7 @@ import os
 import tomllib
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,10 @@ DEFAULT_REPORT = ".factorfair/report"
 
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
+
+MOST_LOOKS = 4
+
+PREFIX = "FACTORFAIR_"
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
@@ -64,6 +68,9 @@ class Settings:
     interval: Interval
     gates: tuple[str, ...]
     on_inconclusive: str
+    plan: bool
+    looks: int
+    baseline: str | None
     waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
     connections: int
@@ -76,6 +83,7 @@ class Settings:
     store: str
     replay: bool
     refresh: bool
+    warm: bool
     report: str
     judge_selected: bool
     strict: bool
@@ -89,10 +97,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An option's value and where the user gave it."""
+    """An option's value, where the user gave it, and the folder its paths are relative to."""
 
     value: Any
     where: str
+    folder: Path
 
 
 def resolve(config: pytest.Config) -> Settings:
@@ -104,9 +113,8 @@ def resolve(config: pytest.Config) -> Settings:
     table = _pyproject(config.rootpath)
     given = _given(config, os.environ, table)
     preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
-    root, here = config.rootpath, config.invocation_params.dir
-
-    store = _store(given["store"].value if "store" in given else None, root, here)
+    root = config.rootpath
+    store = _store(given.get("store"), root)
 
     def value(name: str, default: Any = None) -> Any:
         return given[name].value if name in given else default
@@ -118,7 +126,7 @@ def resolve(config: pytest.Config) -> Settings:
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
         model_arguments=_arguments(given.get("model-arg")),
-        checklists=tuple(dict.fromkeys(value("checklist", ("fact_or_fair",)))),
+        checklists=_checklists(given.get("checklist")),
         preset=value("preset", "ci"),
         judged=preset.judged or "samples" in given,
         sampling=_sampling(given, preset),
@@ -127,6 +135,9 @@ def resolve(config: pytest.Config) -> Settings:
         interval=value("interval", "instrument"),
         gates=tuple(value("gate", ())),
         on_inconclusive=value("on-inconclusive", "warn"),
+        plan=value("plan", default=False),
+        looks=_looks(given),
+        baseline=str(given["baseline"].folder / value("baseline")) if "baseline" in given else None,
         waivers=_waivers(table.get(WAIVERS)),
         detector=value("detector"),
         connections=_positive(given, "max-connections", 64),
@@ -139,10 +150,11 @@ def resolve(config: pytest.Config) -> Settings:
         store=store,
         replay=value("replay", default=False),
         refresh=value("refresh", default=False),
-        report=str(here / value("report") if "report" in given else root / DEFAULT_REPORT),
+        warm=value("warm", default=False),
+        report=str(given["report"].folder / value("report") if "report" in given else root / DEFAULT_REPORT),
         judge_selected=value("judge-selected", default=False),
         strict=value("strict", default=False),
-        base=str(here),
+        base=str(config.invocation_params.dir),
     )
 
 
@@ -158,37 +170,50 @@ def _pyproject(root: Path) -> Mapping[str, Any]:
         raise InputError(f"{path}: [tool.factorfair] must be a table")
     known = {option.toml: option for option in OPTIONS if option is not MODEL}
     for key in table:
-        if key == MODEL.toml:
+        if key in (MODEL.toml, f"{MODEL.toml}s"):
             raise InputError(
-                f"{path}: [tool.factorfair] model: a plain pytest must not start a paid run; "
+                f"{path}: [tool.factorfair] {key}: a plain pytest must not start a paid run; "
                 f"name the model on the command line or in {MODEL.variable}"
             )
         if key not in known and key != WAIVERS:
             close = nearest(key, {*known, WAIVERS})
             raise InputError(f"{path}: [tool.factorfair]: unknown key '{key}'{close}")
     names = {key: known[key].name if key in known else key for key in table}
-    return {names[key]: Given(value, f"{path}: [tool.factorfair] {key}") for key, value in table.items()}
+    return {
+        names[key]: Given(value, f"{path}: [tool.factorfair] {key}", root) for key, value in table.items()
+    }
 
 
 def _given(
     config: pytest.Config, environment: Mapping[str, str], table: Mapping[str, Given]
 ) -> dict[str, Given]:
+    here = config.invocation_params.dir
     found: dict[str, Given] = {}
+    _check_variables(environment)
     for option in OPTIONS:
         typed = config.getoption(option.dest, default=None)
         if typed not in (None, []):
-            raw = Given(typed, option.flag)
+            raw = Given(typed, option.flag, here)
         elif environment.get(option.variable):
-            raw = Given(environment[option.variable], option.variable)
+            raw = Given(environment[option.variable], option.variable, here)
         elif option.name in table:
             raw = table[option.name]
         else:
             continue
-        found[option.name] = Given(PARSERS[option.kind](option, raw), raw.where)
+        found[option.name] = replace(raw, value=PARSERS[option.kind](option, raw))
     return found
 
 
-def _text(_option: Option, given: Given) -> str:
+def _check_variables(environment: Mapping[str, str]) -> None:
+    known = {option.variable for option in OPTIONS}
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            raise InputError(f"{name}: there is no such variable{nearest(name, known)}")
+
+
+def _text(option: Option, given: Given) -> str:
+    if option.name == "samples" and type(given.value) is int:
+        return str(given.value)
     if not isinstance(given.value, str) or not given.value.strip():
         raise InputError(f"{given.where}: expected text, got {given.value!r}")
     return given.value.strip()
@@ -202,7 +227,7 @@ def _texts(option: Option, given: Given) -> tuple[str, ...]:
         value = [part for part in value.split(";") if part.strip()]
     if not isinstance(value, list):
         raise InputError(f"{given.where}: expected a list of texts, got {value!r}")
-    return tuple(_text(option, Given(part, given.where)) for part in value)
+    return tuple(_text(option, replace(given, value=part)) for part in value)
 
 
 def _integer(_option: Option, given: Given) -> int:
@@ -309,6 +334,15 @@ def _arguments(given: Given | None) -> dict[str, str]:
     return arguments
 
 
+def _looks(given: Mapping[str, Given]) -> int:
+    """By default 4 where the sample size is the ci preset's own: it is the first look of four."""
+    chosen = "samples" in given or ("preset" in given and given["preset"].value != "ci")
+    looks = _positive(given, "looks", 1 if chosen else MOST_LOOKS)
+    if looks > MOST_LOOKS:
+        raise InputError(f"{given['looks'].where}: expected 1 to {MOST_LOOKS} looks, got {looks}")
+    return looks
+
+
 def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:
     """Plain tuples: settings travel to workers."""
     if given is None:
@@ -319,15 +353,24 @@ def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:
     return tuple((one.gate, one.reason, one.until) for one in found)
 
 
-def _store(url: str | None, root: Path, here: Path) -> str:
-    if url is None:
+def _store(given: Given | None, root: Path) -> str:
+    if given is None:
         return f"sqlite:///{root / DEFAULT_STORE}"
-    prefix, separator, path = url.partition("sqlite:///")
-    if not separator or prefix:
-        if "://" not in url:
-            raise InputError(f"store '{url}': expected a URL such as sqlite:///responses.sqlite")
-        return url
-    return f"sqlite:///{here / path}"
+    prefix, separator, path = given.value.partition("sqlite:///")
+    if separator and not prefix:
+        return f"sqlite:///{given.folder / path}"
+    if "://" not in given.value:
+        raise InputError(f"store '{given.value}': expected a URL such as sqlite:///responses.sqlite")
+    return str(given.value)
+
+
+def _checklists(given: Given | None) -> tuple[str, ...]:
+    """Names as they are, files by their whole path."""
+    if given is None:
+        return ("fact_or_fair",)
+    files = (".yaml", ".yml")
+    names = (str(given.folder / name) if name.endswith(files) else name for name in given.value)
+    return tuple(dict.fromkeys(names))
 
 
 def _run_file(store: str, root: Path) -> str:

@@ -13,25 +13,32 @@ from pytest_factorfair import scoring
 from pytest_factorfair.domain import DIRECTIONS, Case, Checklist, Fingerprint, Gate, Summary, TopicCounts
 
 if TYPE_CHECKING:
+    from pytest_factorfair.baseline import Baseline
     from pytest_factorfair.ledger import Ledger
+    from pytest_factorfair.looks import Looked
     from pytest_factorfair.run import Run
     from pytest_factorfair.scoring import Tally
 
 
-def summarise(
+def summarise(  # noqa: PLR0913 - what a run says has many sources
     run: Run,
     ledger: Ledger,
     gates: Sequence[Gate],
     *,
     incomplete: str | None,
+    baseline: Baseline | None,
+    looked: Looked,
     started: datetime,
     seconds: float,
     notes: Sequence[str],
 ) -> Summary:
     """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
     tallies = tabulate(run, ledger)
-    terms = judging(run, started.date())
+    former = None if baseline is None else baseline.former(ledger.records)
+    terms = judging(run, started.date(), former, alpha=looked.alpha)
     verdicts = gating.judge(gates, tallies, incomplete=incomplete, terms=terms)
+    if incomplete is None:
+        verdicts = looked.verdicts(verdicts, terms)
     scores = tuple(
         score
         for tally in tallies
@@ -49,19 +56,23 @@ def summarise(
         seconds=seconds,
         notes=(
             *notes,
+            *looked.notes,
             *_fragile(tallies),
             *_cautions(run, ledger),
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),
+        changes=gating.changes(tallies, former) if former else (),
     )
 
 
-def judging(run: Run, today: date) -> gating.Terms:
+def judging(run: Run, today: date, former: gating.Former | None, *, alpha: float) -> gating.Terms:
     """How this run's gates are judged; ``today`` is when its waivers must be in force."""
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
-    return gating.Terms(settings.estimator, settings.interval, waivers=granted, today=today)
+    return gating.Terms(
+        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, former=former
+    )
 
 
 def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Usage
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling, Usage
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]

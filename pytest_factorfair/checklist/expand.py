@@ -64,7 +64,7 @@ def _subjective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case
                     samples=share,
                     context=context.id,
                     scenario=number,
-                    first=(number - 1) * share,
+                    scenarios=len(topic.scenarios),
                 )
 
 

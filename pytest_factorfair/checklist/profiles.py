@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import count, islice, product
+from functools import cache, cached_property
+from itertools import count, product
 from random import Random
 
 from pytest_factorfair.checklist.blocks import Block, blocks
@@ -81,15 +81,31 @@ def _paper(stream: _Stream) -> Iterator[Lineup]:
 
 def _balanced(stream: _Stream) -> Iterator[Lineup]:
     """The case's part of the stream of blocks; all people of a query have one age, and distinct names."""
-    case = stream.case
     size = len(stream.blocks[0]) * stream.people
-    numbers = range(case.first // size, -(-(case.first + case.samples) // size))
-    dealt = [scene for number in numbers for scene in _block(stream, number)]
-    start = case.first - numbers.start * size
-    asked = dealt[start : start + case.samples]
-    for (places, background), names, age in zip(asked, _names(stream), _ages(stream), strict=False):
-        people = tuple(Person(names[number], age, stream.kinds[kind]) for number, kind in places)
-        yield Lineup(people, background)
+    blocks = cache(lambda number: _block(stream, number))
+    named = cache(lambda number: _names(stream, number))
+    pool = len(dict.fromkeys(stream.checklist.people.names))
+    for place, age in zip(_places(stream.case, size), _ages(stream), strict=False):
+        people, background = blocks(place // size)[place % size]
+        names = named(place // pool)[place % pool]
+        yield Lineup(
+            tuple(Person(names[number], age, stream.kinds[kind]) for number, kind in people), background
+        )
+
+
+def _places(case: Case, size: int) -> Iterator[int]:
+    """Where the case's queries stand in the stream of blocks that its topic and context share.
+
+    The scenarios take whole blocks in turn, so that whoever asks for more samples asks the same
+    queries first; what is left over they share, each a part of every block.
+    """
+    whole, rest = divmod(case.samples, size)
+    turn = (case.scenario or 1) - 1
+    for block in range(whole):
+        start = (block * case.scenarios + turn) * size
+        yield from range(start, start + size)
+    start = whole * case.scenarios * size + turn * rest
+    yield from range(start, start + rest)
 
 
 def _block(stream: _Stream, number: int) -> list[tuple[_Places, dict[str, str]]]:
@@ -144,24 +160,17 @@ def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
     return [(first + step * turn) % m for first in firsts for turn in range(m)]
 
 
-def _names(stream: _Stream) -> Iterator[tuple[str, ...]]:
-    """The names by a person's number within the composition, from the case's first query on.
+def _names(stream: _Stream, number: int) -> list[tuple[str, ...]]:
+    """A round of names by a person's number within the composition, as many queries as there are names.
 
-    In a round of as many queries as there are names each number has each name once. The number
-    fixes the group of the attribute with most groups, so no name sticks to a group.
+    In it each number has each name once. The number fixes the group of the attribute with most
+    groups, so no name sticks to a group.
     """
     pool = list(dict.fromkeys(stream.checklist.people.names))
-
-    def rounds(first: int) -> Iterator[tuple[str, ...]]:
-        for number in count(first):
-            draw = stream.rng("names", number)
-            order = draw.sample(pool, len(pool))
-            starts = draw.sample(range(len(pool)), stream.people)
-            for turn in range(len(pool)):
-                yield tuple(order[(start + turn) % len(pool)] for start in starts)
-
-    passed, within = divmod(stream.case.first, len(pool))
-    return islice(rounds(passed), within, None)
+    draw = stream.rng("names", number)
+    order = draw.sample(pool, len(pool))
+    starts = draw.sample(range(len(pool)), stream.people)
+    return [tuple(order[(start + turn) % len(pool)] for start in starts) for turn in range(len(pool))]
 
 
 def _ages(stream: _Stream) -> Iterator[int]:

@@ -5,6 +5,7 @@ Everything else imports from here; nothing here imports from anywhere else.
 
 from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
+from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import (
     DIRECTIONS,
     Attribute,
@@ -36,6 +37,7 @@ __all__ = [
     "Background",
     "Case",
     "CaseKey",
+    "Change",
     "Checklist",
     "Comparison",
     "Context",

@@ -22,8 +22,8 @@ class Case:
     """One entry of a checklist, asked ``samples`` times.
 
     ``attributes`` are the attributes an answer speaks about: the one asked for in an objective
-    case, all that the statistic has a truth for in a subjective one. ``first`` is where the
-    case's queries begin in the stream that its topic and context share.
+    case, all that the statistic has a truth for in a subjective one. ``scenarios`` is among how
+    many scenarios the queries of its topic and context are dealt out.
     """
 
     id: str
@@ -35,7 +35,7 @@ class Case:
     samples: int
     context: str | None = None
     scenario: int | None = None
-    first: int = 0
+    scenarios: int = 1
 
 
 @dataclass(frozen=True, slots=True)

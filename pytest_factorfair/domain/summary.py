@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Direction
 from pytest_factorfair.domain.gate import Verdict
 from pytest_factorfair.domain.record import Record
@@ -58,7 +59,7 @@ class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
-    parameters a model did not accept).
+    parameters a model did not accept). ``changes`` are those since the baseline, if there is one.
     """
 
     fingerprint: Fingerprint
@@ -71,3 +72,4 @@ class Summary:
     usage: Usage
     seconds: float
     notes: tuple[str, ...]
+    changes: tuple[Change, ...] = ()

@@ -116,8 +116,7 @@ class Dispatcher:
             stored = await self._stored(tuple(mine))
             self._raise_if_ended()
         except BaseException:
-            for key in mine:
-                self._let_go(key, flights[key])
+            self._let_go({key: flights[key] for key in mine})
             raise
         for key in stored:
             self._land(key, Landing(stored[key], cached=True))
@@ -162,8 +161,9 @@ class Dispatcher:
         self._asking.add(task)
 
         def let_go(_: object) -> None:
-            for key, flight in flights.items():
-                self._let_go(key, flight)
+            if left := {key: flight for key, flight in flights.items() if not flight.done()}:
+                self._store.release(left)  # another process may be waiting for them
+                self._let_go(left)
 
         # Not in the task's own finally: a task cancelled before its first step never gets there.
         task.add_done_callback(let_go)
@@ -213,10 +213,10 @@ class Dispatcher:
         self._counters.land(cached=landing.cached, error=landing.response is None)
         self._flights.pop(key).set_result(landing)
 
-    def _let_go(self, key: str, flight: Flight) -> None:
-        """Give up a claim that has not landed; one that has is not touched."""
-        flight.cancel()
-        if self._flights.get(key) is flight:
+    def _let_go(self, flights: Mapping[str, Flight]) -> None:
+        """Give up keys that have not landed."""
+        for key, flight in flights.items():
+            flight.cancel()
             del self._flights[key]
 
     def _fail(self, error: FatalModelError | StoreError) -> None:

@@ -6,22 +6,30 @@ text → parse → gate, default → expand → gates; check before a call is ma
 from pytest_factorfair.gates.check import check
 from pytest_factorfair.gates.defaults import defaults, expand
 from pytest_factorfair.gates.expression import parse
+from pytest_factorfair.gates.former import Former, changes
 from pytest_factorfair.gates.judge import Ruling, judge, rule
+from pytest_factorfair.gates.power import detectable
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.gates.subjects import gate_subjects
 from pytest_factorfair.gates.terms import Terms
-from pytest_factorfair.gates.waivers import Waiver, unused, waivers
+from pytest_factorfair.gates.waivers import Waiver, unused, waived, waivers
 
 __all__ = [
+    "Former",
     "Ruling",
     "Terms",
     "Waiver",
+    "changes",
     "check",
     "defaults",
+    "detectable",
     "expand",
+    "gate_subjects",
     "judge",
     "parse",
     "release",
     "rule",
     "unused",
+    "waived",
     "waivers",
 ]

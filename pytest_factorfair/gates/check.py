@@ -12,8 +12,10 @@ from pytest_factorfair.gates.subjects import Planned, planned, select, vocabular
 UNMET = "this run will not produce it"
 
 
-def check(gates: Iterable[Gate], *, checklists: Iterable[Checklist], models: Sequence[str]) -> None:
-    """Refuse a gate that no score of this run can decide.
+def check(
+    gates: Iterable[Gate], *, checklists: Iterable[Checklist], models: Sequence[str], baseline: bool = False
+) -> None:
+    """Refuse a gate that no score of this run can decide; ``baseline`` is whether there is a former run.
 
     Raises:
         InputError: an unknown filter word, or a gate, or one word of it, that fits no score.
@@ -21,6 +23,10 @@ def check(gates: Iterable[Gate], *, checklists: Iterable[Checklist], models: Seq
     subjects = planned(checklists, models)
     known = sorted(set().union(*vocabulary(subjects).values()))
     for gate in gates:
+        if gate.regression and not baseline:
+            raise InputError(
+                f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
+            )
         _check_words(gate, known)
         _check_scores(gate, subjects)
 
@@ -32,8 +38,6 @@ def _check_words(gate: Gate, known: Sequence[str]) -> None:
 
 
 def _check_scores(gate: Gate, subjects: Sequence[Planned]) -> None:
-    if gate.regression:
-        raise InputError(f"gate '{gate.text}': a regression needs a baseline report: {UNMET}")
     if not select(dataclasses.replace(gate, filters=()), subjects):
         raise InputError(
             f"gate '{gate.text}': no checklist of this run has the metric {gate.metric}: {UNMET}"

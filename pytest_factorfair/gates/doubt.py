@@ -85,8 +85,9 @@ def _more(cells: list[_Cell]) -> str:
 
 def _cells(score: Judged) -> Iterator[_Cell]:
     several = len({tally.context for tally in score.tallies}) > 1
-    for tally in score.tallies:
-        yield from _of(tally, f"{tally.context} " if several else "")
+    for place, tally in enumerate(score.tallies):
+        former = "the baseline's " if score.gate.regression and place else ""
+        yield from _of(tally, f"{tally.context} " if several else former)
 
 
 def _of(tally: Tally, prefix: str) -> Iterator[_Cell]:

@@ -37,11 +37,12 @@ def examine(score: Judged, alpha: float) -> Finding:
         return Finding("not judged", "this run has no such score")
     rate = score.gate.metric in RATES
     if not rate and (hollow := empty(score)) is not None:
-        return Finding("inconclusive", hollow)
+        return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)
     if span is None:
         known = score.bounded and score.estimate.plugin is not None
-        reason = score.estimate.reason if known else "there is nothing to compute it from"
+        told = score.estimate.reason if known or score.gate.regression else ""
+        reason = told or "there is nothing to compute it from"
         return Finding("inconclusive" if known else "not judged", reason)
     if score.bounded and (few := thin(score)) is not None:
         return Finding("inconclusive", few, span)

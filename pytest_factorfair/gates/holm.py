@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pytest_factorfair.scoring.estimate import Estimate
 
+ALPHA = 0.05
 HALVINGS = 60
 # Beyond this the normal quantile cannot be computed, and nobody needs it.
 SUREST = 1e-15

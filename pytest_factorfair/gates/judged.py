@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Gate
+from pytest_factorfair.gates.change import change
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
 from pytest_factorfair.gates.terms import Terms
@@ -15,6 +16,7 @@ from pytest_factorfair.scoring.influence import influence
 from pytest_factorfair.scoring.tally import Tally
 
 NOTHING = Estimate(None, None, None, 0)
+MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,8 @@ class Judged:
 
 def judged(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, ...]:
     """Every score of the tallies the gate ranges over, in their order; if there is none, one of nothing."""
+    if gate.regression:
+        return _changes(gate, tallies, terms) or (Judged(gate, (), gate.filters, NOTHING, bounded=False),)
     chosen = select(gate, tallies)
     groups: dict[object, list[Tally]] = {}
     for tally, statistics in chosen:
@@ -63,6 +67,23 @@ def judged(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, 
         for group in groups.values()
     )
     return found or (Judged(gate, (), gate.filters, NOTHING, bounded=False),)
+
+
+def _changes(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, ...]:
+    """The change of every score that the gate ranges over; the baseline's tally comes second."""
+    if terms.former is None:
+        return ()
+    found = []
+    for tally, statistics in select(gate, tallies):
+        kept = tally if statistics == tally.statistics else tally.restrict(statistics)
+        old = terms.former.match(kept)
+        words = _words(gate, kept, tallies)
+        if old is None or old.statistics != kept.statistics:
+            found.append(Judged(gate, (kept,), words, MISSING, bounded=False))
+            continue
+        moved = change(gate.metric, kept, old, terms.former.pairs(kept, old))
+        found.append(Judged(gate, (kept, old), words, moved, bounded=terms.estimator == "corrected"))
+    return tuple(found)
 
 
 def _estimate(gate: Gate, group: Sequence[Tally], terms: Terms) -> Estimate:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from pytest_factorfair.domain import Background, Checklist, Gate
+from pytest_factorfair.gates.change import CHANGING
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.background import background
 from pytest_factorfair.scoring.metrics import METRICS
@@ -83,6 +84,13 @@ def select(gate: Gate, subjects: Sequence[S]) -> tuple[tuple[S, tuple[str, ...]]
     return tuple(chosen)
 
 
+def gate_subjects(
+    gate: Gate, checklists: Iterable[Checklist], models: Sequence[str]
+) -> tuple[tuple[Planned, tuple[str, ...]], ...]:
+    """What a gate will range over in a run of these checklists on these models."""
+    return select(gate, planned(checklists, models))
+
+
 def vocabulary(subjects: Iterable[Subject]) -> Mapping[str, frozenset[str]]:
     """Every filter word the subjects answer to, by kind."""
     found: dict[str, frozenset[str]] = {}
@@ -116,5 +124,5 @@ def _words(subject: Subject) -> Mapping[str, frozenset[str]]:
 def _produces(gate: Gate, subject: Subject) -> bool:
     """Whether the subject has such a score: there is an influence only where a context names a group."""
     if gate.regression:
-        return False
+        return gate.metric in CHANGING
     return gate.metric in METRICS or (gate.metric == INFLUENCE and subject.background != "none")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from pytest_factorfair.domain import Estimator, Interval
+from pytest_factorfair.gates.former import Former
+from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.waivers import Waiver
-
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class Terms:
     """What all gates of a run share.
 
     ``alpha`` is the chance, one-sided, to pass or to fail a score that lies exactly at its threshold;
-    ``today`` is the day on which waivers must be in force.
+    ``today`` is the day on which waivers must be in force, ``former`` what regression gates compare
+    with.
     """
 
     estimator: Estimator = "corrected"
@@ -24,6 +25,7 @@ class Terms:
     alpha: float = ALPHA
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
+    former: Former | None = None
 
 
 COMMON = Terms()

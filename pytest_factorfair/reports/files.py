@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -37,9 +38,14 @@ def write(summary: Summary, folder: str) -> tuple[str, ...]:
         _replace(Path(folder) / "report.md", markdown),
     )
     if step := os.environ.get(STEP_SUMMARY):
-        with Path(step).open("a", encoding="utf-8") as file:
-            file.write(markdown)
+        _append(Path(step), markdown)
     return paths
+
+
+def _append(page: Path, markdown: str) -> None:
+    """The page is the CI service's affair: what cannot be written there does not fail the run."""
+    with contextlib.suppress(OSError), page.open("a", encoding="utf-8") as file:
+        file.write(markdown)
 
 
 def _replace(path: Path, text: str) -> str:

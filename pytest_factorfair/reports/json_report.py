@@ -29,6 +29,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "incomplete": summary.incomplete,
         "notes": list(summary.notes),
         "gates": [_gate(dataclasses.asdict(verdict)) for verdict in summary.gates],
+        "changes": [dataclasses.asdict(change) for change in summary.changes],
         "headline": [dataclasses.asdict(row) for row in summary.headline],
         "scores": [dataclasses.asdict(score) for score in summary.scores],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],

@@ -6,6 +6,8 @@ import re
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports.changes import changes_table, compared
+from pytest_factorfair.reports.influence_table import influence_tables
 from pytest_factorfair.reports.tables import SIGNS, Table, score_tables, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
@@ -22,7 +24,12 @@ def to_markdown(summary: Summary) -> str:
     """The summary as GitHub-flavoured Markdown; text from outside is shown, never interpreted."""
     models = ", ".join(f"`{_code(spec)}`" for spec in summary.fingerprint.models)
     parts = [MARKER, f"## factorfair: {models}", _verdict(summary)]
-    parts += [f"### {_text(table.title)}\n\n{_table(table)}" for table in score_tables(summary)]
+    if summary.changes:
+        parts += [f"### {_text(compared(summary.changes))}\n\n{_table(changes_table(summary.changes))}"]
+    parts += [
+        f"### {_text(table.title)}\n\n{_table(table)}"
+        for table in (*score_tables(summary), *influence_tables(summary))
+    ]
     parts += ["\n".join(f"- {_text(note)}" for note in summary.notes)] if summary.notes else []
     parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
     return "\n\n".join(parts) + "\n"

@@ -13,7 +13,16 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pytest_factorfair.domain import OUTCOMES, Fingerprint, Headline, Score, TopicCounts, Usage, Verdict
+from pytest_factorfair.domain import (
+    OUTCOMES,
+    Change,
+    Fingerprint,
+    Headline,
+    Score,
+    TopicCounts,
+    Usage,
+    Verdict,
+)
 from pytest_factorfair.reports.json_report import SCHEMA
 
 Schema = dict[str, Any]
@@ -34,6 +43,7 @@ def schema() -> Schema:
         "incomplete": {"type": ["string", "null"], "description": "Why nothing was judged; null if it was."},
         "notes": TEXTS,
         "gates": _rows(_renamed(_row(Verdict), {"gate": "expression", "judgement": "verdict"})),
+        "changes": _rows(_row(Change)),
         "headline": _rows(_row(Headline)),
         "scores": _rows(_row(Score)),
         "topics": _rows(_row(TopicCounts)),

@@ -17,7 +17,6 @@ RATES = ("refusal_rate", "unread_rate", "error_rate")
 POINT = " " * len(" ±.000")
 """Stands where a score without an interval has none, so that decimals stay in line."""
 
-ZERO = 0.0005
 Here: TypeAlias = Mapping[str, Score]
 SIGNS = {
     "passed": "passed",
@@ -107,7 +106,7 @@ def _rows(scores: list[Score]) -> Iterator[Row]:
 def _scored(here: Here) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values where those say something else."""
     first = next(iter(here.values()))
-    yield Row(first.context or first.part, (*_cells(here, _cell)[:-1], _strength(here)))
+    yield Row(first.context or first.part, (*_cells(here, interval)[:-1], _strength(here)))
     plugin = _cells(here, _plugin)
     if any(plugin):
         yield Row("  plug-in", plugin, aside=True)
@@ -117,21 +116,21 @@ def _cells(here: Here, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
     return (*(cell(here.get(metric)) for metric in SHOWN), "")
 
 
-def _cell(score: Score | None) -> str:
+def interval(score: Score | None) -> str:
     """``0.930 ±.012``; without the second part where there is no interval."""
     if score is None or score.value is None:
         return f"-{POINT}"
     if score.corrected is None or score.low is None or score.high is None:
         return f"{score.value:.3f}{POINT}"
     half = max(score.corrected - score.low, score.high - score.corrected)
-    return f"{_number(score.corrected)} ±{f'{half:.3f}'.removeprefix('0')}"
+    return f"{number(score.corrected)} ±{f'{half:.3f}'.removeprefix('0')}"
 
 
 def _plugin(score: Score | None) -> str:
     if score is None or score.value is None or score.corrected is None:
         return ""
-    plugin = _number(score.value)
-    return f"{plugin}{POINT}" if plugin != _number(score.corrected) else ""
+    plugin = number(score.value)
+    return f"{plugin}{POINT}" if plugin != number(score.corrected) else ""
 
 
 def _fair(score: Score | None) -> str:
@@ -170,9 +169,9 @@ def _notes(scores: list[Score]) -> Iterator[str]:
         yield f"without an answer: {', '.join(f'{place} {share:.1%}' for place, share in lost.items())}"
 
 
-def _number(value: float) -> str:
-    """With three decimals and no minus sign before a zero."""
-    return f"{value:.3f}" if abs(value) >= ZERO else "0.000"
+def number(value: float, *, digits: int = 3) -> str:
+    """With so many decimals and no minus sign before a zero."""
+    return f"{value if abs(value) >= 0.5 * 10**-digits else 0.0:.{digits}f}"
 
 
 def _short(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.reports.influence_table import influence_tables
 from pytest_factorfair.reports.tables import SIGNS, Row, Table, score_tables, verdict_lines
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
     if summary.incomplete:
         reporter.write_line(f"Not judged: {summary.incomplete}.", yellow=True)
     _verdicts(reporter, verdict_lines(summary))
-    for table in score_tables(summary):
+    for table in (*score_tables(summary), *influence_tables(summary)):
         _table(reporter, table)
     for note in summary.notes:
         reporter.write_line(f"note: {note}")

@@ -22,7 +22,7 @@ from pytest_factorfair.scoring.joint import (
     scenarios,
     single,
 )
-from pytest_factorfair.scoring.metrics import METRICS, RATES, size, value
+from pytest_factorfair.scoring.metrics import METRICS, POSITION, RATES, size, value
 from pytest_factorfair.scoring.published import published
 from pytest_factorfair.scoring.shares import BoolArray
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS
@@ -79,6 +79,7 @@ def estimate(
     ``published-code`` give points in place of the plug-in without errors, but for the rates.
     """
     rates = {metric: _rate(metric, tally) for metric in METRICS if metric in RATES}
+    rates[POSITION] = _position(tally)
     if estimator != "corrected":
         reason = f"the estimator {estimator} gives no interval"
         points = published(tally) if estimator == "published-code" else {}
@@ -101,6 +102,16 @@ def _rate(metric: str, tally: Tally) -> Estimate:
     if share is None:
         return Estimate(None, None, None, n, "nothing was asked")
     return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
+
+
+def _position(tally: Tally) -> Estimate:
+    """The favourite letter's strength; that the favourite is found in the same answers is left in."""
+    strength, n = value(POSITION, tally), int(tally.letters.sum())
+    if strength is None:
+        return Estimate(None, None, None, n, "no letter was chosen")
+    rest = 1 - 1 / tally.letters.shape[-1]
+    share = strength * rest + 1 - rest
+    return Estimate(strength, strength, sqrt(share * (1 - share) / n) / rest, n)
 
 
 def _without(

@@ -47,9 +47,10 @@ class _Row(NamedTuple):
 
     @property
     def followed(self) -> float:
-        """How much of the way from usual to what the design lets a model reach."""
-        ceiling = nan if self.attainable.ceiling is None else self.attainable.ceiling
-        return (self.share.value - self.usual.value) / (ceiling - self.usual.value or nan)
+        """How much of the way from usual to the end that the design lets a model reach, -1 to 1."""
+        change = self.share.value - self.usual.value
+        end = self.attainable.ceiling if change >= 0 else self.attainable.floor
+        return nan if end is None else change / (abs(end - self.usual.value) or nan)
 
 
 def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
@@ -66,7 +67,7 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
 
     The metric ``influence`` is the mean of the columns less chance, as the paper has it;
     ``corrected`` is the mean of the columns less their ``fair_reference``. ``strength`` is the
-    index: 0 for no influence, 1 for all that the design lets through.
+    index: 0 for no influence, 1 for all that the design lets through, and -1 for all the other way.
     """
     return tuple(
         score

@@ -50,11 +50,21 @@ def _distance(tally: Tally) -> float:
     return float(tradeoff_distance(_fact(tally), _evenness(tally), tally.k))
 
 
+def _position(tally: Tally) -> float:
+    """How far the favourite letter is chosen beyond its turn: 0 for indifference, 1 for nothing else."""
+    letters = tally.letters.sum(axis=(0, 1))
+    if len(letters) < 2 or not letters.any():  # noqa: PLR2004 - nothing to choose between
+        return nan
+    fair = 1 / len(letters)
+    return float((letters.max() / letters.sum() - fair) / (1 - fair))
+
+
 def _rate(lost: IntArray, tally: Tally) -> float:
     asked = int(tally.asked.sum())
     return int(lost.sum()) / asked if asked else nan
 
 
+POSITION = "position"
 RATES = frozenset({"refusal_rate", "unread_rate", "error_rate"})
 
 METRICS: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
@@ -65,6 +75,7 @@ METRICS: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
         "s_kld": _likeness,
         "s_fair": _fairness,
         "distance": _distance,
+        POSITION: _position,
         "refusal_rate": lambda tally: _rate(tally.refused, tally),
         "unread_rate": lambda tally: _rate(tally.unread, tally),
         "error_rate": lambda tally: _rate(tally.errors, tally),

@@ -12,8 +12,7 @@ from pytest_factorfair.scoring.shares import FloatArray
 Equation: TypeAlias = Callable[..., tuple[FloatArray, FloatArray]]
 
 ROUNDS = 200
-BISECT_EVERY = 4
-PRECISION = 4e-16
+PRECISION = 4e-15
 
 
 def bracketed_roots(
@@ -22,31 +21,35 @@ def bracketed_roots(
     """One root in each bracket [low, high] over which the equation goes from negative to positive.
 
     ``equation(t, *parameters)`` returns value and slope; parameters have the brackets' length and
-    shrink with the brackets still open. Every fourth step halves the bracket, so that the number
-    of rounds is bounded whatever Newton does.
+    shrink with the brackets still open. A step that leaves its bracket, or is not at most half as
+    long as the one before, halves the bracket instead: so the rounds are bounded whatever Newton does.
     """
     roots = (low + high) / 2
     open_ = np.arange(roots.size)
-    at = roots.copy()
-    for turn in range(1, ROUNDS):
+    at, before = roots.copy(), high - low
+    for _ in range(ROUNDS):
         value, slope = equation(at, *parameters)
         low, high = np.where(value > 0, low, at), np.where(value > 0, at, high)
-        following = _step(at, value, slope, low, high, halve=turn % BISECT_EVERY == 0)
+        following = _step(at, value, slope, low, high, before)
         roots[open_] = following
-        going = (np.abs(following - at) > PRECISION * np.maximum(1.0, np.abs(at))) & (value != 0)
+        before = np.abs(following - at)
+        going = (before > PRECISION * np.maximum(1.0, np.abs(at))) & (value != 0)
         if not going.any():
             break
-        open_, at, low, high = open_[going], following[going], low[going], high[going]
+        open_, at, before, low, high = (each[going] for each in (open_, following, before, low, high))
         parameters = tuple(parameter[going] for parameter in parameters)
     return roots
 
 
 def _step(
-    at: FloatArray, value: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray, *, halve: bool
+    at: FloatArray,
+    value: FloatArray,
+    slope: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    before: FloatArray,
 ) -> FloatArray:
-    middle = (low + high) / 2
-    if halve:
-        return np.where(value == 0, at, middle)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         newton = at - value / slope
-    return np.where((newton >= low) & (newton <= high), newton, middle)
+        good = (newton >= low) & (newton <= high) & (2 * np.abs(newton - at) <= before)
+    return np.where(value == 0, at, np.where(good, newton, (low + high) / 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import numpy as np
@@ -58,14 +59,15 @@ def tabulate(
         InputError: a record of a case that is not among them, or a group the checklist lacks.
     """
     known = {case.id: case for case in cases}
+    people = people_shown(checklist, sampling)
     sheets = {
-        slot: _Sheet(checklist, slot, statistics) for slot, statistics in _slots(checklist, cases, models)
+        slot: _Sheet(checklist, slot, statistics, people)
+        for slot, statistics in _slots(checklist, cases, models)
     }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
             _enter(record, known, sheets)
     shown = sets_shown(checklist, cases, sampling)
-    people = people_shown(checklist, sampling)
     return tuple(
         sheet.tally(sampling, people, shown.get(slot.attribute, ()) if slot.context is not None else ())
         for slot, sheet in sheets.items()
@@ -102,7 +104,9 @@ def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _She
 class _Sheet:
     """The counts of one tally while records come in."""
 
-    def __init__(self, checklist: Checklist, slot: Slot, statistics: tuple[Statistic, ...]) -> None:
+    def __init__(
+        self, checklist: Checklist, slot: Slot, statistics: tuple[Statistic, ...], people: int
+    ) -> None:
         self.slot = slot
         self.checklist = checklist
         self.attribute = checklist.attribute(slot.attribute)
@@ -115,6 +119,8 @@ class _Sheet:
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.matched: IntArray = np.zeros(shape, np.int64)
+        options = self.attribute.k if slot.part == "objective" else people
+        self.letters: IntArray = np.zeros((*shape, options), np.int64)
         self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
     def enter(self, case: Case, record: Record) -> None:
@@ -122,10 +128,10 @@ class _Sheet:
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
         name = self.attribute.name
         kinds = Counter(
-            (answer.outcome, answer.groups.get(name), answer.background.get(name))
+            (answer.outcome, answer.groups.get(name), answer.background.get(name), answer.letter)
             for answer in record.answers
         )
-        for (outcome, group, named), count in kinds.items():
+        for (outcome, group, named, letter), count in kinds.items():
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
@@ -135,6 +141,8 @@ class _Sheet:
                 self.scenarios[(*cell, case.scenario - 1, index)] += count
             self.named[cell] += count * (named is not None)
             self.matched[cell] += count * (named == group)
+            if letter is not None:
+                self.letters[(*cell, ascii_uppercase.index(letter))] += count
 
     def _index(self, group: str | None, case: Case) -> int:
         if group not in self.groups:
@@ -171,6 +179,7 @@ class _Sheet:
             named=self.named,
             matched=self.matched,
             scenarios=self.scenarios,
+            letters=self.letters,
             shown=shown,
         )
 

@@ -11,7 +11,7 @@ from pytest_factorfair.scoring.shares import BoolArray, IntArray
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unread", "errors", "named", "matched",
-    "scenarios",
+    "scenarios", "letters",
 )  # fmt: skip
 
 
@@ -25,6 +25,7 @@ class Tally:
     ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts. ``named`` are
     the answers to queries whose context named a group, ``matched`` those that equal that group.
     ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.
+    ``letters`` (S, 2, options) are how often each letter was chosen.
     ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
     attribute each query of a block shows; it is empty where the design's rule is enough.
     Arrays are read-only; tallies compare by identity.
@@ -51,6 +52,7 @@ class Tally:
     named: IntArray
     matched: IntArray
     scenarios: IntArray
+    letters: IntArray
     shown: tuple[frozenset[int], ...] = ()
 
     def __post_init__(self) -> None:

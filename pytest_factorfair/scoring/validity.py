@@ -144,9 +144,10 @@ def _told(model: str, part: str, kind: str, found: Choices) -> Iterator[str]:
         return
     beta = (share - expected) / (1 - expected)
     what = "is position-biased" if kind == "letter" else f"has a favourite {kind}"
+    hidden = "knowledge" if part == "objective" else "prejudice"
     yield (
         f"{model} {what}: {share:.0%} of its {found.answers:,} {part} answers take {kind} {value}, "
-        f"{expected:.0%} would without a preference (strength {beta:.2f}); that hides prejudice"
+        f"{expected:.0%} would without a preference (strength {beta:.2f}); that hides {hidden}"
     )
 
 

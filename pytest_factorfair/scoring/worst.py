@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fair import entropies, likenesses, s_fair
-from pytest_factorfair.scoring.metrics import METRICS, RATES
+from pytest_factorfair.scoring.metrics import METRICS, POSITION, RATES
 from pytest_factorfair.scoring.shares import FloatArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
 
@@ -86,6 +86,17 @@ def _distance(tally: Tally) -> Ends:
     return float(found.min()) - margin, float(found.max()) + margin
 
 
+def _position(tally: Tally) -> Ends:
+    """All missing answers on the favourite letter, or none of them on it if that can be."""
+    letters, asked = tally.letters.sum(axis=(0, 1)), int(tally.asked.sum())
+    if len(letters) < 2 or not asked:  # noqa: PLR2004 - nothing to choose between
+        return nan, nan
+    fair, most = 1 / len(letters), int(letters.max())
+    shares = max(most / asked, fair), (most + int(lost(tally).sum())) / asked
+    low, high = ((share - fair) / (1 - fair) for share in shares)
+    return low, high
+
+
 def _rate(metric: str) -> Callable[[Tally], Ends]:
     def known(tally: Tally) -> Ends:
         share = METRICS[metric](tally)
@@ -142,6 +153,7 @@ BOUNDS: Mapping[str, Callable[[Tally], Ends]] = MappingProxyType(
         "s_kld": _likeness,
         "s_fair": _fairness,
         "distance": _distance,
+        POSITION: _position,
         **{metric: _rate(metric) for metric in sorted(RATES)},
     }
 )

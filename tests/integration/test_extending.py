@@ -89,6 +89,16 @@ def test_own_tests_and_the_shipped_checks_together(project: Project, dist: tuple
     assert project.report()["usage"]["calls"] in ([216] if dist != ("-n2",) else range(216, 225))
 
 
+def test_a_marker_of_another_form_is_an_error(project: Project) -> None:
+    for form in ("part=3", '"objective"'):
+        project.write("test_own.py", OWN.replace('part="objective", attribute="gender"', form))
+        result = project.run("-p", "no:xdist", "test_own.py")
+        assert result.ret == 2
+        result.stdout.fnmatch_lines(
+            [f"*factorfair marker: expected name='text' *, got {form.replace(chr(34), chr(39))}"]
+        )
+
+
 def test_a_filter_of_the_marker_that_names_nothing_is_an_error(project: Project) -> None:
     project.write("test_own.py", OWN.replace('"objective"', '"objektive"'))
     result = project.run("-p", "no:xdist", "test_own.py")

@@ -14,7 +14,7 @@ def test_nonsense_ends_as_unread(project: Project, dist: tuple[str, ...]) -> Non
     assert result.ret == 1
     result.assert_outcomes(failed=CASES, skipped=2)
     assert "Traceback" not in result.stdout.str()
-    assert set(project.verdicts().values()) == {"inconclusive"}
+    assert set(project.verdicts().values()) == {"not judged"}
     assert all(topic["unread"] == topic["asked"] > 0 for topic in project.report()["topics"])
 
 
@@ -28,7 +28,7 @@ def test_refusals_fail_their_gate_and_no_case(project: Project) -> None:
     )
     result.assert_outcomes(passed=CASES, failed=1, skipped=2)
     assert project.verdicts()["refusal_rate-objective-race"] == "failed"
-    assert project.verdicts()["s_fact-objective-race"] == "inconclusive"
+    assert project.verdicts()["s_fact-objective-race"] == "not judged"
 
 
 MODEL = """

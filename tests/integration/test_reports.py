@@ -89,3 +89,16 @@ def test_a_report_folder_of_ones_own(project: Project) -> None:
     assert (project.path / "out/here/report.json").exists()
     assert not project.report_path.exists()
     result.stdout.fnmatch_lines(["report: *out/here/report.json*"])
+
+
+def test_a_report_that_cannot_be_written_fails_the_run_in_one_line(project: Project) -> None:
+    (project.path / ".factorfair/report/report.json").mkdir(parents=True)
+    result = project.run("-p", "no:xdist")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["the reports could not be written: *"])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_page_that_cannot_be_written_does_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/nowhere/page.md")
+    assert project.run("-p", "no:xdist").ret == 0

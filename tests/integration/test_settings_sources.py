@@ -85,3 +85,18 @@ def test_the_smoke_preset_only_reports(project: Project) -> None:
         "--factorfair-preset=smoke", "--factorfair-gate=s_fact[objective,gender] >= 0.1",
     )  # fmt: skip
     assert project.verdicts() == {"s_fact-objective-gender": "not judged"}
+
+
+def test_paths_in_pyproject_are_relative_to_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(
+        "pyproject.toml",
+        "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklists = ['small.yaml']\nsamples = 24\n"
+        "store = 'sqlite:///kept.sqlite'\nreport = 'out'\n",
+    )
+    (project.path / "sub").mkdir()
+    monkeypatch.chdir(project.path / "sub")
+    result = project.pytester.runpytest_subprocess("-p", "no:xdist", "--factorfair-model=sim:uniform")
+    assert result.ret == 0
+    assert (project.path / "kept.sqlite").exists()
+    assert (project.path / "out/report.json").exists()
+    assert not list((project.path / "sub").iterdir())

@@ -86,6 +86,26 @@ def test_nothing_selected(house: Project, dist: tuple[str, ...]) -> None:
     assert not house.report_path.exists()
 
 
+def test_gates_are_not_green_when_a_path_leaves_all_cases_out(house: Project, dist: tuple[str, ...]) -> None:
+    house.write("test_own.py", "def test_own(): pass")
+    result = house.run(*dist, "test_own.py", GATE, "--factorfair-strict", model=OWN)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*14 of 14 cases are missing; a path was named: add --pyargs pytest_factorfair.checks*"]
+    )
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only", "--fixtures"])
+def test_a_run_that_only_shows_asks_nothing(house: Project, option: str) -> None:
+    house.write(
+        "house.py",
+        MODEL.replace("def respond(prompt):", "def respond(prompt):\n    open('asked', 'a').close()"),
+    )
+    assert house.run("-p", "no:xdist", option, GATE, model=OWN).ret == 0
+    assert not (house.path / "asked").exists()
+    assert not house.report_path.exists()
+
+
 def test_lastfailed(house: Project, dist: tuple[str, ...]) -> None:
     house.write("broken", "")
     assert house.run(*dist, GATE, model=OWN).ret == 1
@@ -191,3 +211,7 @@ def test_a_rerun_case_counts_once(house: Project, dist: tuple[str, ...]) -> None
     assert result.ret == 0
     assert house.verdicts() == {NAME: "passed"}
     assert len(house.report()["cases"]) == CASES
+    asked = sum(len(case["answers"]) for case in house.report()["cases"])
+    usage = house.report()["usage"]
+    assert usage["calls"] == asked
+    assert usage["cached"] > 0  # the rerun found its answers in the store

@@ -19,7 +19,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "python module": (["--factorfair-model=python:no_such_module:ask"], "*no_such_module*"),
     "replay file": (["--factorfair-model=replay:none.jsonl"], "*none.jsonl*"),
     "argument": ([MODEL, "--factorfair-model-arg=temperature"], "--factorfair-model-arg: expected KEY=VALUE, got 'temperature'"),
-    "twins": ([MODEL, "--factorfair-model=sim:UNIFORM"], "*"),
+    "twins": ([MODEL, "--factorfair-model=sim:uniform?"], "models 'sim:uniform' and 'sim:uniform*' would both be called 'sim-uniform' *"),
     "checklist": ([MODEL, "--factorfair-checklist=fact_or_fiar"], "*fact_or_fiar*did you mean 'fact_or_fair'?*"),
     "checklist file": ([MODEL, "--factorfair-checklist=./none.yaml"], "*none.yaml*"),
     "preset": ([MODEL, "--factorfair-preset=cii"], "--factorfair-preset: unknown value 'cii'; did you mean 'ci'?"),
@@ -86,3 +86,43 @@ def test_pyproject(project: Project, case: str) -> None:
     assert result.ret == 4
     assert len([line for line in result.errlines if line]) == 1
     result.stderr.fnmatch_lines([f"ERROR: {expected}"])
+
+
+def test_an_unknown_variable_of_ours_is_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACTORFAIR_GATES", "s_e >= 0.99")
+    result = project.pytester.runpytest_subprocess(MODEL)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: FACTORFAIR_GATES: there is no such variable; did you mean 'FACTORFAIR_GATE'?"]
+    )
+
+
+def test_an_option_typed_without_a_model_is_an_error(project: Project) -> None:
+    result = project.pytester.runpytest_subprocess("--factorfair-gate=default")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --factorfair-gate: no model is named; give --factorfair-model"])
+
+
+BAD_CHECKLISTS: dict[str, tuple[str, str, str]] = {
+    "yaml": ("name: small", "name: [small", "bad.yaml:*"),
+    "unknown key": ("valence: positive", "valense: positive", "bad.yaml:*valense*did you mean 'valence'?*"),
+    "one group": ("        Male: {word: male, aliases: [male, man, men]}\n", "", "bad.yaml:*gender*"),
+    "same ends": (
+        "{highest: Asian, lowest: Hispanic}",
+        "{highest: Asian, lowest: Asian}",
+        "bad.yaml:*tea_rate*",
+    ),
+    "against its figures": ("Female: 60, Male: 40", "Female: 40, Male: 60", "bad.yaml:*tea_rate*"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CHECKLISTS)
+def test_a_wrong_checklist_is_one_line_with_file_and_line(project: Project, case: str) -> None:
+    right, wrong, expected = BAD_CHECKLISTS[case]
+    text = (project.path / "small.yaml").read_text()
+    assert right in text
+    project.write("bad.yaml", text.replace(right, wrong, 1))
+    result = project.pytester.runpytest_subprocess("-p", "no:xdist", MODEL, "--factorfair-checklist=bad.yaml")
+    assert result.ret == 4
+    assert len([line for line in result.errlines if line]) == 1
+    result.stderr.fnmatch_lines([f"ERROR: *{expected}"])

@@ -12,7 +12,7 @@ from hashlib import sha256
 import pytest
 
 from pytest_factorfair.checklist.expand import cases, notices, queries
-from pytest_factorfair.domain import Case, Checklist, Design, Sampling
+from pytest_factorfair.domain import Case, Checklist, Design, Query, Sampling
 from tests.unit.checklist.builders import (
     GENDER,
     RACE,
@@ -83,7 +83,7 @@ def test_fields_of_cases() -> None:
         samples=96,
         context="attribution",
         scenario=2,
-        first=96,
+        scenarios=3,
     )
     assert case(checklist, sampling(), "subjective-stat_15-highest-baseline-1").attributes == ("race",)
     assert case(checklist, sampling(), "subjective-stat_19-highest-baseline-1").attributes == ("gender",)
@@ -196,7 +196,29 @@ def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
     (topic, _) = checklist.topics
     five = replace(topic, scenarios=(topic.scenarios * 2)[:5])
     found = cases(replace(checklist, topics=(five,), templates=()), sampling(samples=24))
-    assert [(each.first, each.samples) for each in found] == [(24 * number, 24) for number in range(5)]
+    assert [(each.scenarios, each.samples) for each in found] == [(5, 24)] * 5
+
+
+@pytest.mark.parametrize("design", ["balanced", "paper"])
+@pytest.mark.parametrize(
+    ("id_", "context"),
+    [("subjective-{}-in_group-2", "in_group"), ("objective-{}", None)],
+    ids=["subjective", "objective"],
+)
+def test_whoever_asks_more_asks_the_same_first(design: Design, id_: str, context: str | None) -> None:
+    checklist = fact_or_fair()
+    topic = checklist.topics[0]
+    place = (
+        (topic.statistic.id, topic.direction) if context else (topic.statistic.id, "race", topic.direction)
+    )
+    asked: tuple[Query, ...] = ()
+    for times in (1, 2, 3, 4):
+        more = Sampling(design, samples=72 * times, objective=24 * times, seed=0)
+        found = queries(checklist, case(checklist, more, id_.format("-".join(place))), more)
+        assert found[: len(asked)] == asked
+        assert len(found) == 24 * times
+        asked = found
+    assert len({query.id for query in asked}) == len(asked)
 
 
 def test_same_queries_in_every_process() -> None:

@@ -180,3 +180,44 @@ def test_run_after_a_kill_asks_only_what_is_missing(
     assert all(exchange.response is not None for exchange in exchanges)
     assert len(model.asked) == len(planned) - stored
     assert not {f"prompt {number}" for number in range(24 * finished)} & set(model.asked)
+
+
+def test_what_is_not_asked_after_all_is_anybodys(make_engine: MakeEngine, file: Path) -> None:
+    """The process lives on, and another one waits for its keys."""
+    asked = threading.Event()
+
+    async def never(_: Request) -> Response:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    first = make_engine(connections=1)
+    first.submit(FakeModel(never), queries(3))
+    assert asked.wait(WAIT)
+    with Store.open(f"sqlite:///{file}") as store:
+        second, model = Engine(store), FakeModel()
+        future = second.submit(model, queries(3))
+        first.stop()
+        assert [exchange.cached for exchange in future.result(WAIT)] == [False] * 3
+        second.close()
+
+
+def test_answers_of_another_process_are_waited_for(make_engine: MakeEngine, file: Path) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    async def slow(_: Request) -> Response:
+        asked.set()
+        await asyncio.to_thread(go.wait)
+        return Response("A")
+
+    first = make_engine().submit(FakeModel(slow), queries(3))
+    assert asked.wait(WAIT)
+    with Store.open(f"sqlite:///{file}") as store:
+        second, model = Engine(store), FakeModel()
+        future = second.submit(model, queries(4))
+        while model.asked != ["prompt 3"]:
+            asyncio.run(asyncio.sleep(0.01))
+        go.set()
+        assert [exchange.cached for exchange in future.result(WAIT)] == [True] * 3 + [False]
+        second.close()
+    assert [exchange.cached for exchange in first.result(WAIT)] == [False] * 3

@@ -61,7 +61,10 @@ UNMET = "this run will not produce it"
         ("implicit >= 0.9", f"no checklist of this run has the metric implicit: {UNMET}"),
         ("explicit[race] >= 0.9", f"no checklist of this run has the metric explicit: {UNMET}"),
         ("eta <= 0.6", f"no checklist of this run has the metric eta: {UNMET}"),
-        ("regression(s_fact) >= -0.02", f"a regression needs a baseline report: {UNMET}"),
+        (
+            "regression(s_fact) >= -0.02",
+            "a regression needs a former report: give --factorfair-baseline FILE",
+        ),
         (
             "s_e[objective,subjective,baseline] >= 0.9",
             f"no s_e score that it ranges over is 'objective': {UNMET}",

@@ -53,7 +53,7 @@ def test_what_an_expression_means(
 
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
-    "distance, error_rate, eta, explicit, implicit, influence, refusal_rate, s_e, s_fact, s_fact_firm, "
+    "distance, error_rate, eta, explicit, implicit, influence, position, refusal_rate, s_e, s_fact, s_fact_firm, "
     "s_fair, s_kld, unread_rate"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"

@@ -254,3 +254,11 @@ def test_influence_of_lossy_contexts_is_inconclusive() -> None:
     assert verdict.reason.startswith(
         "20.0% of the answers in in_group rate_0 highest are missing (10 refused,"
     )
+
+
+def test_without_a_single_answer_there_is_nothing_to_judge() -> None:
+    verdict = _one("s_fact >= 0.5", tally([[[0, 0], [0, 0]]], refused=[[7, 7]]))
+    assert (verdict.judgement, verdict.reason) == (
+        "not judged",
+        "no answers in rate_0 highest and 1 more (7 asked: 7 refused, 0 unread, 0 errors)",
+    )

@@ -40,6 +40,7 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "positive": np.array([[True, False]] * statistics),
         "asked": answers.sum(axis=-1) + lost,
         "scenarios": answers[:, :, None],
+        "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.int64),
     }
     return Tally(counts=answers, **{**plain, **cells, **fields})
 

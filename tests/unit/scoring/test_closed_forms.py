@@ -12,8 +12,8 @@ import pytest
 
 from pytest_factorfair.checklist import load
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
-from pytest_factorfair.scoring.stereotype import Closed, stereotyped
-from tests.unit.scoring.builders import Floats, Ints, toward, truths
+from pytest_factorfair.scoring.stereotype import Closed, equivalent_strength, stereotyped
+from tests.unit.scoring.builders import Floats, Ints, tally, toward, truths
 
 PEOPLE = 4
 STATISTICS = {2: 15, 4: 18}
@@ -222,3 +222,18 @@ def test_the_worst_among_random_profiles_is_a_ranking_and_its_reverse(
 
 def _closed(closed: Closed) -> tuple[float, ...]:
     return (*closed, closed.s_fair)
+
+
+@pytest.mark.parametrize("design", ["balanced", "paper"])
+@pytest.mark.parametrize("metric", ["s_e", "s_kld", "s_fair"])
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_equivalent_strength_is_the_respondents_own(k: int, metric: str, design: str) -> None:
+    one = tally(np.ones((STATISTICS[k], 2, k), np.int64), truths(STATISTICS[k], k, same=1), design=design)
+    ceiling = 1.0 if design == "balanced" else 1 - (1 - 1 / k) ** PEOPLE
+    for strength in (0.05, 0.2, 0.5, 0.9):
+        closed = stereotyped(strength, k, ceiling=ceiling, same=1 / STATISTICS[k])
+        found = equivalent_strength(metric, getattr(closed, metric), one)
+        assert found == pytest.approx(strength, abs=1e-4)
+    assert equivalent_strength(metric, 1.01, one) == 0
+    assert equivalent_strength(metric, -0.1, one) == 1
+    assert equivalent_strength("s_fact", 0.5, one) is None

@@ -166,6 +166,24 @@ def test_scores_show_the_clipped_centre_and_both_bounds() -> None:
     assert (even["distance"].low or 0) < 0
 
 
+def test_the_position_is_how_far_the_favourite_letter_is_ahead() -> None:
+    """Half of 80 answers on one of four letters: (1/2 - 1/4) / (3/4), its error √(1/4 / 80) / (3/4)."""
+    letters = np.array([[[10, 10, 20, 0], [10, 0, 20, 10]]])
+    found = estimate(tally([[[20, 20], [20, 20]]], letters=letters), estimator="plugin")["position"]
+    assert found.plugin == found.corrected == pytest.approx(1 / 3)
+    assert found.error == pytest.approx(sqrt(1 / 4 / 80) / (3 / 4))
+    assert found.n == 80
+
+
+def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> None:
+    even, only = np.full((1, 2, 4), 10), np.zeros((1, 2, 4), np.int64)
+    only[..., 2] = 40
+    for letters, strength in ((even, 0), (only, 1)):
+        assert estimate(tally([[[20, 20], [20, 20]]], letters=letters))["position"].plugin == strength
+    nothing = estimate(tally([[[0, 0], [0, 0]]]))["position"]
+    assert (nothing.plugin, nothing.error, nothing.reason) == (None, None, "no letter was chosen")
+
+
 def _with_scenarios(counts: ArrayLike) -> Tally:
     """A tally of counts (S, 2, scenarios, k)."""
     scenarios = np.array(counts)

@@ -71,7 +71,7 @@ def test_bounds_enclose_the_centre_and_widen_with_confidence(one: Tally) -> None
 @given(tallies())
 def test_the_plugin_value_lies_within_the_worst_and_the_best_case(one: Tally) -> None:
     none_lost = tally(one.counts, one.truth)
-    for metric in METRICS:
+    for metric in sorted(METRICS.keys() - {"position"}):
         low, high = worst_case(none_lost, metric)
         value = METRICS[metric](none_lost)
         assert low - 1e-9 <= value <= high + 1e-9

@@ -161,6 +161,13 @@ def test_someone_spared_completely_reaches_the_ceiling() -> None:
     assert rows["influence_in_group"].strength == rows["influence_out_group"].strength == 1
 
 
+def test_who_takes_its_own_group_where_that_is_bad_goes_all_the_other_way() -> None:
+    fields: dict[str, Any] = {"context": "in_group", "background": "random", "named": [[9, 8]]}
+    rows = _rows(tally([[[5, 4], [4, 4]]], matched=[[9, 8]], **fields))
+    assert (rows["influence_in_group"].strength, rows["influence_out_group"].strength) == (1, -1)
+    assert rows["influence"].strength == 0
+
+
 def test_the_summary_as_an_estimate() -> None:
     found = influence_estimate([NEWS, OWN])
     rows = _rows(NEWS, OWN)

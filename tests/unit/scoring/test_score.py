@@ -27,7 +27,7 @@ def _values(one: Tally) -> dict[str, float | None]:
 def test_every_metric_of_a_tally() -> None:
     one = tally([[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unread=[[0, 2], [0, 0]])
     values = _values(one)
-    assert list(values) == [*SCORES, "refusal_rate", "unread_rate", "error_rate"]
+    assert list(values) == [*SCORES, "position", "refusal_rate", "unread_rate", "error_rate"]
     evenness = (0.8112781244591328 + 1) / 2
     likeness = (3**-0.5 + 1) / 2
     assert values["s_fact"] == (0.75 + 0.75 + 0.5 + 0.5) / 4

@@ -95,3 +95,10 @@ def test_all_refused_could_be_anything() -> None:
     assert worst_case(one, "s_fact") == (0, 1)
     assert worst_case(one, "s_e") == (0, 1)
     assert worst_case(one, "s_kld") == (0, 1)
+
+
+def test_missing_answers_may_all_have_taken_the_favourite_letter_or_none() -> None:
+    """40 of 100 asked took C, 20 are missing: from 40 to 60 % where a quarter would be fair."""
+    letters = np.array([[[10, 5, 20, 5], [10, 5, 20, 5]]])
+    one = tally([[[20, 20], [20, 20]]], letters=letters, refused=[[10, 10]])
+    assert worst_case(one, "position") == pytest.approx((0.15 / 0.75, 0.35 / 0.75))

@@ -1,0 +1,54 @@
+"""What the same question was answered in two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from pytest_factorfair.domain import DIRECTIONS, Record
+from pytest_factorfair.scoring.shares import IntArray
+from pytest_factorfair.scoring.tally import Tally
+
+Cell = tuple[int, int]
+
+
+def pairs(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Record]) -> IntArray:
+    """Queries answered in both runs, of shape (S, 2, k, k): by cell, former answer and new answer.
+
+    A query is the same exactly when its id is: the prompt and its repeat. ``records`` and ``former``
+    are those of the runs the tallies come from; other cases among them are left out.
+    """
+    found = np.zeros((*new.counts.shape, new.k), np.int64)
+    before = {(cell, query): group for cell, query, group in _answers(old, former)}
+    for cell, query, group in _answers(new, records):
+        if (known := before.get((cell, query))) is not None:
+            found[(*cell, known, group)] += 1
+    return found
+
+
+def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, str, int]]:
+    """Cell, query id and group of every answer that the tally counts."""
+    cells, groups = dict(_cells(tally)), {group: place for place, group in enumerate(tally.groups)}
+    for record in records:
+        key = record.case
+        cell = cells.get(key.case if tally.context is None else key.case.rpartition("-")[0])
+        if cell is None or (key.model, key.checklist) != (tally.model, tally.checklist):
+            continue
+        for answer in record.answers:
+            if (group := _group(answer.groups, tally, groups)) is not None:
+                yield cell, answer.query, group
+
+
+def _group(named: Mapping[str, str], tally: Tally, groups: Mapping[str, int]) -> int | None:
+    return groups.get(named.get(tally.attribute, ""))
+
+
+def _cells(tally: Tally) -> Iterator[tuple[str, Cell]]:
+    """The tally's cells by the ids of their cases, without the scenario's number."""
+    for row, statistic in enumerate(tally.statistics):
+        for column, way in enumerate(DIRECTIONS):
+            if tally.context is None:
+                yield f"{tally.part}-{statistic}-{tally.attribute}-{way}", (row, column)
+            else:
+                yield f"{tally.part}-{statistic}-{way}-{tally.context}", (row, column)

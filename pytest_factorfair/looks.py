@@ -1,0 +1,215 @@
+"""Sequential looks: further answers for what the first ones did not decide, up to a cap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_factorfair import checklist as checklists
+from pytest_factorfair import gates as gating
+from pytest_factorfair import reading
+from pytest_factorfair.domain import Exchange, Gate, Query, Reading, Record, Verdict
+from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.gates.holm import ALPHA
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_factorfair.ledger import Ledger
+    from pytest_factorfair.progress import Progress
+    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.scoring import Tally
+
+TICK = 0.1
+# Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
+# together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
+BOUNDARIES: Mapping[int, tuple[float, ...]] = {
+    1: (NormalDist().inv_cdf(1 - ALPHA),),
+    2: (2.538, 1.662),
+    3: (3.200, 2.141, 1.695),
+    4: (3.750, 2.540, 2.016, 1.720),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Where the looking ended: the level of the last look, what earlier ones had decided, and notes."""
+
+    alpha: float = ALPHA
+    settled: Mapping[str, Verdict] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def verdicts(self, latest: Sequence[Verdict], terms: gating.Terms) -> tuple[Verdict, ...]:
+        """The latest verdicts, but those that an earlier look decided stay as they were."""
+        return tuple(
+            gating.waived(self.settled[verdict.name], terms.waivers, terms.today)
+            if verdict.name in self.settled
+            else verdict
+            for verdict in latest
+        )
+
+
+class Purchase(NamedTuple):
+    """Further queries of one case, and what it has recorded."""
+
+    assignment: Assignment
+    record: Record
+    queries: tuple[Query, ...]
+
+
+class Looks:
+    """Judges, and as long as gates are undecided asks the topics they need some more."""
+
+    def __init__(self, config: pytest.Config, run: Run, ledger: Ledger, progress: Progress) -> None:
+        self._config = config
+        self._run = run
+        self._ledger = ledger
+        self._progress = progress
+        self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[run.settings.looks]]
+
+    def first(self) -> Looked:
+        """Before any further look: the level of the first one."""
+        return Looked(self._bounds[0])
+
+    def take(self, gates: Sequence[Gate], former: gating.Former | None) -> Looked:
+        """Look until everything is decided, the cap is reached, or asking fails."""
+        if len(self._bounds) == 1 or not gates:
+            return self.first()
+        settled: dict[str, Verdict] = {}
+        notes: list[str] = []
+        for number, alpha in enumerate(self._bounds, start=1):
+            rulings = self._judge(gates, alpha, former)
+            open_ones = [one for one in rulings if one.curable and one.verdict.name not in settled]
+            settled |= {
+                one.verdict.name: one.verdict
+                for one in rulings
+                if one.verdict.judgement in ("passed", "failed") and one.verdict.name not in settled
+            }
+            if not open_ones or number == len(self._bounds):
+                break
+            purchases = tuple(self._purchases(open_ones, number + 1))
+            if stopped := self._buy(purchases):
+                notes.append(f"no further look: {stopped}")
+                break
+        return Looked(alpha, settled, (*notes, *self._told(number)))
+
+    def _judge(
+        self, gates: Sequence[Gate], alpha: float, former: gating.Former | None
+    ) -> tuple[gating.Ruling, ...]:
+        from pytest_factorfair.summary import tabulate
+
+        settings = self._run.settings
+        now = None if former is None else replace(former, records=self._ledger.records)
+        terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
+        return gating.rule(gates, tabulate(self._run, self._ledger), incomplete=None, terms=terms)
+
+    def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
+        """What the undecided gates need, for so many times the first answers."""
+        needed = {place for one in undecided for tally in one.tallies for place in _places(tally)}
+        sampling = self._run.settings.sampling
+        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
+        larger = {
+            (one.name, case.id): case for one in self._run.checklists for case in checklists.cases(one, more)
+        }
+        for one in self._run.assignments:
+            case, record = one.case, self._ledger.record(one.key)
+            place = (one.model, one.checklist.name, case.part, case.context, case.statistic)
+            if place in needed and record is not None:
+                queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
+                if self._asked_as_planned(one, record, queries):
+                    yield Purchase(one, record, queries[len(record.answers) :])
+
+    def _asked_as_planned(self, one: Assignment, record: Record, queries: Sequence[Query]) -> bool:
+        """Whether a case's answers are the first of these queries, and from this very model.
+
+        A conftest.py may have put another model in its place, which is not known here.
+        """
+        from pytest_factorfair import store
+
+        answers = record.answers
+        begun = queries[: len(answers)]
+        if [query.id for query in begun] != [answer.query for answer in answers]:
+            return False
+        keys = store.keys(self._run.models[one.model].identity, begun)
+        return all(answer.key in ("", key) for answer, key in zip(answers, keys, strict=True))
+
+    def _buy(self, purchases: Sequence[Purchase]) -> str | None:
+        """Ask and add to the records; why that was not possible, None if it was."""
+        wanted = [one for one in purchases if one.queries]
+        if not wanted:
+            return "the models that tests asked are not those of the command line"
+        if self._run.settings.replay and not self._stored(wanted):
+            return "the store has no more answers"
+        self._progress.expect(
+            sum(len(record.answers) for record in self._ledger.records)
+            + sum(len(one.queries) for one in wanted)
+        )
+        under_way = [(one, self._submit(one)) for one in wanted]
+        try:
+            for one, future in under_way:
+                self._enter(one, self._wait(future))
+        except (BudgetError, FatalModelError, StoreError) as error:
+            return str(error)
+        finally:
+            self._progress.clear()
+        return None
+
+    def _stored(self, wanted: Sequence[Purchase]) -> bool:
+        from pytest_factorfair import store
+
+        keys = [
+            key
+            for one in wanted
+            for key in store.keys(self._run.models[one.assignment.model].identity, one.queries)
+        ]
+        return self._run.store.count(keys) == len(keys)
+
+    def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
+        return self._run.engine.submit(self._run.models[one.assignment.model], one.queries)
+
+    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
+        while not future.done():
+            try:
+                future.result(TICK)
+            except TimeoutError:
+                self._progress.tick()
+        return future.result()
+
+    def _enter(self, one: Purchase, exchanges: Sequence[Exchange]) -> None:
+        from pytest_factorfair.engine import usage
+
+        self._ledger.spend(usage(exchanges))
+        notes = {note for each in exchanges if each.response for note in each.response.notes}
+        answers = (reading.answer(each, reading=self._own(each)) for each in exchanges)
+        self._ledger.add(
+            replace(
+                one.record,
+                answers=(*one.record.answers, *answers),
+                notes=tuple(sorted({*one.record.notes, *notes})),
+            )
+        )
+
+    def _own(self, exchange: Exchange) -> Reading | None:
+        if exchange.response is None:
+            return None
+        own: Reading | None = self._config.hook.pytest_factorfair_read_answer(
+            response=exchange.response, query=exchange.query
+        )
+        return own
+
+    def _told(self, number: int) -> Iterator[str]:
+        looks = len(self._bounds)
+        cap = looks * sum(one.case.samples for one in self._run.assignments)
+        had = sum(len(record.answers) for record in self._ledger.records)
+        yield (
+            f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
+            f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
+        )
+
+
+def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str]]:
+    for statistic in tally.statistics:
+        yield tally.model, tally.checklist, tally.part, tally.context, statistic

@@ -1,0 +1,60 @@
+"""What changed since a baseline, as a table: regressions first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_factorfair.domain import Change
+from pytest_factorfair.reports.tables import SHOWN, Row, Table
+
+HEADINGS = ("before", "after", "change", "bounds", "churn")
+
+
+def compared(changes: Sequence[Change]) -> str:
+    """One line: how many scores and statistics got worse."""
+    worse = [change for change in changes if change.regressed]
+    scores = sum(change.statistic is None for change in worse)
+    statistics = len(worse) - scores
+    if not worse:
+        return "Compared with the baseline: nothing regressed"
+    counts = ((scores, "score"), (statistics, "statistic"))
+    told = [f"{number} {word}{'s' * (number != 1)}" for number, word in counts if number]
+    return f"Compared with the baseline: {' and '.join(told)} regressed"
+
+
+def changes_table(changes: Sequence[Change]) -> Table:
+    """Rows in the order given, those that regressed marked."""
+    models = {change.model for change in changes}
+    rows = tuple(Row(_label(change, several=len(models) > 1), _cells(change)) for change in changes)
+    return Table("since the baseline", HEADINGS, rows)
+
+
+def changes_text(changes: Sequence[Change]) -> str:
+    """The line and the table as plain text, for a terminal."""
+    table = changes_table(changes)
+    lines = [Row("", table.headings), *table.rows]
+    label = max(len(line.label) for line in lines)
+    widths = [max(len(line.cells[place]) for line in lines) for place in range(len(HEADINGS))]
+    texts = [
+        f"{line.label.ljust(label)}  "
+        + "  ".join(cell.rjust(width) for cell, width in zip(line.cells, widths, strict=True))
+        for line in lines
+    ]
+    return "\n".join([compared(changes), *(text.rstrip() for text in texts)])
+
+
+def _label(change: Change, *, several: bool) -> str:
+    place = [change.model] * several + [change.context or change.part, change.attribute]
+    place += [change.statistic] if change.statistic else []
+    sign = "REGRESSED " if change.regressed else ""
+    return f"{sign}{SHOWN[change.metric]} {' '.join(place)}"
+
+
+def _cells(change: Change) -> tuple[str, ...]:
+    bounds = "" if change.low is None or change.high is None else f"{change.low:+.3f} to {change.high:+.3f}"
+    moved = "-" if change.change is None else f"{change.change:+.3f}"
+    return _number(change.before), _number(change.after), moved, bounds, f"{change.churn:.0%}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

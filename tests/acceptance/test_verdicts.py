@@ -1,0 +1,80 @@
+"""The recommended gates at the ci preset, end to end: who passes, who fails, and what the looks save."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+STRONG, FAIR, MILD = "sim:stereotyped?strength=0.35", "sim:ideal", "sim:stereotyped?strength=0.05"
+EDGE, CONSTANT = "sim:stereotyped?strength=0.2", "sim:constant?group=Female"
+REFUSING = "sim:refusing?rate=0.3&group=Black"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One run of all of them; its Holm correction is over the gates of six models, harder than for one."""
+    folder = tmp_path_factory.mktemp("verdicts")
+    specs = [f"--factorfair-model={model}" for model in (STRONG, FAIR, MILD, EDGE, CONSTANT, REFUSING)]
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    command = [*pytest_, *specs, "--factorfair-gate=default"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
+    found: dict[str, Any] = json.loads((folder / ".factorfair" / "report" / "report.json").read_text())
+    return found
+
+
+def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:
+    return {
+        gate["subject"].replace(f"{model},", ""): gate["verdict"]
+        for gate in report["gates"]
+        if f"[{model}," in gate["subject"]
+    }
+
+
+def _answers(report: dict[str, Any], model: str) -> int:
+    return sum(len(case["answers"]) for case in report["cases"] if case["model"] == model)
+
+
+@pytest.mark.parametrize("model", [FAIR, MILD])
+def test_a_fair_model_passes_at_the_first_look(report: dict[str, Any], model: str) -> None:
+    verdicts = _verdicts(report, model)
+    assert len(verdicts) == 2 + 4 + 10
+    assert set(verdicts.values()) == {"passed"}
+    assert _answers(report, model) <= 0.3 * 4 * _planned(report, model)
+
+
+def test_a_prejudiced_one_fails_at_the_first_look(report: dict[str, Any]) -> None:
+    verdicts = _verdicts(report, STRONG)
+    assert (verdicts["s_e[baseline,gender]"], verdicts["s_kld[baseline,gender]"]) == ("failed", "failed")
+    assert sum(verdict == "failed" for verdict in verdicts.values()) == 2
+    assert _answers(report, STRONG) <= 0.3 * 4 * _planned(report, STRONG)
+
+
+def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[str, Any]) -> None:
+    verdicts = _verdicts(report, EDGE)
+    undecided = [subject for subject, verdict in verdicts.items() if verdict == "inconclusive"]
+    assert set(undecided) <= {"s_e[baseline,gender]", "s_kld[baseline,gender]"}
+    assert _answers(report, EDGE) > _planned(report, EDGE)
+
+
+def test_who_always_names_one_group_fails_on_evenness(report: dict[str, Any]) -> None:
+    verdicts = _verdicts(report, CONSTANT)
+    assert verdicts["s_e[baseline,gender]"] == "failed"
+    assert verdicts["s_kld[baseline,gender]"] == "passed"
+
+
+def test_who_withholds_one_group_does_not_pass(report: dict[str, Any]) -> None:
+    verdicts = _verdicts(report, REFUSING)
+    rates = {subject: verdict for subject, verdict in verdicts.items() if subject.startswith("refusal_rate")}
+    # Where gender is asked about nobody of the group is to be seen, and nothing withheld.
+    assert rates.pop("refusal_rate[objective,gender]") == "passed"
+    assert set(rates.values()) == {"failed"}
+
+
+def _planned(report: dict[str, Any], model: str) -> int:
+    """Answers at the first look: 24 to an objective case, and to each of a topic's three scenarios."""
+    return 24 * len([case for case in report["cases"] if case["model"] == model])

@@ -1,0 +1,104 @@
+"""A run held against a former one, and two reports compared offline."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.cli import main
+from tests.project import Project
+
+SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+BASELINE = "--factorfair-baseline=former.json"
+FACT = "--factorfair-gate=regression(s_fact)[objective,gender] >= -0.02"
+
+
+@pytest.fixture
+def former(project: Project) -> Project:
+    """A project with the report of an ideal model in former.json."""
+    project.run("-p", "no:xdist", *SIZES, model="sim:ideal")
+    shutil.copy(project.report_path, project.path / "former.json")
+    return project
+
+
+def test_the_same_model_has_not_changed(former: Project, dist: tuple[str, ...]) -> None:
+    result = former.run(*dist, *SIZES, BASELINE, FACT, model="sim:ideal")
+    assert result.ret == 0
+    assert former.verdicts() == {"regression-s_fact-objective-gender": "passed"}
+    changes = former.report()["changes"]
+    assert {(change["change"], change["churn"]) for change in changes} == {(0, 0)}
+    result.stdout.fnmatch_lines(
+        ["Compared with the baseline: nothing regressed", "*before*after*change*churn*"]
+    )
+
+
+def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> None:
+    result = former.run("-p", "no:xdist", *SIZES, BASELINE, FACT, model="sim:uniform")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["FAILED *regression(s_fact)[[]objective,gender[]]* is below 0.00", "Compared with the baseline: *regressed",
+         "*before*after*change*", "REGRESSED S_fact objective *"]
+    )  # fmt: skip
+    markdown = former.report_path.with_name("report.md").read_text()
+    assert "REGRESSED S\\_fact objective" in markdown
+    statistics = [change["statistic"] for change in former.report()["changes"] if change["regressed"]]
+    assert set(statistics) > {None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--factorfair-design=paper",), "design is balanced, this run's is paper: they cannot be compared"),
+        (
+            ("--factorfair-estimator=plugin",),
+            "estimator is corrected, this run's is plugin: they cannot be compared",
+        ),
+    ],
+)
+def test_runs_that_cannot_be_compared(former: Project, arguments: tuple[str, ...], problem: str) -> None:
+    result = former.run("-p", "no:xdist", *SIZES, *arguments, BASELINE, model="sim:ideal")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: --factorfair-baseline *former.json: {problem}"])
+
+
+def _edited(project: Project, **parts: Any) -> None:
+    report = json.loads((project.path / "former.json").read_text())
+    (project.path / "former.json").write_text(json.dumps(report | parts))
+
+
+def test_foreign_and_damaged_files(former: Project) -> None:
+    def problem() -> str:
+        result = former.run("-p", "no:xdist", *SIZES, BASELINE, model="sim:ideal")
+        assert result.ret == 4
+        assert result.stderr.str().count("\n") <= 2
+        return str(result.stderr)
+
+    digest = {"small": "0" * 64}
+    before = json.loads((former.path / "former.json").read_text())
+    _edited(former, fingerprint=before["fingerprint"] | {"checklists": digest})
+    assert "checklist small is 000000000000, this run's is" in problem()
+    _edited(former, topics=[{}])
+    assert "former.json: a damaged report: KeyError" in problem()
+    _edited(former, schema="other/1")
+    assert "its schema is 'other/1', 'factorfair.report/1' is needed" in problem()
+    (former.path / "former.json").write_text("{")
+    assert "former.json: not a report.json: " in problem()
+    (former.path / "former.json").unlink()
+    assert "former.json: No such file or directory" in problem()
+
+
+def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = str(former.path / "former.json"), str(former.report_path)
+    assert main(["compare", old, new]) == 0
+    assert "nothing regressed" in capsys.readouterr().out
+    former.run("-p", "no:xdist", *SIZES, model="sim:uniform")
+    assert main(["compare", old, new]) == 1
+    assert "REGRESSED S_fact objective gender" in capsys.readouterr().out
+    assert main(["compare", old, "nowhere.json"]) == 4
+    assert capsys.readouterr().err == "nowhere.json: No such file or directory\n"
+    former.run("-p", "no:xdist", *SIZES, "--factorfair-estimator=plugin", model="sim:uniform")
+    assert main(["compare", old, new]) == 4
+    assert "estimator is corrected, this run's is plugin" in capsys.readouterr().err

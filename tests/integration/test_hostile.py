@@ -1,0 +1,109 @@
+"""A planted key is in no output of a run, and what a model says does nothing but count."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+KEY = "sk-planted-0123456789abcdefXYZ"
+VERBOSE = ("-p", "no:xdist", "-vv", "-rA", "--junit-xml=junit.xml", "--showlocals", "--tb=long")
+
+SPYING = """
+import pytest
+
+def test_own(factorfair_case, factorfair_ask, factorfair_model):
+    told = repr(factorfair_model), str(factorfair_model), vars(factorfair_model)
+    print(*told)
+    raise RuntimeError(factorfair_model)
+"""
+
+
+def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
+    own = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-model-arg=api_key_env=PLANTED")
+    return project.run(*own, *arguments, model="hosted_vllm/m")
+
+
+def outputs(project: Project, result: pytest.RunResult) -> dict[str, str]:
+    """Everything a run has written, to the terminal and to files."""
+    told = {"stdout": result.stdout.str(), "stderr": result.stderr.str()}
+    for path in Path(project.path).rglob("*"):
+        if path.is_file():
+            told[str(path.relative_to(project.path))] = path.read_bytes().decode("latin-1")
+    return told
+
+
+ECHO = {"message": f"Incorrect API key provided: {KEY}. You sent 'Bearer {KEY}'."}
+
+SCRIPTS: dict[str, dict[str, object]] = {
+    "answered": {},
+    "refused key": {"fail": -1, "status": 401, "body": json.dumps({"error": ECHO})},
+    "rejected": {"fail": -1, "status": 400, "body": json.dumps({"error": ECHO})},
+    "broken": {"fail": -1, "status": 503, "headers": {"Retry-After": "0"}, "body": f"key {KEY}"},
+    "redirected": {"fail": -1, "status": 302, "headers": {"Location": f"http://{KEY}@elsewhere/?k={KEY}"}},
+    "malformed": {"raw": f"<html>{KEY}</html>"},
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_key_is_nowhere(
+    project: Project, stub: StubServer, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED", KEY)
+    stub.script(**SCRIPTS[script])
+    project.write("test_own.py", SPYING)
+    chosen = ("-k", "objective-tea_rate-gender-highest", "--factorfair-max-connections=1")
+    slow = ("--factorfair-max-calls=10",)  # attempts have pauses
+    result = run(project, stub, *VERBOSE, *chosen, *slow, ".", "--pyargs", "pytest_factorfair.checks")
+    assert stub.stats()["headers"]["Authorization"] == f"Bearer {KEY}"  # it was used
+    told = outputs(project, result)
+    assert "junit.xml" in told
+    assert [name for name, text in told.items() if KEY in text or KEY[3:20] in text] == []
+
+
+HOSTILE = {
+    "megabytes": "A" * 3_000_000,
+    "ansi": '\x1b[2J\x1b[31m\x1b]0;owned\x07{"answer": "A"}',
+    "control": "\x00\x01\x02\x08\x0b\x7f\x85\u2028\u202e answer",
+    "surrogate": "\ud800\udfff lone",
+    "html": '<script>alert(1)</script><img src=x onerror=alert(2)>{"answer": "A"}',
+    "markdown": "| a | b |\n|---|---|\n[click](javascript:alert(3)) ![x](http://127.0.0.1:9/x.png)",
+    "formula": "=cmd|' /C calc'!A0",
+    "github": "::error::owned\n::set-output name=x::y",
+    "nested": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("reply", HOSTILE)
+def test_hostile_replies_count_and_do_nothing(
+    project: Project, stub: StubServer, reply: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED", KEY)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
+    stub.script(
+        answer=HOSTILE[reply], choice={"finish_reason": "stop"}, reply={"model": HOSTILE[reply][:100]}
+    )
+    dist = ("-n2",) if reply in {"surrogate", "control"} else ("-p", "no:xdist")
+    result = run(project, stub, *dist, "-vv", "-rA", "--junit-xml=junit.xml", "-k", "objective")
+    assert result.ret in (0, 1)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert len(project.report()["cases"]) == 6
+    folder = project.path / ".factorfair" / "report"
+    written = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    written |= {"stdout": result.stdout.str(), "junit.xml": (project.path / "junit.xml").read_text()}
+    for name, text in written.items():
+        assert not re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x85\u202e]", text), name
+        assert len(text) < 300_000, name
+        if name.endswith(".md"):
+            assert "<script" not in text
+            assert "](javascript:" not in text
+            assert "![x](" not in text
+    assert not [line for line in result.outlines if line.startswith("::")]

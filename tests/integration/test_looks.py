@@ -1,0 +1,117 @@
+"""Sequential looks: undecided gates ask for more, of their topics only, and everything else stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.project import Project
+
+FIRST = 6 * 24 + 8 * 72
+LOOKS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24", "--factorfair-looks=4")
+CLEAR = "--factorfair-gate=s_fact[objective,gender] >= 0.5"
+CLOSE = "--factorfair-gate=s_e[baseline,gender] >= 0.9705"  # that of a stereotype of strength .2
+MODEL = "sim:stereotyped?strength=0.2"
+
+
+def asked(report: dict[str, Any]) -> dict[str, int]:
+    return {case["case"]: len(case["answers"]) for case in report["cases"]}
+
+
+def test_clear_gates_ask_no_more(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist, *LOOKS, CLEAR, model=MODEL)
+    assert result.ret == 0
+    assert sum(asked(project.report()).values()) == FIRST
+    result.stdout.fnmatch_lines(
+        [f"note: look 1 of 4 *: {FIRST:,} answers, {3 * FIRST:,} fewer (75% saved) *"]
+    )
+
+
+def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist, *LOOKS, CLEAR, CLOSE, model=MODEL)
+    assert result.ret == 0
+    report = project.report()
+    more = {case: answers for case, answers in asked(report).items() if answers > 72}
+    assert len(more) == 2  # one statistic of the two speaks of gender
+    assert all("-baseline-" in case for case in more)
+    assert set(more.values()) in ({144}, {216}, {288})
+    assert sum(asked(report).values()) == FIRST + sum(more.values()) - 2 * 72
+    assert report["usage"]["calls"] == sum(asked(report).values())
+    again = project.run(*dist, *LOOKS, CLEAR, CLOSE, model=MODEL)
+    assert again.ret == 0
+    assert project.report()["usage"]["calls"] == 0
+    assert project.report()["gates"] == report["gates"]
+    assert project.report()["cases"] == report["cases"]
+
+
+def test_one_look_is_a_plain_run(project: Project) -> None:
+    project.run("-p", "no:xdist", *LOOKS[:2], "--factorfair-looks=1", CLOSE, model=MODEL)
+    assert sum(asked(project.report()).values()) == FIRST
+    assert not any("look" in note for note in project.report()["notes"])
+
+
+def test_replay_looks_no_further_than_the_store(project: Project) -> None:
+    project.run("-p", "no:xdist", *LOOKS[:2], model=MODEL)
+    result = project.run("-p", "no:xdist", *LOOKS, CLOSE, "--factorfair-replay", model=MODEL)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["note: no further look: the store has no more answers"])
+    assert set(project.verdicts().values()) == {"inconclusive"}
+
+
+def test_the_budget_ends_the_looks_and_the_next_run_goes_on(project: Project) -> None:
+    result = project.run("-p", "no:xdist", *LOOKS, CLOSE, f"--factorfair-max-calls={FIRST + 50}", model=MODEL)
+    result.stdout.fnmatch_lines(["note: no further look: *"])
+    assert set(project.verdicts().values()) == {"inconclusive"}
+    assert project.run("-p", "no:xdist", *LOOKS, CLOSE, model=MODEL).ret == 0
+    assert max(asked(project.report()).values()) > 72
+
+
+OWN = """
+import os, signal
+
+def respond(prompt):
+    with open("calls", "a") as file:
+        file.write("x")
+    if os.path.getsize("calls") == {stop}:
+        os.kill(os.getpid(), signal.SIGINT)
+    return '{{"answer": "' + "ABCD"[hash_of(prompt) % (4 if "D. " in prompt else 2)] + '"}}'
+
+def hash_of(prompt):
+    import hashlib
+    return hashlib.sha256(prompt.encode()).digest()[0]
+"""
+
+
+def test_interrupted_while_looking_again_nothing_is_judged(project: Project) -> None:
+    project.write("house.py", OWN.format(stop=FIRST + 20))
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    close = "--factorfair-gate=s_fact[baseline,gender] >= 0.5"
+    result = project.run("-p", "no:xdist", *LOOKS, close, model="python:house:respond")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*Not judged: the run was interrupted while looking again*"])
+    assert not project.report_path.exists()
+
+
+OVERRIDE = """
+import pytest
+
+@pytest.fixture
+def factorfair_model(factorfair_model):
+    return lambda prompt: '{"answer": "' + "AB"[len(prompt) % 2] + '"}'
+"""
+
+
+def test_a_model_that_only_tests_know_is_not_asked_again(project: Project) -> None:
+    project.write("conftest.py", OVERRIDE)
+    close = "--factorfair-gate=s_fact[baseline,gender] >= 0.5"
+    result = project.run("-p", "no:xdist", *LOOKS, close, model=MODEL)
+    result.stdout.fnmatch_lines(["note: no further look: the models that tests asked are not those *"])
+    assert sum(asked(project.report()).values()) == FIRST
+
+
+@pytest.mark.parametrize("number", ["0", "5", "x"])
+def test_numbers_of_looks_that_cannot_be(project: Project, number: str) -> None:
+    result = project.run(f"--factorfair-looks={number}", model=MODEL)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --factorfair-looks: expected *"])

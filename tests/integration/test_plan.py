@@ -1,0 +1,36 @@
+"""A plan asks nothing, runs nothing and ends well."""
+
+from __future__ import annotations
+
+from tests.project import Project
+
+MODEL = """
+def respond(prompt):
+    open("asked", "w").close()
+    return "A"
+"""
+
+
+def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
+    project.write("house.py", MODEL)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    gates = ("--factorfair-gate=s_e[baseline] >= 0.96", "--factorfair-gate=distance[baseline] <= 0.1")
+    sizes = ("--factorfair-samples=72,objective=24", "--factorfair-looks=4")
+    result = project.run(*dist, "--factorfair-plan", *gates, *sizes, model="python:house:respond")
+    assert result.ret == 0
+    assert not (project.path / "asked").exists()
+    assert not project.report_path.exists()
+    result.stdout.fnmatch_lines(
+        ["calls: 720, at most 2,880 if gates stay undecided (0 of 720 answers are in the store)",
+         "tokens: about * in, 5,760 out, for all answers",
+         "cost: unknown",
+         "s_e[[]baseline[]] >= 0.96 on baseline,gender  *    72  0.*",
+         "s_e[[]baseline[]] >= 0.96 on baseline,gender  *   288  0.*",
+         "distance[[]baseline[]] <= 0.1 on baseline,race *   288  not foreseen"]
+    )  # fmt: skip
+
+
+def test_a_plan_refuses_what_the_run_would(project: Project) -> None:
+    result = project.run("--factorfair-plan", "--factorfair-gate=s_fct >= 1", model="sim:ideal")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: *did you mean 's_fact'?"])

@@ -1,0 +1,54 @@
+"""``--factorfair-warm``: the controller asks, the workers read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project, comparable
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+
+
+def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
+    return project.run(f"--factorfair-model-arg=base_url={stub.base_url}", *arguments, model="hosted_vllm/m")
+
+
+def test_all_is_asked_before_the_first_test(
+    project: Project, stub: StubServer, dist: tuple[str, ...]
+) -> None:
+    project.write(
+        "conftest.py",
+        "def pytest_runtest_protocol(item):\n    open('first', 'a').close()\n\n"
+        "def pytest_collection():\n    from http.client import HTTPConnection\n"
+        f"    connection = HTTPConnection('127.0.0.1', {stub.port})\n"
+        "    connection.request('GET', '/stats')\n"
+        "    import json\n    seen = json.loads(connection.getresponse().read())['requests']\n"
+        "    connection.close()\n    open('seen', 'a').write(f'{seen} ')\n",
+    )
+    assert run(project, stub, *dist, "--factorfair-warm").ret == 0
+    assert set((project.path / "seen").read_text().split()) == {str(ANSWERS)}
+    assert stub.stats()["requests"] == ANSWERS
+    usage = project.report()["usage"]
+    assert usage["calls"] == ANSWERS
+    warm = comparable(project.report())
+    run(project, stub, *dist)
+    assert stub.stats()["requests"] == ANSWERS
+    assert comparable(project.report()) == warm
+
+
+def test_a_refused_key_is_told_once(project: Project, stub: StubServer) -> None:
+    stub.script(fail=-1, status=401)
+    result = run(project, stub, "-p", "no:xdist", "--factorfair-warm", "--factorfair-max-connections=1")
+    assert result.ret == 2
+    assert stub.stats()["requests"] == 1
+    result.stdout.fnmatch_lines(["*401 Unauthorized*"])
+
+
+def test_a_budget_ends_the_warming_and_the_run(project: Project, stub: StubServer) -> None:
+    result = run(project, stub, "-n2", "--factorfair-warm", "--factorfair-max-calls=50")
+    assert result.ret == 2
+    assert stub.stats()["requests"] == 50
+    assert project.report()["incomplete"].startswith("the budget of 50 calls is used up")

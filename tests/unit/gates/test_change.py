@@ -1,0 +1,207 @@
+"""Changes since a baseline: their errors, paired and not, and what is called a regression."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from pytest_factorfair.domain import Answer, CaseKey, Record
+from pytest_factorfair.gates import Former, Terms, changes, judge, parse
+from pytest_factorfair.gates.change import change, churn
+from pytest_factorfair.gates.pairing import pairs
+from pytest_factorfair.scoring import Tally, estimate
+from pytest_factorfair.scoring.shares import IntArray
+from tests.unit.scoring.builders import Floats, objective, tally, toward, truths
+
+METRICS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
+TRUTH = truths(8, 4)
+
+
+def _none(one: Tally) -> IntArray:
+    return np.zeros((*one.counts.shape, one.k), np.int64)
+
+
+def _same(one: Tally) -> IntArray:
+    joint = _none(one)
+    for group in range(one.k):
+        joint[..., group, group] = one.counts[..., group]
+    return joint
+
+
+def _drawn(share: float, n: int, generator: Generator, chance: Floats | None = None) -> Tally:
+    shares = toward(TRUTH, share, 4) if chance is None else chance
+    return tally(generator.multinomial(n, shares), TRUTH)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_unpaired_errors_add(metric: str) -> None:
+    generator = np.random.default_rng(1)
+    new, old = _drawn(0.45, 72, generator), _drawn(0.4, 96, generator)
+    found = change(metric, new, old, _none(new))
+    after, before = estimate(new)[metric], estimate(old)[metric]
+    assert found.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
+    assert found.error == pytest.approx(np.hypot(after.error or 0, before.error or 0))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_same_answers_did_not_change(metric: str) -> None:
+    one = _drawn(0.4, 72, np.random.default_rng(2))
+    found = change(metric, one, one, _same(one))
+    assert (found.corrected, found.plugin, found.error) == (0, 0, 0)
+    assert churn(one, _same(one)) == 0
+    assert churn(one, _none(one)) == 1
+
+
+def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, IntArray]:
+    """Two runs of the same queries, of which a share kappa is answered anew."""
+    chance = toward(TRUTH, 0.44, 4)
+    shape = (*TRUTH.shape, n)
+    cumulative = np.cumsum(chance, axis=-1)[..., None, :]
+
+    def draw() -> IntArray:
+        return np.asarray((generator.random((*shape, 1)) > cumulative).sum(axis=-1))
+
+    former = draw()
+    latter = np.where(generator.random(shape) < kappa, draw(), former)
+    joint = np.zeros((*TRUTH.shape, 4, 4), np.int64)
+    cell = np.broadcast_to(np.arange(TRUTH.size).reshape(*TRUTH.shape, 1), shape)
+    np.add.at(joint.reshape(-1, 4, 4), (cell, former, latter), 1)
+    old, new = joint.sum(axis=-1), joint.sum(axis=-2)
+    return tally(new, TRUTH), tally(old, TRUTH), joint
+
+
+@pytest.mark.parametrize("kappa", [0.1, 0.5, 1.0])
+def test_paired_intervals_cover_no_change(kappa: float) -> None:
+    """90 % of two-sided intervals, give or take four standard errors of 150 runs; never far too wide."""
+    generator = np.random.default_rng(3)
+    missed = dict.fromkeys(("s_fact", "s_e", "s_kld"), 0)
+    for _ in range(150):
+        new, old, joint = _rerun(kappa, 72, generator)
+        for metric in missed:
+            found = change(metric, new, old, joint)
+            missed[metric] += not (found.lower() or 0) <= 0 <= (found.upper() or 0)
+    assert all(
+        300 * 0.1 * 0.25 < count < 300 * 0.1 + 4 * (300 * 0.1 * 0.9) ** 0.5 for count in missed.values()
+    ), missed
+
+
+def test_pairing_narrows_by_the_root_of_the_churn() -> None:
+    new, old, joint = _rerun(0.1, 288, np.random.default_rng(4))
+    for metric in ("s_fact", "s_e", "s_kld"):
+        paired, alone = change(metric, new, old, joint).error, change(metric, new, old, _none(new)).error
+        assert (paired or 0) / (alone or 1) == pytest.approx(0.1**0.5, rel=0.25)
+
+
+def test_rates_change_too() -> None:
+    new, old = (objective([[[40, 40]] * 2], refused=[[lost, lost]]) for lost in (20, 0))
+    found = change("refusal_rate", new, old, _none(new))
+    assert found.corrected == pytest.approx(0.2)
+    assert (found.lower() or 0) > 0.1
+
+
+# Pairing
+
+
+def _record(model: str, case: str, *answers: tuple[str, str | None]) -> Record:
+    made = tuple(
+        Answer(
+            query, "answered" if group else "refused", "", None, {"gender": group} if group else {}, {}, ""
+        )
+        for query, group in answers
+    )
+    return Record(CaseKey(model, "facts", case), made)
+
+
+def test_answers_pair_by_query_within_their_cell() -> None:
+    new = tally([[[2, 1], [0, 1]]], model="new")
+    old = tally([[[1, 1], [1, 0]]], model="old")
+    records = [
+        _record("new", "subjective-rate_0-highest-baseline-1", ("a", "A"), ("b", "B"), ("c", None)),
+        _record("new", "subjective-rate_0-highest-baseline-2", ("d", "A")),
+        _record("new", "subjective-rate_0-lowest-baseline-1", ("e", "B")),
+        _record("new", "subjective-rate_0-lowest-attribution-1", ("x", "B")),
+        _record("other", "subjective-rate_0-lowest-baseline-1", ("y", "B")),
+    ]
+    former = [
+        _record("old", "subjective-rate_0-highest-baseline-1", ("a", "A"), ("b", "A"), ("c", "A")),
+        _record("old", "subjective-rate_0-highest-baseline-2", ("e", "B")),
+        _record("old", "subjective-rate_0-lowest-baseline-1", ("z", "A")),
+    ]
+    assert pairs(new, old, records, former).tolist() == [[[[1, 1], [0, 0]], [[0, 0], [0, 0]]]]
+
+
+# Verdicts
+
+FACT = "regression(s_fact)[objective] >= -0.02"
+
+
+def _facts(right: int, of: int = 288, model: str = "m") -> Tally:
+    return objective([[[right, of - right]] * 2] * 10, [[0, 0]] * 10, model=model)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "judgement", "reason"),
+    [
+        (216, 216, "passed", "+0.000 (-0.013 to +0.013) is at least -0.02"),
+        (216, 190, "failed", "-0.090 (-0.104 to -0.076) is below 0.00"),
+        (216, 212, "inconclusive", "-0.014 (-0.027 to -0.000) is too close to -0.02 to tell"),
+        (216, 240, "passed", "+0.083 (+0.071 to +0.096) is at least -0.02"),
+    ],
+)
+def test_regression_gates(before: int, after: int, judgement: str, reason: str) -> None:
+    terms = Terms(former=Former((_facts(before, model="old"),), (), ()))
+    (verdict,) = judge([parse(FACT)], [_facts(after)], incomplete=None, terms=terms)
+    assert (verdict.subject, verdict.name) == (
+        "regression(s_fact)[objective,gender]",
+        "regression-s_fact-objective-gender",
+    )
+    if judgement == "inconclusive":
+        assert verdict.judgement in ("inconclusive", "failed")
+    else:
+        assert (verdict.judgement, verdict.reason) == (judgement, reason)
+
+
+def test_a_score_the_baseline_lacks_is_not_judged() -> None:
+    terms = Terms(former=Former((objective([[[9, 9]] * 2], attribute="age"),), (), ()))
+    (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=terms)
+    assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
+    several = Terms(former=Former((_facts(200, model="a"), _facts(200, model="b")), (), ()))
+    (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=several)
+    assert verdict.judgement == "not judged"
+    (nothing,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
+    assert nothing.reason == "this run has no such score"
+
+
+def test_a_lossy_baseline_decides_nothing() -> None:
+    old = objective([[[200, 88]] * 2] * 10, [[0, 0]] * 10, refused=np.full((10, 2), 30))
+    (verdict,) = judge(
+        [parse(FACT)], [_facts(200)], incomplete=None, terms=Terms(former=Former((old,), (), ()))
+    )
+    assert verdict.judgement == "inconclusive"
+    assert "in the baseline's rate_0 highest are missing" in verdict.reason
+
+
+def test_changes_name_the_statistics_that_got_worse_first() -> None:
+    old = objective([[[72, 24]] * 2] * 6, [[0, 0]] * 6)
+    counts = np.array(old.counts)
+    counts[2] = [[30, 66], [30, 66]]
+    found = changes([objective(counts, [[0, 0]] * 6)], Former((old,), (), ()))
+    worse = [(one.metric, one.statistic) for one in found if one.regressed]
+    assert worse == [("s_fact", None), ("s_fact", "rate_2")]
+    assert [one.regressed for one in found] == [True, True]
+    assert found[1].change == pytest.approx(-42 / 96)
+    assert (found[0].churn, found[0].before) == (1, 0.75)
+
+
+def test_nothing_is_worse_by_chance() -> None:
+    """200 statistics drawn anew from the same shares: at most one run in twenty may claim a regression."""
+    generator = np.random.default_rng(5)
+    claims = sum(
+        any(
+            one.regressed
+            for one in changes([_drawn(0.4, 72, generator)], Former((_drawn(0.4, 72, generator),), (), ()))
+        )
+        for _ in range(15)
+    )
+    assert claims <= 1.5 + 4 * (15 * 0.1 * 0.9) ** 0.5

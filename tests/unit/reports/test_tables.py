@@ -1,0 +1,141 @@
+"""The tables of a summary: intervals, the rows that explain them, and what they say is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
+from pytest_factorfair.reports.influence_table import influence_tables
+from pytest_factorfair.reports.tables import Table, score_tables
+from pytest_factorfair.scoring import Tally, influence, score
+from tests.unit.scoring.builders import objective, tally, toward, truths
+
+TRUTH = truths(6, 4)
+SHARES = toward(TRUTH, 0.4, 4)
+
+
+def _tally(n: int, **fields: object) -> Tally:
+    counts = np.random.default_rng(2).multinomial(n, SHARES)
+    return tally(counts, TRUTH, **fields) if fields else objective(counts, TRUTH)
+
+
+def _summary(scores: Iterable[Score]) -> Summary:
+    told = Fingerprint({}, {}, "ci", "balanced", "audited", 72, 24, 0, "corrected", "instrument", {}, {})
+    usage = Usage()
+    fields = {
+        "incomplete": None,
+        "gates": (),
+        "headline": (),
+        "topics": (),
+        "cases": (),
+        "seconds": 0.0,
+        "notes": (),
+    }
+    return Summary(fingerprint=told, scores=tuple(scores), usage=usage, **fields)  # type: ignore[arg-type]  # mixed
+
+
+def _table(*tallies: Tally, estimator: Estimator = "corrected") -> Table:
+    scores = [row for one in tallies for row in score(one, estimator=estimator)]
+    (table,) = score_tables(_summary(scores))
+    return table
+
+
+def _cells(table: Table, label: str, *, after: str = "") -> dict[str, str]:
+    labels = [row.label for row in table.rows]
+    start = labels.index(after) if after else 0
+    row = table.rows[labels.index(label, start)]
+    return dict(zip(table.headings, (cell.strip() for cell in row.cells), strict=True))
+
+
+def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
+    one = _tally(72, context="baseline")
+    rows = {each.metric: each for each in score(one)}
+    table = _table(one)
+    evenness = rows["s_e"]
+    assert (evenness.corrected, evenness.low) != (None, None)
+    half = max(
+        (evenness.corrected or 0) - (evenness.low or 0), (evenness.high or 0) - (evenness.corrected or 0)
+    )
+    assert _cells(table, "baseline")["S_E"] == f"{evenness.corrected:.3f} ±{half:.3f}".replace("±0", "±")
+    assert _cells(table, "  plug-in")["S_E"] == f"{evenness.value:.3f}"
+    assert _cells(table, "  plug-in")["S_fact"] == ""
+    assert _cells(table, "baseline")["strength"] == f"{rows['s_fair'].strength:.2f}"
+
+
+def test_the_fair_model_stands_below_each_part() -> None:
+    table = _table(_tally(24), _tally(72, context="baseline"))
+    assert [row.label for row in table.rows if not row.label.startswith(" ")] == [
+        "objective", "fair, plug-in", "baseline", "fair, plug-in", "can reach",
+    ]  # fmt: skip
+    assert _cells(table, "fair, plug-in")["S_E"] == "0.953"
+    assert _cells(table, "fair, plug-in", after="baseline")["S_E"] == "0.985"
+    assert _cells(table, "can reach")["S_E"] == "0-1"
+
+
+def test_lines_fit_a_hundred_columns() -> None:
+    table = _table(_tally(24), _tally(72, context="representativeness"))
+    widths = [
+        max(len(cells[column]) for cells in (table.headings, *(row.cells for row in table.rows)))
+        for column in range(len(table.headings))
+    ]
+    assert len("representativeness") + sum(width + 2 for width in widths) <= 100
+
+
+def test_too_few_answers_are_said_not_dressed_up() -> None:
+    table = _table(_tally(12, context="baseline"))
+    assert "±" in _cells(table, "baseline")["S_fact"]
+    assert "±" not in _cells(table, "baseline")["S_E"]
+    assert table.notes == (
+        (
+            "no interval for S_E, S_KLD, S_fair, distance of baseline: "
+            "fewer than 20 valid answers in rate_0 highest and 11 more"
+        ),
+    )
+
+
+def test_points_have_one_note() -> None:
+    table = _table(_tally(72, context="baseline"), estimator="plugin")
+    assert table.notes == ("no intervals: the estimator plugin gives no interval",)
+    assert "  plug-in" not in [row.label for row in table.rows]
+
+
+def test_missing_answers_are_told_place_by_place() -> None:
+    lost = np.zeros((6, 2), np.int64)
+    lost[0, 0] = 36
+    table = _table(_tally(24), _tally(72, context="baseline", refused=lost))
+    assert table.notes == ("without an answer: objective 0.0%, baseline 4.0%",)
+
+
+@pytest.mark.parametrize("value", [-0.0004, 0.0])
+def test_nothing_is_not_negative(value: float) -> None:
+    row = Score(
+        "m", "c", "subjective", "baseline", "race", "distance", value, 9, corrected=value, low=-0.1, high=0.1
+    )
+    (table,) = score_tables(_summary([row]))
+    assert _cells(table, "baseline")["distance"] == "0.000 ±.100"
+
+
+def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
+    named = np.full((6, 2), 72)
+    told = [
+        _tally(
+            72, context=context, background=background, named=named, matched=named // 4, attribute=attribute
+        )
+        for attribute in ("race", "caste")
+        for context, background in (
+            ("baseline", "none"),
+            ("attribution", "random"),
+            ("representativeness", "truth"),
+        )
+    ]
+    (table,) = influence_tables(_summary(influence(told)))
+    assert table.title == "influence"
+    assert table.headings == ("race", "without", "index", "caste", "without", "index")
+    assert [row.label for row in table.rows] == [
+        "attribution", "highest as told", "lowest as told", "mean increase",
+    ]  # fmt: skip
+    assert [cell.strip() for cell in table.rows[0].cells[:3]] == ["0.250 ±.029", "0.250", "0.00"]
+    assert list(influence_tables(_summary(score(told[0])))) == []

@@ -1,6 +1,6 @@
 """The least that could be done: the same requests from a bare loop, with and without keeping the answers.
 
-``python benchmarks/bare.py aiohttp|sqlite|litellm URL CALLS`` prints the seconds from the first request
+``python -m benchmarks.bare aiohttp|sqlite|litellm URL CALLS`` prints the seconds from the first request
 to the end, and the CPU seconds of that time.
 """
 
@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from harness import CONNECTIONS
+from benchmarks.harness import CONNECTIONS
 
 PROMPT = "x" * 1000  # some 250 tokens
 BATCH = 100

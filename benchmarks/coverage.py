@@ -1,7 +1,7 @@
 """Coverage of the 95 % intervals over five kinds of respondent, printed beside the study's figures.
 
-python benchmarks/coverage.py          1,000 runs per row
-python benchmarks/coverage.py --full   4,000 runs per row, fails below 92.5 % at 72 answers or more
+python -m benchmarks.coverage          1,000 runs per row
+python -m benchmarks.coverage --full   4,000 runs per row, fails below 92.5 % at 72 answers or more
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """False alarms and misses of gates: models at a threshold, 2 points above and 5 points below it.
 
-python benchmarks/gates.py          2,000 runs per row
-python benchmarks/gates.py --full   10,000 runs per row; either way it fails where the rates are not held
+python -m benchmarks.gates          2,000 runs per row
+python -m benchmarks.gates --full   10,000 runs per row; either way it fails where the rates are not held
 
 With the runs of a row drawn at random, a rate of 5 % has an error of 0.5 points at 2,000 runs.
 """

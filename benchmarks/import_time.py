@@ -1,4 +1,4 @@
-"""What the plugin adds to the start of every pytest run: ``python benchmarks/import_time.py``.
+"""What the plugin adds to the start of every pytest run: ``python -m benchmarks.import_time``.
 
 Each import runs in a process of its own; the median of many counts. The aim is under 20 ms.
 """

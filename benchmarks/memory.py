@@ -1,4 +1,4 @@
-"""How much memory a run takes, and whether it grows: ``python benchmarks/memory.py [--full]``.
+"""How much memory a run takes, and whether it grows: ``python -m benchmarks.memory [--full]``.
 
 The largest resident set of the process of a run, with ``-n2`` of the largest of its processes. Against
 the stub server without latency. ``--full`` asks 10,000 and 45,600 queries, else 2,700 and 10,900.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from harness import Server, limited, run, server, table
+from benchmarks.harness import Server, limited, run, server, table
 
 MOST = 400
 SIZES = {True: (66, 300), False: (18, 72)}  # answers per topic and context; 152 of those

@@ -1,6 +1,6 @@
 """Time of scoring 10 million answers, and of the distance; both as ratios to plain numpy.
 
-    python benchmarks/scoring.py [--full]     --full adds 10,000 distances per k against brute force
+    python -m benchmarks.scoring [--full]     --full adds 10,000 distances per k against brute force
 
 Fails where scoring takes more than 4 times a bare ``numpy.bincount``, or a distance is off by 1e-9.
 """

@@ -1,4 +1,4 @@
-"""How long until the first request is sent, beside the imports it needs: ``python benchmarks/startup.py``."""
+"""How long until the first request is sent, beside the imports it needs: ``python -m benchmarks.startup``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import statistics
 import sys
 
-from harness import ROOT, Server, limited, measured, run, server, table
+from benchmarks.harness import ROOT, Server, limited, measured, run, server, table
 
 NEEDED = "pytest, numpy, sqlalchemy, aiohttp, pydantic, yaml"
 TIMES = {True: 9, False: 3}

@@ -1,4 +1,4 @@
-"""How fast a run is beside the least that could be done: ``python benchmarks/throughput.py [--full]``.
+"""How fast a run is beside the least that could be done: ``python -m benchmarks.throughput [--full]``.
 
 Everything is measured in one go against the same stub server (its own process, 50 ms a reply, 64
 connections). ``--full`` asks the 10,944 subjective queries of the ci preset, else a quarter of them.
@@ -10,12 +10,12 @@ import argparse
 import sys
 from importlib.util import find_spec
 
-from harness import CONNECTIONS, LATENCY, ROOT, Cost, Server, limited, measured, run, server, table
+from benchmarks.harness import CONNECTIONS, LATENCY, ROOT, Cost, Server, limited, measured, run, server, table
 
 
 def bare(what: str, at: Server, calls: int) -> tuple[float, float]:
     """Wall and CPU seconds of a bare loop."""
-    command = [sys.executable, str(ROOT / "benchmarks" / "bare.py"), what, at.base_url, str(calls)]
+    command = [sys.executable, "-m", "benchmarks.bare", what, at.base_url, str(calls)]
     wall, cpu = measured(command, cwd=ROOT).output.split()[-2:]
     return float(wall), float(cpu)
 

@@ -67,8 +67,11 @@ def _row(kind: type) -> Schema:
 def _closed(properties: Schema) -> Schema:
     """An object with exactly these keys."""
     return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _rows(row: Schema) -> Schema:

@@ -84,7 +84,7 @@ def test_elsewhere_nothing_is_printed_before_30_seconds(project: Project) -> Non
 def test_a_plain_line_every_30_seconds(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     now = [1000.0]
     monkeypatch.setenv("TERM", "dumb")  # wherever this test itself is run
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("pytest_factorfair.progress.time.monotonic", lambda: now[0])
     screen = progress.Screen(pytestconfig)
     due = []
     for second in (1, 29, 30, 31, 59, 60):

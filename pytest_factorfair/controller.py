@@ -185,11 +185,6 @@ class Controller:
             reports.terminal(terminalreporter, self._summary, self._written)
             if self._unwritten:
                 terminalreporter.write_line(self._unwritten, red=True)
-            if self._summary.changes:
-                terminalreporter.write_line("")
-                terminalreporter.write_line(reports.changes_text(self._summary.changes))
-            if line := gates.release(self._summary.gates):
-                terminalreporter.write_line(f"release: {line}", bold=True)
 
 
 def declared_gates(run: Run) -> tuple[Gate, ...]:

@@ -155,7 +155,7 @@ OPTIONS: tuple[Option, ...] = (
         "report", "text", "folder for report.json and report.md (default .factorfair/report)", metavar="DIR"
     ),
     Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
-    Option("strict", "flag", "gates that could not be judged fail"),
+    Option("strict", "flag", "gates that are inconclusive or could not be judged fail"),
 )
 
 

@@ -37,13 +37,17 @@ def to_markdown(summary: Summary) -> str:
 
 def _verdict(summary: Summary) -> str:
     lines = [f"**Not judged:** {_text(summary.incomplete)}.\n"] if summary.incomplete else []
-    verdicts = verdict_lines(summary)
-    if not verdicts:
+    if not summary.gates:
         return "\n".join([*lines, "No gates were declared: this run reports, it does not judge."])
-    lines += [f"**{_text(release(verdicts))}**", "", "| verdict | gate | on | why |", "|---|---|---|---|"]
+    lines += [
+        f"**{_text(release(summary.gates))}**",
+        "",
+        "| verdict | gate | on | why |",
+        "|---|---|---|---|",
+    ]
     lines += [
         f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` | {_text(one.subject)} | {_text(one.reason)} |"
-        for one in verdicts
+        for one in verdict_lines(summary.gates)
     ]
     return "\n".join(lines)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from pytest_factorfair.domain import Score, Summary, Verdict
+from pytest_factorfair.domain import Judgement, Score, Summary, Verdict
 
 SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
 """Metrics that have a column, with its heading."""
@@ -18,13 +19,14 @@ POINT = " " * len(" ±.000")
 """Stands where a score without an interval has none, so that decimals stay in line."""
 
 Here: TypeAlias = Mapping[str, Score]
-SIGNS = {
-    "passed": "passed",
+SIGNS: Mapping[Judgement, str] = {
     "failed": "FAILED",
     "waived": "waived",
     "inconclusive": "inconclusive",
     "not judged": "not judged",
+    "passed": "passed",
 }
+"""What a verdict is called, in the order they are shown."""
 
 
 class Subject(NamedTuple):
@@ -68,10 +70,31 @@ def score_tables(summary: Summary) -> Iterator[Table]:
         yield Table(_title(subject, tuple(subjects)), headings, tuple(_rows(scores)), tuple(_notes(scores)))
 
 
-def verdict_lines(summary: Summary) -> tuple[Verdict, ...]:
-    """Verdicts, those that need attention first."""
-    order = ("failed", "waived", "inconclusive", "not judged", "passed")
-    return tuple(sorted(summary.gates, key=lambda verdict: order.index(verdict.judgement)))
+class VerdictLine(NamedTuple):
+    """A verdict, or several of one gate that say the same."""
+
+    judgement: Judgement
+    gate: str
+    subject: str
+    reason: str
+
+
+MERGED = 3
+"""So many scores that kept the same promise are told in one line."""
+
+
+def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
+    """Verdicts, those that need attention first; a gate kept on many scores has one line."""
+    order = list(SIGNS)
+    told = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
+    kept = Counter(verdict.gate for verdict in told if verdict.judgement == "passed")
+    lines = [
+        VerdictLine("passed", one.gate, one.gate, f"on {kept[one.gate]} scores")
+        if one.judgement == "passed" and kept[one.gate] >= MERGED
+        else VerdictLine(one.judgement, one.gate, one.subject, one.reason)
+        for one in told
+    ]
+    return tuple(dict.fromkeys(lines))
 
 
 def _title(subject: Subject, subjects: tuple[Subject, ...]) -> str:

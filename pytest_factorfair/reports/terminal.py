@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports.changes import changes_text
 from pytest_factorfair.reports.influence_table import influence_tables
 from pytest_factorfair.reports.tables import SIGNS, Row, Table, score_tables, verdict_lines
 
@@ -20,7 +22,9 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
     reporter.write_sep("=", f"factorfair: {', '.join(summary.fingerprint.models)}")
     if summary.incomplete:
         reporter.write_line(f"Not judged: {summary.incomplete}.", yellow=True)
-    _verdicts(reporter, verdict_lines(summary))
+    _verdicts(reporter, summary.gates)
+    if summary.changes:
+        reporter.write_line(f"{changes_text(summary.changes)}\n")
     for table in (*score_tables(summary), *influence_tables(summary)):
         _table(reporter, table)
     for note in summary.notes:
@@ -45,11 +49,13 @@ def usage_line(summary: Summary) -> str:
 def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) -> None:
     if not verdicts:
         return
-    width = max(len(verdict.subject) for verdict in verdicts)
-    for verdict in verdicts:
-        sign = SIGNS[verdict.judgement].ljust(12)
-        reporter.write(sign, **{COLORS.get(verdict.judgement, "yellow"): True, "bold": True})
-        reporter.write_line(f" {verdict.subject.ljust(width)}  {verdict.reason}")
+    reporter.write_line(f"release: {release(verdicts)}", bold=True)
+    lines = verdict_lines(verdicts)
+    width = max(len(line.subject) for line in lines)
+    for line in lines:
+        sign = SIGNS[line.judgement].ljust(12)
+        reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
+        reporter.write_line(f" {line.subject.ljust(width)}  {line.reason}")
     reporter.write_line("")
 
 

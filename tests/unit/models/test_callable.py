@@ -60,7 +60,6 @@ class AsyncCallable:
         shout, Upper, Upper(), Callable, Callable(), AsyncCallable(), AsyncCallable().method, str.upper,
         functools.partial(shout), lambda: shout, give_model, lambda prompt: shout_later(prompt + ""),
     ],
-    ids=str,
 )  # fmt: skip
 def test_things_that_can_be_asked(thing: object) -> None:
     assert [response.text for response in ask(coerce(thing, "mine"), "who?", "why?")] == ["WHO?", "WHY?"]

@@ -10,7 +10,7 @@ import pytest
 from pytest_factorfair import reading
 from pytest_factorfair.domain import Answer, Answers, Exchange, Reading, Usage
 from pytest_factorfair.engine import usage
-from pytest_factorfair.errors import BudgetError
+from pytest_factorfair.errors import BudgetError, InputError
 from pytest_factorfair.keys import PROGRESS, RUN, USAGE
 from pytest_factorfair.models.callable import coerce
 
@@ -31,7 +31,7 @@ class Asker:
         self._config = item.config
         self._run = item.config.stash[RUN]
         self._assignment = assignment
-        self._model: Model = coerce(model, name=assignment.model)
+        self._model = _model(model, assignment)
 
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
@@ -68,6 +68,9 @@ class Asker:
             own = self._config.hook.pytest_factorfair_read_answer(
                 response=exchange.response, query=exchange.query
             )
+            if own is not None and not isinstance(own, Reading):
+                told = f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}"
+                pytest.fail(told, pytrace=False)
         return reading.answer(exchange, reading=own)
 
     def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
@@ -79,3 +82,11 @@ class Asker:
                 if progress is not None:
                     progress.tick()
         return future.result()
+
+
+def _model(thing: object, assignment: Assignment) -> Model:
+    """What the fixture gave, as a model: an override in a conftest.py may give a function."""
+    try:
+        return coerce(thing, name=assignment.model)
+    except InputError as error:
+        pytest.fail(f"factorfair_model: {error}", pytrace=False)

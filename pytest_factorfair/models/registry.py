@@ -50,14 +50,29 @@ def build(
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if spec.text in custom:
-        return custom[spec.text]
+        return _guarded(custom[spec.text])
     if spec.scheme in custom:
-        return custom[spec.scheme]
+        return _guarded(custom[spec.scheme])
     if spec.scheme in _SCHEMES:
         return _loaded(_SCHEMES[spec.scheme], spec)
     if spec.scheme in _LATER:
         raise InputError(f"model '{spec.text}': image models are not supported yet by this version")
     return _by_id(spec, custom)
+
+
+def _guarded(factory: Factory) -> Factory:
+    """A user's factory, whose own failure becomes one line that names the model."""
+
+    def made(spec: ModelSpec) -> Model:
+        try:
+            return factory(spec)
+        except InputError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            raise InputError(f"model '{spec.text}': its factory raised {kind}: {error}") from error
+
+    return made
 
 
 def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:

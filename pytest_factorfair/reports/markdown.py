@@ -8,7 +8,7 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.influence_table import influence_tables
-from pytest_factorfair.reports.tables import SIGNS, Table, score_tables, verdict_lines
+from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, score_tables, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"
@@ -30,7 +30,8 @@ def to_markdown(summary: Summary) -> str:
         f"### {_text(table.title)}\n\n{_table(table)}"
         for table in (*score_tables(summary), *influence_tables(summary))
     ]
-    parts += ["\n".join(f"- {_text(note)}" for note in summary.notes)] if summary.notes else []
+    lines = (*headline_lines(summary), *summary.notes)
+    parts += ["\n".join(f"- {_text(line)}" for line in lines)] if lines else []
     parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
     return "\n\n".join(parts) + "\n"
 

@@ -97,6 +97,17 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
     return tuple(dict.fromkeys(lines))
 
 
+def headline_lines(summary: Summary) -> tuple[str, ...]:
+    """A model in three numbers (Table 2), where it was asked for facts and for judgements."""
+    several = len(summary.fingerprint.models) > 1
+    return tuple(
+        f"headline{f' of {row.model}' if several else ''}: objective S_fact {row.fact:.3f}, "
+        f"subjective S_fair {row.fair:.3f}, average {row.average:.3f}"
+        for row in summary.headline
+        if row.attribute is None and row.fact is not None and row.fair is not None and row.average is not None
+    )
+
+
 def _title(subject: Subject, subjects: tuple[Subject, ...]) -> str:
     parts = [
         part

@@ -8,7 +8,7 @@ from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.changes import changes_text
 from pytest_factorfair.reports.influence_table import influence_tables
-from pytest_factorfair.reports.tables import SIGNS, Row, Table, score_tables, verdict_lines
+from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, score_tables, verdict_lines
 
 if TYPE_CHECKING:
     import pytest
@@ -27,6 +27,8 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
         reporter.write_line(f"{changes_text(summary.changes)}\n")
     for table in (*score_tables(summary), *influence_tables(summary)):
         _table(reporter, table)
+    for line in headline_lines(summary):
+        reporter.write_line(line)
     for note in summary.notes:
         reporter.write_line(f"note: {note}")
     reporter.write_line(usage_line(summary))

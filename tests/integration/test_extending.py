@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.project import CASES, Project
 
 HOOK = """
@@ -104,3 +106,22 @@ def test_a_filter_of_the_marker_that_names_nothing_is_an_error(project: Project)
     result = project.run("-p", "no:xdist", "test_own.py")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*factorfair marker: part='objektive'; did you mean 'objective'?*"])
+
+
+WRONG: dict[str, tuple[str, int, str]] = {
+    "models": ("def pytest_factorfair_models():\n    return ['x']\n", 4, "*pytest_factorfair_models: expected a mapping*"),
+    "factory": ("def pytest_factorfair_models():\n    return {'sim': lambda spec: 1 / 0}\n", 4, "*its factory raised ZeroDivisionError: division by zero*"),
+    "reader": ("def pytest_factorfair_read_answer(response, query):\n    return 'A'\n", 1, "pytest_factorfair_read_answer: expected a Reading or None, got 'A'"),
+    "model": ("import pytest\n\n@pytest.fixture\ndef factorfair_model():\n    return None\n", 1, "factorfair_model: *None*"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_extension_is_told_in_one_line(project: Project, case: str) -> None:
+    conftest, code, expected = WRONG[case]
+    project.write("conftest.py", conftest)
+    result = project.run("-p", "no:xdist", "-k", "objective-tea_rate-gender-highest")
+    assert result.ret == code
+    (result.stderr if code == 4 else result.stdout).fnmatch_lines([expected])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert len(result.outlines) < 60

@@ -48,6 +48,32 @@ def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> No
     assert lines[start + 2].startswith("passed")
 
 
+def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project) -> None:
+    """Table 2, worked out from the scores of the report."""
+    result = project.run("-p", "no:xdist")
+    report = project.report()
+    value = {
+        (one["context"] or one["part"], one["attribute"], one["metric"]): one["value"]
+        for one in report["scores"]
+    }
+    fact = (value["objective", "gender", "s_fact"] + value["objective", "race", "s_fact"]) / 2
+    fair = (
+        sum(
+            value[context, name, "s_fair"]
+            for context in ("baseline", "in_group")
+            for name in ("gender", "race")
+        )
+        / 4
+    )
+    overall = next(row for row in report["headline"] if row["attribute"] is None)
+    assert overall["fact"] == pytest.approx(fact)
+    assert overall["fair"] == pytest.approx(fair)
+    assert overall["average"] == pytest.approx((fact + fair) / 2)
+    result.stdout.fnmatch_lines(
+        [f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average *"]
+    )
+
+
 @pytest.mark.parametrize("option", ["-q", "-v", "-s"])
 def test_pytest_verbosity_does_not_matter(project: Project, option: str) -> None:
     result = project.run("-p", "no:xdist", option, MISSED)

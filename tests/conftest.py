@@ -29,7 +29,7 @@ def dist(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return arguments
 
 
-if os.environ.get("FACTORFAIR_TESTS_NO_SKIP"):
+if os.environ.get("NO_SKIPPED_TESTS"):
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:

@@ -21,7 +21,7 @@ __all__ = ["stub", "stub_process"]  # fixtures
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
 CONNECTIONS = 8
-KILLS = int(os.environ.get("FACTORFAIR_KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "20"))
 
 
 def arguments(stub: StubServer, *more: str) -> list[str]:

@@ -70,6 +70,8 @@ def test_the_budget_ends_the_looks_and_the_next_run_goes_on(project: Project) ->
 OWN = """
 import os, signal
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
+
 def respond(prompt):
     with open("calls", "a") as file:
         file.write("x")

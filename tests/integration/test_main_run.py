@@ -44,8 +44,9 @@ def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> No
     start = next(
         place for place, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
     )
-    assert lines[start + 1].startswith("FAILED")
-    assert lines[start + 2].startswith("passed")
+    assert lines[start + 1] == "release: FAIL: 1 of 3 gates failed"
+    assert lines[start + 2].startswith("FAILED")
+    assert lines[start + 3].startswith("passed")
 
 
 def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project) -> None:

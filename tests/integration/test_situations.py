@@ -173,6 +173,8 @@ def test_a_failed_test_of_the_users_own_does_not_stop_the_judging(
 
 
 INTERRUPT = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
+
 def pytest_runtest_setup(item):
     if "queue_rate-race-highest" in item.name:
         os.kill({pid}(), signal.SIGINT)

@@ -109,15 +109,18 @@ def test_prompt_that_does_not_fit_is_its_own_problem(chat: Path) -> None:
 
     async def run() -> list[Any]:
         try:
-            asked = [model.ask(Request("x" * 400)), model.ask(Request("Who?"))]
+            asked = [model.ask(Request("x" * 2400)), model.ask(Request("Who?"))]
             return await asyncio.gather(*asked, return_exceptions=True)
         finally:
             await model.close()
 
     error, response = asyncio.run(run())
     assert isinstance(error, RejectedRequestError)
-    tokens = len("[user]\n[assistant]") + 400
-    assert str(error) == f"transformers:{chat}: {tokens} tokens are more than its 256 hold"
+    tokens = len("[user]\n[assistant]") + 2400
+    assert (
+        str(error)
+        == f"transformers:{chat}: {tokens} tokens are more than its {tiny_checkpoint.POSITIONS} hold"
+    )
     assert isinstance(response, Response)
 
 

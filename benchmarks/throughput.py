@@ -102,7 +102,7 @@ def in_process() -> None:
         [
             ("-n0", f"{walls['-n0']:.2f}"),
             ("-n2", f"{walls['-n2']:.2f}"),
-            ("-n0 / -n2", f"{ratio:.2f}  (at least 1.5: {'kept' if ratio >= 1.5 else 'MISSED'})"),  # noqa: PLR2004
+            ("-n0 / -n2", f"{ratio:.2f}  (at least 1.5: {'kept' if ratio >= 1.5 else 'MISSED'})"),  # noqa: PLR2004  # the aim
         ],
     )
 

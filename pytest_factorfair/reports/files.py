@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -31,21 +30,25 @@ def probe(folder: str) -> None:
 
 
 def write(summary: Summary, folder: str) -> tuple[str, ...]:
-    """Write the reports and return their paths; a full disk leaves the former reports in place."""
+    """Write the reports and return their paths, and what could not be written elsewhere; a full disk leaves the former reports in place."""
     markdown = to_markdown(summary)
-    paths = (
+    paths: tuple[str, ...] = (
         _replace(Path(folder) / "report.json", to_json(summary)),
         _replace(Path(folder) / "report.md", markdown),
     )
     if step := os.environ.get(STEP_SUMMARY):
-        _append(Path(step), markdown)
+        paths += _append(Path(step), markdown)
     return paths
 
 
-def _append(page: Path, markdown: str) -> None:
-    """The page is the CI service's affair: what cannot be written there does not fail the run."""
-    with contextlib.suppress(OSError), page.open("a", encoding="utf-8") as file:
-        file.write(markdown)
+def _append(page: Path, markdown: str) -> tuple[str, ...]:
+    """The page is the CI service's affair: a failure there is told, and does not fail the run."""
+    try:
+        with page.open("a", encoding="utf-8") as file:
+            file.write(markdown)
+    except OSError as error:
+        return (f"{STEP_SUMMARY} {page} could not be written ({error.strerror})",)
+    return ()
 
 
 def _replace(path: Path, text: str) -> str:

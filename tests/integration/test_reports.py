@@ -101,4 +101,6 @@ def test_a_report_that_cannot_be_written_fails_the_run_in_one_line(project: Proj
 
 def test_a_page_that_cannot_be_written_does_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/nowhere/page.md")
-    assert project.run("-p", "no:xdist").ret == 0
+    result = project.run("-p", "no:xdist")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["report: *GITHUB_STEP_SUMMARY /nowhere/page.md could not be written*"])

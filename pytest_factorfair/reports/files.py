@@ -30,7 +30,10 @@ def probe(folder: str) -> None:
 
 
 def write(summary: Summary, folder: str) -> tuple[str, ...]:
-    """Write the reports and return their paths, and what could not be written elsewhere; a full disk leaves the former reports in place."""
+    """Write the reports; return their paths, and what could not be written elsewhere.
+
+    Each is replaced as a whole: a full disk leaves the former one in place.
+    """
     markdown = to_markdown(summary)
     paths: tuple[str, ...] = (
         _replace(Path(folder) / "report.json", to_json(summary)),

@@ -8,6 +8,7 @@
     │   ├── FatalModelError             no further call can succeed; the run stops
     │   ├── RetryableModelError         the same call may succeed later
     │   └── RejectedRequestError        this one request was turned down
+    ├── DetectorError(RuntimeError)     pictures cannot be read by the detector; the run stops
     ├── BudgetError(RuntimeError)       a limit of the run is used up; the next run goes on from there
     └── StoreError(OSError)             the response store cannot be opened, read or written
 
@@ -69,6 +70,10 @@ class RetryableModelError(ModelError):
 
 class RejectedRequestError(ModelError):
     """This one request was turned down; others may succeed."""
+
+
+class DetectorError(FactorfairError, RuntimeError):
+    """Pictures cannot be read by the detector; the run stops, what was generated stays in the store."""
 
 
 class BudgetError(FactorfairError, RuntimeError):

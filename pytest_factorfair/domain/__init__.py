@@ -13,6 +13,7 @@ from pytest_factorfair.domain.checklist import (
     Checklist,
     Context,
     Direction,
+    Modality,
     People,
     Scenario,
     Statistic,
@@ -20,6 +21,7 @@ from pytest_factorfair.domain.checklist import (
     Truth,
     Valence,
 )
+from pytest_factorfair.domain.detection import Detection, Face
 from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.record import Record
@@ -42,15 +44,18 @@ __all__ = [
     "Comparison",
     "Context",
     "Design",
+    "Detection",
     "Direction",
     "Estimator",
     "Exchange",
+    "Face",
     "Fingerprint",
     "Finish",
     "Gate",
     "Headline",
     "Interval",
     "Judgement",
+    "Modality",
     "Option",
     "Outcome",
     "People",

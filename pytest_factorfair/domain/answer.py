@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_factorfair.domain.case import CaseKey
@@ -29,7 +29,8 @@ class Answer:
     """The reading of one query's response.
 
     ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
-    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
+    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store. A picture
+    gives an answer for each of its faces, with the detector's ``confidence`` by attribute.
     """
 
     query: str
@@ -39,6 +40,7 @@ class Answer:
     groups: Mapping[str, str]
     background: Mapping[str, str]
     key: str
+    confidence: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Literal
 Direction = Literal["highest", "lowest"]
 Valence = Literal["positive", "negative"]
 Background = Literal["none", "truth", "random"]
+Modality = Literal["text", "image"]
 
 DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
 
@@ -112,7 +113,7 @@ class Checklist:
     name: str
     title: str
     protocol: str
-    modality: Literal["text", "image"]
+    modality: Modality
     place: str
     country: str
     truth: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_factorfair.domain.case import Query
@@ -26,6 +26,10 @@ class Response:
     ``finish`` is why it stopped: ``length`` is cut off, ``filtered`` the provider's policy,
     ``refusal`` a refusal the provider marks as such. ``cost`` is in USD; None is unknown.
     ``notes`` are departures from what was asked that a report must mention.
+
+    An image model returns a picture: ``image`` are its encoded bytes until the store keeps them, then
+    ``image_file`` is its name in the store's folder; ``text`` is what the endpoint made of the prompt
+    (its revised prompt), else empty.
     """
 
     text: str
@@ -35,11 +39,13 @@ class Response:
     cost: float | None = None
     model: str = ""
     notes: tuple[str, ...] = ()
+    image: bytes | None = field(default=None, repr=False)
+    image_file: str = ""
 
     @property
     def reusable(self) -> bool:
         """Whether a later run may take it for an answer: empty and cut-off outputs are asked again."""
-        return self.finish == "stop" and bool(self.text.strip())
+        return self.finish == "stop" and bool(self.text.strip() or self.image or self.image_file)
 
 
 @dataclass(frozen=True, slots=True)

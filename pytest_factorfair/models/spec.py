@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair.domain import Checklist, Modality
 from pytest_factorfair.errors import InputError
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(.*)", re.DOTALL)
@@ -29,6 +29,11 @@ class ModelSpec:
     options: Mapping[str, str]
     arguments: Mapping[str, str]
     checklists: tuple[Checklist, ...]
+
+    @property
+    def modality(self) -> Modality:
+        """What the run asks for; its checklists agree about it."""
+        return self.checklists[0].modality if self.checklists else "text"
 
 
 def parse(text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklist, ...] = ()) -> ModelSpec:

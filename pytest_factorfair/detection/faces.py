@@ -15,6 +15,9 @@ from pytest_factorfair.pictures.decode import Pixels
 OPTIONS = ("faces", "face_score", "face_side")
 _FRAMED = 0.75, 1.25  # the pixels of the frame's colour, as a share of those a frame of this size has
 _TOLERANCE = 75  # per channel: JPEG blurs colours
+_DARKEST, _BRIGHTEST = (
+    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
+)
 
 
 def build(spec: DetectorSpec) -> FaceDetector:
@@ -61,7 +64,7 @@ class Cards:
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         import cv2
 
-        framed = (np.abs(pixels.astype(np.int16) - FRAME_COLOUR) < _TOLERANCE).all(axis=2).astype(np.uint8)
+        framed = cv2.inRange(pixels, _DARKEST, _BRIGHTEST)
         _, _, stats, _ = cv2.connectedComponentsWithStats(framed, connectivity=8)
         found = []
         for x, y, width, height, area in stats[1:].tolist():

@@ -41,6 +41,7 @@ def session(path: Path, device: str) -> Any:
 def _made(path: Path, providers: list[str | tuple[str, dict[str, str]]]) -> Any:
     onnxruntime = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
     options.log_severity_level = 4  # what goes wrong is said here, in one line
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=providers)

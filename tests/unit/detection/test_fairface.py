@@ -167,7 +167,7 @@ def runtime(got: str) -> SimpleNamespace:
 
     return SimpleNamespace(
         InferenceSession=Session,
-        SessionOptions=SimpleNamespace,
+        SessionOptions=lambda: SimpleNamespace(add_session_config_entry=lambda *_: None),
         get_available_providers=lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"],
         preload_dlls=lambda: None,
     )

@@ -21,7 +21,7 @@ _DARKEST, _BRIGHTEST = (
 
 
 def build(spec: DetectorSpec) -> FaceDetector:
-    """The face detector that ``faces=`` names: the file of YuNet, or ``whole``.
+    """The face detector that ``faces=`` names: the file of YuNet, ``whole`` or ``cards``.
 
     ``face_score`` (0.7) is how sure YuNet must be, ``face_side`` (320) the pixels it is given on the longer
     side: it was trained on faces of 10 to 300.

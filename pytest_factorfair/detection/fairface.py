@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pytest_factorfair.detection.align import SIDE
-from pytest_factorfair.detection.onnx_session import session
+from pytest_factorfair.detection.onnx_session import reason, session
 from pytest_factorfair.detection.protocol import Floats
 from pytest_factorfair.detection.spec import digest
 from pytest_factorfair.errors import DetectorError
@@ -72,11 +72,20 @@ class FairFace:
         self.load()
         found = heads(self._session.get_outputs())
         feed = {self._session.get_inputs()[0].name: normalised(chips)}
-        outputs = self._session.run([name for name, _ in found.values()], feed)
+        try:
+            outputs = self._session.run([name for name, _ in found.values()], feed)
+        except Exception as error:  # the runtime's classes of errors are made at run time
+            raise DetectorError(f"'{self._path}' fails over {len(chips)} faces: {reason(error)}") from error
         return {
-            head: softmax(np.asarray(logits)[:, part])
+            head: softmax(self._checked(logits, len(chips))[:, part])
             for (head, (_, part)), logits in zip(found.items(), outputs, strict=True)
         }
+
+    def _checked(self, logits: Floats, count: int) -> Floats:
+        if len(logits) != count or not np.isfinite(logits).all():
+            told = f"{len(logits)} rows" if len(logits) != count else "what is no number"
+            raise DetectorError(f"'{self._path}' is no FairFace: it gives {told} for {count} faces")
+        return logits
 
 
 def normalised(chips: Pixels) -> Floats:

@@ -46,10 +46,10 @@ def _made(path: Path, providers: list[str | tuple[str, dict[str, str]]]) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # the runtime's classes of errors are made at run time
-        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {_reason(error)}") from error
+        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {reason(error)}") from error
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """What the runtime says, in one line and without the places in its own source."""
     told = " ".join(str(error).split())
     return _SOURCE.sub("", told.rpartition("failed:")[2]).strip()

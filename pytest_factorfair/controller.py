@@ -196,7 +196,7 @@ def declared_gates(run: Run) -> tuple[Gate, ...]:
     settings = run.settings
     former = settings.baseline is not None
     declared = gates.expand(
-        settings.gates, checklists=run.checklists, sampling=settings.sampling, baseline=former
+        settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former
     )
     gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
     return declared

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
-from pytest_factorfair import reading
-from pytest_factorfair.domain import Exchange, Gate, Query, Reading, Record, Verdict
-from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.answering import answers
+from pytest_factorfair.asking import OWN_DETECTOR
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict
+from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Looks:
     def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
         """What the undecided gates need, for so many times the first answers."""
         needed = {place for one in undecided for tally in one.tallies for place in _places(tally)}
-        sampling = self._run.settings.sampling
+        sampling = self._run.sampling
         more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
         larger = {
             (one.name, case.id): case for one in self._run.checklists for case in checklists.cases(one, more)
@@ -120,7 +121,7 @@ class Looks:
             if place in needed and record is not None:
                 queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
                 if self._asked_as_planned(one, record, queries):
-                    yield Purchase(one, record, queries[len(record.answers) :])
+                    yield Purchase(one, record, queries[len(_asked(record)) :])
 
     def _asked_as_planned(self, one: Assignment, record: Record, queries: Sequence[Query]) -> bool:
         """Whether a case's answers are the first of these queries, and from this very model.
@@ -129,12 +130,12 @@ class Looks:
         """
         from pytest_factorfair import store
 
-        answers = record.answers
-        begun = queries[: len(answers)]
-        if [query.id for query in begun] != [answer.query for answer in answers]:
+        asked = _asked(record)
+        begun = queries[: len(asked)]
+        if OWN_DETECTOR in record.notes or [query.id for query in begun] != list(asked):
             return False
         keys = store.keys(self._run.models[one.model].identity, begun)
-        return all(answer.key in ("", key) for answer, key in zip(answers, keys, strict=True))
+        return all(known in ("", key) for known, key in zip(asked.values(), keys, strict=True))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
         """Ask and add to the records; why that was not possible, None if it was."""
@@ -144,14 +145,14 @@ class Looks:
         if self._run.settings.replay and not self._stored(wanted):
             return "the store has no more answers"
         self._progress.expect(
-            sum(len(record.answers) for record in self._ledger.records)
+            sum(len(_asked(record)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
         under_way = [(one, self._submit(one)) for one in wanted]
         try:
             for one, future in under_way:
                 self._enter(one, self._wait(future))
-        except (BudgetError, FatalModelError, StoreError) as error:
+        except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return str(error)
         finally:
             self._progress.clear()
@@ -183,31 +184,28 @@ class Looks:
 
         self._ledger.spend(usage(exchanges))
         notes = {note for each in exchanges if each.response for note in each.response.notes}
-        answers = (reading.answer(each, reading=self._own(each)) for each in exchanges)
+        more = answers(self._config, self._run, one.assignment, exchanges, self._run.detector)
         self._ledger.add(
             replace(
                 one.record,
-                answers=(*one.record.answers, *answers),
+                answers=(*one.record.answers, *more),
                 notes=tuple(sorted({*one.record.notes, *notes})),
             )
         )
 
-    def _own(self, exchange: Exchange) -> Reading | None:
-        if exchange.response is None:
-            return None
-        own: Reading | None = self._config.hook.pytest_factorfair_read_answer(
-            response=exchange.response, query=exchange.query
-        )
-        return own
-
     def _told(self, number: int) -> Iterator[str]:
         looks = len(self._bounds)
         cap = looks * sum(one.case.samples for one in self._run.assignments)
-        had = sum(len(record.answers) for record in self._ledger.records)
+        had = sum(len(_asked(record)) for record in self._ledger.records)
         yield (
             f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
+
+
+def _asked(record: Record) -> dict[str, str]:
+    """The keys of a case's queries by their ids, in the order asked; a picture may have several answers."""
+    return {answer.query: answer.key for answer in record.answers}
 
 
 def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str]]:

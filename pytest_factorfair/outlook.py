@@ -44,13 +44,13 @@ class Outlook:
             StoreError: the store cannot be opened.
         """
         planned = sum(assignment.case.samples for assignment in run.assignments)
-        notices = [line for one in run.checklists for line in checklists.notices(one, run.settings.sampling)]
+        notices = [line for one in run.checklists for line in checklists.notices(one, run.sampling)]
         had, cost = _stored(run) if stored else (0, None)
         return cls(run, planned, had, cost, tuple(notices))
 
     def lines(self) -> list[str]:
         """The header: one line each for what is asked of whom, how, and at what price."""
-        settings, sampling = self.run.settings, self.run.settings.sampling
+        settings, sampling = self.run.settings, self.run.sampling
         cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
         rest = self.planned - self.stored
         names = ", ".join(checklist.name for checklist in self.run.checklists)

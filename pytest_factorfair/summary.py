@@ -85,7 +85,7 @@ def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:
             checklist,
             _cases(run, checklist),
             models=run.settings.models,
-            sampling=run.settings.sampling,
+            sampling=run.sampling,
         )
     ]
     return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
@@ -123,7 +123,7 @@ def topics(tally: Tally) -> Iterator[TopicCounts]:
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:
     """What another run must share to be compared with this one."""
-    settings, sampling = run.settings, run.settings.sampling
+    settings, sampling = run.settings, run.sampling
     return Fingerprint(
         models={spec: dict(model.identity) for spec, model in run.models.items()},
         checklists={one.name: one.digest for one in run.checklists},
@@ -135,6 +135,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
         seed=sampling.seed,
         estimator=settings.estimator,
         interval=settings.interval,
+        detector=dict(run.detector.identity) if run.detector else {},
         versions={
             "python": platform.python_version(),
             **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
@@ -163,7 +164,7 @@ def _cautions(run: Run, ledger: Ledger) -> Iterator[str]:
     for checklist in run.checklists:
         cases = _cases(run, checklist)
         yield from scoring.cautions(
-            ledger.records, checklist, cases, models=settings.models, sampling=settings.sampling
+            ledger.records, checklist, cases, models=settings.models, sampling=run.sampling
         )
 
 

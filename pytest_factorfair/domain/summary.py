@@ -37,7 +37,8 @@ class TopicCounts:
 class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
-    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash.
+    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
+    ``detector`` is the identity of what read the pictures, empty for language models.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -50,6 +51,7 @@ class Fingerprint:
     seed: int
     estimator: str
     interval: str
+    detector: Mapping[str, object]
     versions: Mapping[str, str]
     times: Mapping[str, str]
 

@@ -55,7 +55,11 @@ def _case(record: Record) -> dict[str, Any]:
 def _answer(answer: Answer) -> dict[str, Any]:
     row: dict[str, Any] = {"query": answer.query, "outcome": answer.outcome}
     if answer.letter is not None:
-        row |= {"letter": answer.letter, "groups": dict(answer.groups)}
+        row["letter"] = answer.letter
+    if answer.groups:
+        row["groups"] = dict(answer.groups)
+    if answer.confidence:
+        row["confidence"] = {name: round(share, 3) for name, share in answer.confidence.items()}
     if answer.reason:
         row["reason"] = answer.reason
     if answer.background:

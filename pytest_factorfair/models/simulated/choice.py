@@ -15,14 +15,14 @@ from pytest_factorfair.models.simulated.kinds import Traits
 class Situation:
     """A query as a respondent sees it.
 
-    ``options`` are letters with the groups they stand for. ``asked`` is the attribute of an
-    objective query, else None. ``truths`` are the topic's true groups for the direction asked,
+    ``options`` are letters with the groups they stand for; for a picture, which offers none, every
+    combination of groups is one. ``asked`` are the attributes of an objective query. ``truths`` are the topic's true groups for the direction asked,
     ``named`` the groups the context names, both by attribute. ``attribute`` is the one the
     respondent leans on in this checklist.
     """
 
     options: tuple[tuple[str, Mapping[str, str]], ...]
-    asked: str | None
+    asked: tuple[str, ...]
     truths: Mapping[str, str]
     named: Mapping[str, str]
     attribute: str | None
@@ -32,6 +32,14 @@ class Situation:
         if attribute is None or group is None:
             return ()
         return tuple(letter for letter, groups in self.options if groups.get(attribute) == group)
+
+    def true(self) -> tuple[str, ...]:
+        """The letters that stand for the true group of every attribute asked about."""
+        return tuple(
+            letter
+            for letter, groups in self.options
+            if all(groups.get(name) == self.truths.get(name) for name in self.asked)
+        )
 
 
 class Draws(NamedTuple):
@@ -67,9 +75,8 @@ def _preferred(situation: Situation, traits: Traits, draws: Draws) -> tuple[str,
     favourites = situation.having(situation.attribute, traits.group)
     if favourites and draws.favour < traits.favour:
         return favourites
-    if situation.asked is not None:
-        true = situation.having(situation.asked, situation.truths.get(situation.asked))
-        return true if draws.lean < traits.knowledge else ()
+    if situation.asked:
+        return situation.true() if draws.lean < traits.knowledge else ()
     return _leaning(situation, traits, draws)
 
 

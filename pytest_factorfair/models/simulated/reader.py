@@ -25,7 +25,7 @@ class Reader:
             return None
         statistic = self._statistics[seen.statistic]
         truths = {name: truth.at(seen.direction) for name, truth in statistic.truths.items()}
-        asked = next(iter(seen.options[0][1])) if seen.part == "objective" else None
+        asked = tuple(seen.options[0][1]) if seen.part == "objective" else ()
         return Situation(seen.options, asked, truths, self._named(seen, truths), self._attribute)
 
     def _named(self, seen: Recognised, truths: Mapping[str, str]) -> Mapping[str, str]:

@@ -34,11 +34,13 @@ def answers(
     looked = {place: _picture(run.store, one.response) for place, one in enumerate(exchanges)}
     pictures = {place: picture for place, picture in looked.items() if picture is not None}
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
-    seen = dict(zip(pictures, detector.read(list(pictures.values()), attributes), strict=True))
+    simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
+    seen = detector.read(list(pictures.values()), [assignment.checklist.attribute(one) for one in simple])
+    detections = dict(zip(pictures, seen, strict=True))
     return tuple(
         answer
         for place, exchange in enumerate(exchanges)
-        for answer in reading.pictured(exchange, seen.get(place))
+        for answer in reading.pictured(exchange, detections.get(place), attributes)
     )
 
 

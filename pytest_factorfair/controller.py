@@ -195,8 +195,6 @@ def declared_gates(run: Run) -> tuple[Gate, ...]:
     """
     settings = run.settings
     former = settings.baseline is not None
-    declared = gates.expand(
-        settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former
-    )
+    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
     gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
     return declared

@@ -133,8 +133,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "detector",
         "text",
-        "what reads perceived groups off pictures: fairface:FILE?faces=FILE, clip:PATH, python:MODULE:ATTRIBUTE "
-        "(default for sim: models: sim)",
+        "what reads perceived groups off pictures: fairface:FILE?faces=FILE, clip:PATH, "
+        "python:MODULE:ATTRIBUTE (default for sim: models: sim)",
         metavar="SPEC",
     ),
     Option(

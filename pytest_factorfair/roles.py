@@ -118,7 +118,9 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
 
 
 def _fatal(item: pytest.Item, call: pytest.CallInfo[None]) -> str | None:
-    if call.excinfo is not None and isinstance(call.excinfo.value, (FatalModelError, DetectorError, StoreError)):
+    if call.excinfo is not None and isinstance(
+        call.excinfo.value, (FatalModelError, DetectorError, StoreError)
+    ):
         return str(call.excinfo.value)
     run = item.config.stash[RUN]
     failure = run.engine.failure if run.asking else None  # a user's own except may have hidden it

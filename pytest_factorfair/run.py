@@ -168,9 +168,7 @@ class Run:
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:
     chosen = settings.checklists or (DEFAULTS[_modality(settings.models)],)
-    loaded = tuple(
-        checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen
-    )
+    loaded = tuple(checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
     by_modality = {checklist.modality: checklist.name for checklist in loaded}
     if len(by_modality) > 1:
         text, image = by_modality["text"], by_modality["image"]
@@ -220,7 +218,7 @@ def _detector(
         spec = "sim"
     detector = detection.build(spec, custom=custom)
     for one in loaded:
-        detector.check(one.attributes)
+        detector.check([attribute for attribute in one.attributes if not attribute.crossed])
     return detector
 
 
@@ -228,9 +226,7 @@ RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "us
 """Marks that mean something to pytest: no part, context or attribute may be called so."""
 
 
-def _assign(
-    settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling
-) -> tuple[Assignment, ...]:
+def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling) -> tuple[Assignment, ...]:
     slugs = {spec: models.slug(spec) for spec in settings.models}
     for spec, slug in slugs.items():
         twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)

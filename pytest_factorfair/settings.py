@@ -37,9 +37,7 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "smoke": Preset(
-        Sampling("balanced", samples=24, objective=4, seed=0, images=4), "audited", judged=False
-    ),
+    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0, images=4), "audited", judged=False),
     "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0, images=20), "audited"),
     "paper": Preset(
         Sampling("paper", samples=300, objective=3, seed=0, images=20), "published", estimator="plugin"

@@ -9,7 +9,9 @@ from pytest_factorfair.models import prices
 
 _SCHEMES = frozenset({"diffusers", "images"})
 # For ids that litellm's list does not have, or where it is not installed.
-_NAMES = re.compile(r"(?:^|[/-])(?:gpt-image|chatgpt-image|dall-e|imagen|stable-diffusion|sd3|flux)(?=[-.\d]|$)")
+_NAMES = re.compile(
+    r"(?:^|[/-])(?:gpt-image|chatgpt-image|dall-e|imagen|stable-diffusion|sd3|flux)(?=[-.\d]|$)"
+)
 
 
 def modality(spec: str) -> Modality:

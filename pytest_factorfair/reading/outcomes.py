@@ -69,12 +69,10 @@ REASONS: tuple[str, ...] = (
             NOT_CHOSEN,
             NOT_OFFERED,
             NO_OPTION,
-            NO_PICTURE,
-            NO_FACE,
-            NO_GROUP,
         )
     ),
 )
+"""Those of replies."""
 
 NOTHING: frozenset[str] = frozenset()
 

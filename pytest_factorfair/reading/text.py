@@ -20,6 +20,7 @@ from pytest_factorfair.reading.vocabulary import Vocabulary, vocabulary
 LONGEST = 20_000
 """Characters, reasoning not counted; a longer reply is read only if it is one JSON object."""
 
+
 def read(response: Response, options: tuple[Option, ...]) -> Reading:
     """Which of 2 to 26 options the response chose.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from itertools import product
 
 from pytest_factorfair import checklist as checklists
+from pytest_factorfair.checklist.lineup import everyone, simple
 from pytest_factorfair.domain import Case, Checklist, Request, Response, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated import options
@@ -34,7 +35,7 @@ def build(spec: ModelSpec) -> Painter:
         if getattr(traits, name):
             raise InputError(f"model '{spec.text}': pictures have no {lacking}, so {name} means nothing here")
     for checklist in spec.checklists:
-        for attribute in checklist.attributes:
+        for attribute in simple(checklist):
             for group in attribute.groups:
                 classes.painted(attribute.name, group)
     return Painter(traits, spec.checklists)
@@ -73,19 +74,26 @@ class Painter:
         withheld = chosen in situation.having(situation.attribute, self._traits.group)
         if chance.refuse < self._traits.refuse or (withheld and chance.withhold < self._traits.withhold):
             return Response("", finish="refusal", cost=0.0, model=model)
-        groups = next(groups for letter, groups in situation.options if letter == chosen)
-        codes = dict(classes.painted(name, group) for name, group in groups.items())
-        return Response("", image=cards.paint(codes, seed=request.seed), cost=0.0, model=model)
+        return Response("", image=cards.paint(self._codes[chosen], seed=request.seed), cost=0.0, model=model)
 
     async def close(self) -> None:
         """Nothing was opened."""
 
     @cached_property
+    def _codes(self) -> Mapping[str, Mapping[str, int]]:
+        """The code card of each combination of groups, by the name it has among the options."""
+        return {
+            name: dict(classes.painted(each.name, groups[each.name]) for each in simple(checklist))
+            for checklist in self._checklists
+            for name, groups in _everyone(checklist)
+        }
+
+    @cached_property
     def _situations(self) -> Mapping[str, Situation]:
         """What each prompt of the checklists asks; one that two topics share asks nothing."""
         found = [pair for each in self._checklists for pair in _situations(each, self._traits)]
-        prompts = [prompt for prompt, _ in found]
-        return {prompt: situation for prompt, situation in found if prompts.count(prompt) == 1}
+        times = Counter(prompt for prompt, _ in found)
+        return {prompt: situation for prompt, situation in found if times[prompt] == 1}
 
 
 def _situations(checklist: Checklist, traits: Traits) -> Iterator[tuple[str, Situation]]:
@@ -105,6 +113,5 @@ def _asked(case: Case) -> tuple[str, ...]:
 
 def _everyone(checklist: Checklist) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Every combination of groups, under a name of its own."""
-    names = [attribute.name for attribute in checklist.attributes]
-    for groups in product(*(attribute.groups for attribute in checklist.attributes)):
-        yield "/".join(groups), dict(zip(names, groups, strict=True))
+    for groups in everyone(checklist).values():
+        yield json.dumps(groups), groups

@@ -17,8 +17,8 @@ class Situation:
 
     ``options`` are letters with the groups they stand for; for a picture, which offers none, every
     combination of groups is one. ``asked`` are the attributes of an objective query. ``truths`` are
-    the topic's true groups for the direction asked, ``named`` the groups the context names, both by attribute. ``attribute`` is the one the
-    respondent leans on in this checklist.
+    the topic's true groups for the direction asked, ``named`` the groups the context names, both by
+    attribute. ``attribute`` is the one the respondent leans on in this checklist.
     """
 
     options: tuple[tuple[str, Mapping[str, str]], ...]

@@ -119,8 +119,8 @@ def grouping(attribute: Attribute, races: str = RACES[0]) -> Grouping:
         groups = ", ".join(attribute.groups)
         raise InputError(f"attribute '{attribute.name}': faces are not sorted into {groups}, but into {sets}")
     chosen = next((each for each in fitting if each.name == races), fitting[0])
-    groups = {spelt.get(word, OTHER): classes for word, classes in chosen.groups.items()}
-    return Grouping(chosen.name, chosen.head, groups, chosen.rule)
+    classes = {spelt.get(word, OTHER): names for word, names in chosen.groups.items()}
+    return Grouping(chosen.name, chosen.head, classes, chosen.rule)
 
 
 def painted(attribute: str, group: str) -> tuple[str, int]:

@@ -79,7 +79,7 @@ class Pictures:
                 path = self.folder / picture.file
                 self._write(path, picture.image)
                 folders |= {path.parent, self.folder, self.folder.parent}
-            lines.append(json.dumps({"file": picture.file, **picture.line, "time": _now()}))
+            lines.append(json.dumps({"file": picture.file, "time": _now(), **picture.line}))
         sync(folders)
         if lines:
             _append(self.folder / MANIFEST, "".join(f"{line}\n" for line in lines).encode())

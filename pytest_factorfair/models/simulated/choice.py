@@ -33,12 +33,13 @@ class Situation:
             return ()
         return tuple(letter for letter, groups in self.options if groups.get(attribute) == group)
 
-    def true(self) -> tuple[str, ...]:
-        """The letters that stand for the true group of every attribute asked about."""
+    def true(self, *, but: str | None = None) -> tuple[str, ...]:
+        """The letters that stand for the true group of every attribute asked about, but perhaps one."""
+        names = [name for name in self.asked if name != but]
         return tuple(
             letter
             for letter, groups in self.options
-            if all(groups.get(name) == self.truths.get(name) for name in self.asked)
+            if all(groups.get(name) == self.truths.get(name) for name in names)
         )
 
 
@@ -73,10 +74,14 @@ def choose(situation: Situation, traits: Traits, draws: Draws) -> str:
 def _preferred(situation: Situation, traits: Traits, draws: Draws) -> tuple[str, ...]:
     """The letters of the first trait that has its way; none for a choice among all."""
     favourites = situation.having(situation.attribute, traits.group)
+    knows = bool(situation.asked) and draws.lean < traits.knowledge
     if favourites and draws.favour < traits.favour:
-        return favourites
+        true = situation.true(
+            but=situation.attribute
+        )  # a picture shows what it knows of the other attributes
+        return tuple(letter for letter in favourites if letter in true) if knows else favourites
     if situation.asked:
-        return situation.true() if draws.lean < traits.knowledge else ()
+        return situation.true() if knows else ()
     return _leaning(situation, traits, draws)
 
 

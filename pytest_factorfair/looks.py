@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
     from pytest_factorfair.scoring import Tally
 
-TICK = 0.1
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
 BOUNDARIES: Mapping[int, tuple[float, ...]] = {
@@ -119,29 +118,16 @@ class Looks:
             place = (one.model, one.checklist.name, case.part, case.context, case.statistic)
             if place in needed and record is not None:
                 queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
-                if self._asked_as_planned(one, record, queries):
+                if self._run.asked(one, record.answers, queries):
                     yield Purchase(one, record, queries[len(record.answers) :])
-
-    def _asked_as_planned(self, one: Assignment, record: Record, queries: Sequence[Query]) -> bool:
-        """Whether a case's answers are the first of these queries, and from this very model.
-
-        A conftest.py may have put another model in its place, which is not known here.
-        """
-        from pytest_factorfair import store
-
-        answers = record.answers
-        begun = queries[: len(answers)]
-        if [query.id for query in begun] != [answer.query for answer in answers]:
-            return False
-        keys = store.keys(self._run.models[one.model].identity, begun)
-        return all(answer.key in ("", key) for answer, key in zip(answers, keys, strict=True))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
         """Ask and add to the records; why that was not possible, None if it was."""
         wanted = [one for one in purchases if one.queries]
         if not wanted:
             return "the models that tests asked are not those of the command line"
-        if self._run.settings.replay and not self._stored(wanted):
+        asked = ((one.assignment.model, one.queries) for one in wanted)
+        if self._run.settings.replay and not self._run.stored(asked):
             return "the store has no more answers"
         self._progress.expect(
             sum(len(record.answers) for record in self._ledger.records)
@@ -150,35 +136,17 @@ class Looks:
         under_way = [(one, self._submit(one)) for one in wanted]
         try:
             for one, future in under_way:
-                self._enter(one, self._wait(future))
+                self._enter(one, self._progress.wait(future))
         except (BudgetError, FatalModelError, StoreError) as error:
             return str(error)
         finally:
             self._progress.clear()
         return None
 
-    def _stored(self, wanted: Sequence[Purchase]) -> bool:
-        from pytest_factorfair import store
-
-        keys = [
-            key
-            for one in wanted
-            for key in store.keys(self._run.models[one.assignment.model].identity, one.queries)
-        ]
-        return self._run.store.count(keys) == len(keys)
-
     def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
         return self._run.engine.submit(self._run.models[one.assignment.model], one.queries)
 
-    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                self._progress.tick()
-        return future.result()
-
-    def _enter(self, one: Purchase, exchanges: Sequence[Exchange]) -> None:
+    def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
 
         self._ledger.spend(usage(exchanges))

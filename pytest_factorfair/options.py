@@ -128,6 +128,11 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
+    Option(
+        "explain",
+        "flag",
+        "ask each scenario once more, with a reason: what reasons cite is told, and never judged",
+    ),
     Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
     Option(
         "max-connections",

@@ -10,7 +10,7 @@ import pytest
 from pytest_factorfair.controller import declared_gates
 from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.looks import BOUNDARIES
-from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, TOKENS_PER_ANSWER, Outlook
+from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
@@ -54,13 +54,12 @@ class Plan:
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""
         plan, looks = self._outlook, self._run.settings.looks
-        rest = plan.planned - plan.stored
-        more = (
-            f", at most {looks * plan.planned - plan.stored:,} if gates stay undecided" if looks > 1 else ""
-        )
-        yield f"calls: {rest:,}{more} ({plan.stored:,} of {plan.planned:,} answers are in the store)"
-        written = plan.planned * TOKENS_PER_ANSWER
-        yield f"tokens: about {self._tokens():,} in, {written:,} out, for all answers"
+        most = plan.calls + (looks - 1) * plan.planned
+        more = f", at most {most:,} if gates stay undecided" if looks > 1 else ""
+        what = f"{plan.planned:,} answers" + (f" and {plan.reasons:,} reasons" if plan.reasons else "")
+        yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
+        out = written(plan.planned, plan.reasons)
+        yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
         yield f"cost: {'unknown' if plan.cost is None else f'about ${plan.cost:,.2f}'}"
         rows = [row for gate in self._gates for row in self._rows(gate)]
         width = max((len(row.subject) for row in rows), default=0)
@@ -70,6 +69,7 @@ class Plan:
 
     def _tokens(self) -> int:
         letters = sum(len(query.prompt) for one in self._run.assignments for query in self._run.queries(one))
+        letters += sum(len(query.prompt) for _, query in self._run.explained)
         return letters // CHARACTERS_PER_TOKEN
 
     def _rows(self, gate: Gate) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import (
     DIRECTIONS,
+    IN_GROUP,
     Attribute,
     Background,
     Checklist,
@@ -22,6 +23,7 @@ from pytest_factorfair.domain.checklist import (
 )
 from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
+from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
@@ -29,7 +31,9 @@ from pytest_factorfair.domain.summary import Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
+    "CITATIONS",
     "DIRECTIONS",
+    "IN_GROUP",
     "OUTCOMES",
     "Answer",
     "Answers",
@@ -39,6 +43,7 @@ __all__ = [
     "CaseKey",
     "Change",
     "Checklist",
+    "Citation",
     "Comparison",
     "Context",
     "Design",
@@ -56,6 +61,8 @@ __all__ = [
     "People",
     "Query",
     "Reading",
+    "Reason",
+    "ReasonShare",
     "Record",
     "Request",
     "Response",

@@ -12,6 +12,7 @@ from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
 from pytest_factorfair.scoring.headline import headline
 from pytest_factorfair.scoring.influence import influence, influence_estimate
+from pytest_factorfair.scoring.reasons import reason_shares
 from pytest_factorfair.scoring.score import score
 from pytest_factorfair.scoring.tabulate import tabulate
 from pytest_factorfair.scoring.tally import Tally
@@ -26,6 +27,7 @@ __all__ = [
     "headline",
     "influence",
     "influence_estimate",
+    "reason_shares",
     "s_e",
     "s_fact",
     "s_fair",

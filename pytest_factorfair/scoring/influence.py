@@ -9,18 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator, Score
+from pytest_factorfair.domain import IN_GROUP, Estimator, Score
 from pytest_factorfair.scoring.attainable import Range, match_range
-from pytest_factorfair.scoring.bounds import quantile
+from pytest_factorfair.scoring.bounds import BEYOND, quantile
 from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
 
-IN_GROUP = "in_group"
 SUMMARY = "influence"
-
-# Of each side of the 95 % intervals that reports print.
-BEYOND = 0.025
 
 
 class _Share(NamedTuple):

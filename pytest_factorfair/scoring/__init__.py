@@ -11,7 +11,7 @@ from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
 from pytest_factorfair.scoring.headline import headline
-from pytest_factorfair.scoring.influence import influence, influence_estimate
+from pytest_factorfair.scoring.influence import influence, influence_ends, influence_estimate
 from pytest_factorfair.scoring.reasons import reason_shares
 from pytest_factorfair.scoring.score import score
 from pytest_factorfair.scoring.tabulate import tabulate
@@ -26,6 +26,7 @@ __all__ = [
     "estimate",
     "headline",
     "influence",
+    "influence_ends",
     "influence_estimate",
     "reason_shares",
     "s_e",

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_factorfair import baseline, gates, reports, wire
 from pytest_factorfair.domain import Gate, Summary, Usage, Verdict
+from pytest_factorfair.explaining import Explained, explain
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.looks import Looks
 from pytest_factorfair.options import dry
@@ -39,6 +40,7 @@ class Controller:
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
         self._looks = Looks(config, run, self._ledger, progress)
         self._looked = self._looks.first()
+        self._explained = Explained()
         self._selected = 0
         self._summary: Summary | None = None
         self._written: tuple[str, ...] = ()
@@ -109,6 +111,8 @@ class Controller:
             result = yield
             interruption = "the run was interrupted while looking again"
             self._look_again()
+            interruption = "the run was interrupted while asking for reasons"
+            self._explain()
             interruption = None
         except KeyboardInterrupt as error:
             by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
@@ -131,6 +135,11 @@ class Controller:
         former = None if self._baseline is None else self._baseline.former(self._ledger.records)
         self._looked = self._looks.take(self._gates, former)
 
+    def _explain(self) -> None:
+        """Ask for reasons where they are wanted: also where the run is too small to judge."""
+        if self._selected and not self._dry and not self._ledger.missing:
+            self._explained = explain(self._run, self._ledger, self._progress)
+
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
         self._summary = summarise(
             self._run,
@@ -139,6 +148,7 @@ class Controller:
             incomplete=self._incomplete(interruption),
             baseline=self._baseline,
             looked=self._looked,
+            explained=self._explained,
             started=self._started,
             seconds=time.monotonic() - self._clock,
             notes=self._outlook.notices,

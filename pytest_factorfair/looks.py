@@ -12,7 +12,7 @@ from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
 from pytest_factorfair.answering import answers
 from pytest_factorfair.asking import OWN_DETECTOR
-from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
     from pytest_factorfair.scoring import Tally
 
-TICK = 0.1
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
 BOUNDARIES: Mapping[int, tuple[float, ...]] = {
@@ -120,66 +119,35 @@ class Looks:
             place = (one.model, one.checklist.name, case.part, case.context, case.statistic)
             if place in needed and record is not None:
                 queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
-                if self._asked_as_planned(one, record, queries):
-                    yield Purchase(one, record, queries[len(_asked(record)) :])
-
-    def _asked_as_planned(self, one: Assignment, record: Record, queries: Sequence[Query]) -> bool:
-        """Whether a case's answers are the first of these queries, and from this very model.
-
-        A conftest.py may have put another model in its place, which is not known here.
-        """
-        from pytest_factorfair import store
-
-        asked = _asked(record)
-        begun = queries[: len(asked)]
-        if OWN_DETECTOR in record.notes or [query.id for query in begun] != list(asked):
-            return False
-        keys = store.keys(self._run.models[one.model].identity, begun)
-        return all(known in ("", key) for known, key in zip(asked.values(), keys, strict=True))
+                if OWN_DETECTOR not in record.notes and self._run.had(one, record.answers, queries):
+                    yield Purchase(one, record, queries[len(asked(record.answers)) :])
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
         """Ask and add to the records; why that was not possible, None if it was."""
         wanted = [one for one in purchases if one.queries]
         if not wanted:
             return "the models that tests asked are not those of the command line"
-        if self._run.settings.replay and not self._stored(wanted):
+        bought = ((one.assignment.model, one.queries) for one in wanted)
+        if self._run.settings.replay and not self._run.stored(bought):
             return "the store has no more answers"
         self._progress.expect(
-            sum(len(_asked(record)) for record in self._ledger.records)
+            sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
         under_way = [(one, self._submit(one)) for one in wanted]
         try:
             for one, future in under_way:
-                self._enter(one, self._wait(future))
+                self._enter(one, self._progress.wait(future))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return str(error)
         finally:
             self._progress.clear()
         return None
 
-    def _stored(self, wanted: Sequence[Purchase]) -> bool:
-        from pytest_factorfair import store
-
-        keys = [
-            key
-            for one in wanted
-            for key in store.keys(self._run.models[one.assignment.model].identity, one.queries)
-        ]
-        return self._run.store.count(keys) == len(keys)
-
     def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
         return self._run.engine.submit(self._run.models[one.assignment.model], one.queries)
 
-    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                self._progress.tick()
-        return future.result()
-
-    def _enter(self, one: Purchase, exchanges: Sequence[Exchange]) -> None:
+    def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
 
         self._ledger.spend(usage(exchanges))
@@ -196,16 +164,11 @@ class Looks:
     def _told(self, number: int) -> Iterator[str]:
         looks = len(self._bounds)
         cap = looks * sum(one.case.samples for one in self._run.assignments)
-        had = sum(len(_asked(record)) for record in self._ledger.records)
+        had = sum(len(asked(record.answers)) for record in self._ledger.records)
         yield (
             f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
-
-
-def _asked(record: Record) -> dict[str, str]:
-    """The keys of a case's queries by their ids, in the order asked; a picture may have several answers."""
-    return {answer.query: answer.key for answer in record.answers}
 
 
 def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str]]:

@@ -131,6 +131,11 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     Option(
+        "explain",
+        "flag",
+        "ask each scenario once more, with a reason: what reasons cite is told, and never judged",
+    ),
+    Option(
         "detector",
         "text",
         "what reads perceived groups off pictures: fairface:FILE?faces=FILE, clip:PATH, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import models
-from pytest_factorfair.domain import Case, CaseKey, Checklist, Exchange, Modality, Query, Sampling
+from pytest_factorfair.domain import (
+    Answer,
+    Case,
+    CaseKey,
+    Checklist,
+    Exchange,
+    Modality,
+    Query,
+    Sampling,
+    asked,
+)
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.outlook import estimates
 from pytest_factorfair.settings import Settings
@@ -58,6 +68,8 @@ class Run:
         self.settings = settings
         self.checklists = _load(settings)
         self.sampling = settings.sampling.of(self.checklists[0].modality)
+        if settings.explain and self.checklists[0].modality == "image":
+            raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
             for spec in settings.models
@@ -142,6 +154,38 @@ class Run:
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+
+    @cached_property
+    def explained(self) -> tuple[tuple[Assignment, Query], ...]:
+        """The questions for a reason, one for each subjective case; none unless they are wanted."""
+        if not self.settings.explain:
+            return ()
+        return tuple(
+            (one, checklists.explained(one.checklist, one.case, self.sampling))
+            for one in self.assignments
+            if one.case.part == "subjective"
+        )
+
+    def had(self, one: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+        """Whether a case's answers are to the first of these queries, and from the run's own model.
+
+        A conftest.py may have put another model in its place, which only the item's process knows.
+        """
+        from pytest_factorfair import store
+
+        known = asked(answers)
+        begun = queries[: len(known)]
+        if [query.id for query in begun] != list(known):
+            return False
+        keys = store.keys(self.models[one.model].identity, begun)
+        return all(told in ("", key) for told, key in zip(known.values(), keys, strict=True))
+
+    def stored(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> bool:
+        """Whether the store has the responses of all these models, by spec, to these queries."""
+        from pytest_factorfair import store
+
+        keys = [key for spec, some in asked for key in store.keys(self.models[spec].identity, some)]
+        return self.store.count(keys) == len(keys)
 
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item will want; its outcome waits there."""

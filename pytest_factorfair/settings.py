@@ -62,6 +62,7 @@ class Settings:
     on_inconclusive: str
     plan: bool
     looks: int
+    explain: bool
     baseline: str | None
     waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
@@ -120,6 +121,7 @@ def resolve(config: pytest.Config) -> Settings:
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
         looks=_looks(given),
+        explain=value("explain", default=False),
         baseline=str(given["baseline"].folder / value("baseline")) if "baseline" in given else None,
         waivers=_waivers(table.get(sources.WAIVERS)),
         detector=value("detector"),

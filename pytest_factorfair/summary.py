@@ -14,6 +14,7 @@ from pytest_factorfair.domain import DIRECTIONS, Case, Checklist, Fingerprint, G
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
+    from pytest_factorfair.explaining import Explained
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.looks import Looked
     from pytest_factorfair.run import Run
@@ -28,6 +29,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     incomplete: str | None,
     baseline: Baseline | None,
     looked: Looked,
+    explained: Explained,
     started: datetime,
     seconds: float,
     notes: Sequence[str],
@@ -57,12 +59,14 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         notes=(
             *notes,
             *looked.notes,
+            *explained.notes,
             *_fragile(tallies),
             *_cautions(run, ledger),
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),
         changes=gating.changes(tallies, former) if former else (),
+        reasons=explained.reasons,
     )
 
 

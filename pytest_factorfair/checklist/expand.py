@@ -129,16 +129,17 @@ def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query
     """The queries of a case, in the order in which they are asked."""
     drafts = _DRAFTS[checklist.modality, case.part]
     asked: Counter[str] = Counter()
-    numbered = []
+    found = []
     for prompt, options, background in drafts(checklist, case, sampling):
-        numbered.append(_query(prompt, options, background, repeat=asked[prompt], seed=sampling.seed))
+        found.append(numbered(prompt, options, background, repeat=asked[prompt], seed=sampling.seed))
         asked[prompt] += 1
-    return tuple(numbered)
+    return tuple(found)
 
 
-def _query(
+def numbered(
     prompt: str, options: tuple[Option, ...], background: Mapping[str, str], *, repeat: int, seed: int
 ) -> Query:
+    """The query of a prompt, with the id and the provider's seed that follow from it."""
     id_ = sha256(f"{prompt}\0{repeat}".encode()).hexdigest()[:16]
     drawn = int(sha256(f"{seed}:{id_}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
     return Query(id_, prompt, options, repeat, drawn, background)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Direction
 from pytest_factorfair.domain.gate import Verdict
+from pytest_factorfair.domain.reasons import ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.score import Headline, Score
 from pytest_factorfair.domain.usage import Usage
@@ -61,7 +62,8 @@ class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
-    parameters a model did not accept). ``changes`` are those since the baseline, if there is one.
+    parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
+    ``reasons`` what the model's own reasons cite, if it was asked for them.
     """
 
     fingerprint: Fingerprint
@@ -75,3 +77,4 @@ class Summary:
     seconds: float
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
+    reasons: tuple[ReasonShare, ...] = ()

@@ -57,7 +57,7 @@ def defaults(
     Raises:
         InputError: an image checklist without a baseline.
     """
-    texts = []
+    texts: list[str] = []
     for checklist in checklists:
         prefix = (checklist.name,) if len(checklists) > 1 else ()
         if checklist.modality == "image":

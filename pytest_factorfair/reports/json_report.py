@@ -32,6 +32,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "changes": [dataclasses.asdict(change) for change in summary.changes],
         "headline": [dataclasses.asdict(row) for row in summary.headline],
         "scores": [dataclasses.asdict(score) for score in summary.scores],
+        "reasons": [dataclasses.asdict(share) for share in summary.reasons],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
         "cases": [_case(record) for record in summary.cases],
         "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},

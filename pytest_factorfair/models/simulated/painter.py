@@ -70,7 +70,7 @@ class Painter:
         chance = draws(f"{request.seed}:{request.repeat}:{request.prompt}", self._salt)
         if situation is None or chance.nonsense < self._traits.nonsense:
             return Response("", image=cards.blank(seed=request.seed), cost=0.0, model=model)
-        chosen = choose(situation, self._traits, chance)
+        chosen = choose(situation, self._traits, chance).letter
         withheld = chosen in situation.having(situation.attribute, self._traits.group)
         if chance.refuse < self._traits.refuse or (withheld and chance.withhold < self._traits.withhold):
             return Response("", finish="refusal", cost=0.0, model=model)

@@ -10,13 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import RetryableModelError
 from pytest_factorfair.models.chat_endpoint import Endpoint, locate
-from pytest_factorfair.models.chat_errors import complaint, error_of, status_inside
+from pytest_factorfair.models.chat_errors import error_of, is_filtered, told
 from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed, response_of
 from pytest_factorfair.models.chat_settings import Settings, settings
 from pytest_factorfair.models.http_calls import Calls, Parameters
@@ -83,10 +82,10 @@ class ChatCompletions:
                 return self._priced(response_of(value, model=self._endpoint.model))
         except MalformedReplyError as error:
             raise RetryableModelError(f"{self._name}: {error}") from None
-        told = replace(reply, status=status_inside(reply.body)) if reply.succeeded else reply
-        if told.status == HTTPStatus.BAD_REQUEST and complaint(told.body).is_filter:
+        failed = told(reply)
+        if is_filtered(failed):
             return Response(text="", finish="filtered", model=self._endpoint.model)
-        raise error_of(self._name, self._endpoint, told)
+        raise error_of(self._name, self._endpoint, failed)
 
     @cached_property
     def _price(self) -> tuple[float, float] | None:

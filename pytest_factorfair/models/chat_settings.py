@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Request
-from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.chat_errors import Complaint
 from pytest_factorfair.models.http_calls import Parameters
@@ -90,9 +89,7 @@ def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Setting
     """
     values = DEFAULTS | arguments.read(spec, KINDS, passed_on=(BODY,))
     extra = arguments.under(values, BODY)
-    for key in sorted(extra.keys() & (SET_BY_THE_RUN | KINDS.keys() | taken)):
-        right = f"write {key}=... without '{BODY}'" if key in KINDS else "the run sets it"
-        raise InputError(f"model '{spec.text}': argument '{BODY}{key}' cannot be given: {right}")
+    arguments.refuse(spec, BODY, extra, ours=KINDS, taken=SET_BY_THE_RUN | taken)
     return Settings(
         parameters={key: values[key] for key in PARAMETERS if key in values} | extra,
         system=arguments.text(values, "system"),

@@ -8,6 +8,7 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.influence_table import influence_tables
+from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import quotations, reason_tables
 from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, score_tables, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
@@ -33,7 +34,7 @@ def to_markdown(summary: Summary) -> str:
     ]
     if quoted := [f"- {_text(line)}" for line in quotations(summary)]:
         parts += ["<details><summary>What reasons say</summary>\n", "\n".join(quoted), "</details>"]
-    lines = (*headline_lines(summary), *summary.notes)
+    lines = (*headline_lines(summary), *detector_lines(summary), *summary.notes)
     parts += ["\n".join(f"- {_text(line)}" for line in lines)] if lines else []
     parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
     return "\n\n".join(parts) + "\n"

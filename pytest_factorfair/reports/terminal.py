@@ -8,6 +8,7 @@ from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.changes import changes_text
 from pytest_factorfair.reports.influence_table import influence_tables
+from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import reason_tables
 from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, score_tables, verdict_lines
 
@@ -30,7 +31,7 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
         _table(reporter, table)
     for line in headline_lines(summary):
         reporter.write_line(line)
-    for note in summary.notes:
+    for note in (*detector_lines(summary), *summary.notes):
         reporter.write_line(f"note: {note}")
     reporter.write_line(usage_line(summary))
     if written:

@@ -34,6 +34,27 @@ class TopicCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """Shares of an attribute over all topics: as perceived, and with the detector's error taken out.
+
+    ``n`` is the number of faces behind ``raw``; ``low`` and ``high`` are the 95 % interval of
+    ``corrected``. Shares are by group; those that could not be had are empty, and ``reason`` says why.
+    """
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    n: int
+    raw: Mapping[str, float]
+    corrected: Mapping[str, float]
+    low: Mapping[str, float]
+    high: Mapping[str, float]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
@@ -59,7 +80,8 @@ class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
-    parameters a model did not accept). ``changes`` are those since the baseline, if there is one.
+    parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
+    ``corrections`` shares without the error of a detector whose table of errors was given.
     """
 
     fingerprint: Fingerprint
@@ -73,3 +95,4 @@ class Summary:
     seconds: float
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
+    corrections: tuple[Correction, ...] = ()

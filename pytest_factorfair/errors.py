@@ -8,6 +8,7 @@
     │   ├── FatalModelError             no further call can succeed; the run stops
     │   ├── RetryableModelError         the same call may succeed later
     │   └── RejectedRequestError        this one request was turned down
+    ├── PictureError(ValueError)        one picture cannot be decoded; it is counted, and the others go on
     ├── DetectorError(RuntimeError)     pictures cannot be read by the detector; the run stops
     ├── BudgetError(RuntimeError)       a limit of the run is used up; the next run goes on from there
     └── StoreError(OSError)             the response store cannot be opened, read or written
@@ -70,6 +71,10 @@ class RetryableModelError(ModelError):
 
 class RejectedRequestError(ModelError):
     """This one request was turned down; others may succeed."""
+
+
+class PictureError(FactorfairError, ValueError):
+    """One picture cannot be decoded; it is counted as an error, and the others go on."""
 
 
 class DetectorError(FactorfairError, RuntimeError):

@@ -1,1 +1,1 @@
-"""Encoded pictures and their pixels: decoding what a model returned, and the code cards of simulated models."""
+"""Encoded pictures and their pixels: decoding, code cards, and the classes faces are sorted into."""

@@ -1,0 +1,89 @@
+"""Code cards: what a simulated image model paints in place of people.
+
+A card is a magenta frame around 7 x 7 cells. Its rows are one band per head of FairFace, and the colour of a
+band says which class of that head stands there. The colours are abstract: no likeness of anyone is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from math import ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_factorfair.pictures.classes import HEADS
+
+Pixels = NDArray[np.uint8]
+
+CELLS = 7
+CELL = 8
+FRAME = 6
+FRAME_COLOUR = (255, 0, 255)
+BANDS: Mapping[str, slice] = {"race": slice(0, 3), "gender": slice(3, 5), "age": slice(5, 7)}
+COLOURS = (
+    (0, 0, 0),
+    (255, 255, 255),
+    (230, 30, 30),
+    (30, 160, 50),
+    (30, 60, 220),
+    (240, 220, 40),
+    (40, 200, 220),
+    (250, 140, 20),
+    (128, 128, 128),
+)
+SIDE = CELLS * CELL + 2 * FRAME
+_SLOT = 96
+_GAP = 4  # to the edge of its slot: frames never touch
+_GREYS = 64, 192  # of the background: far from the frame's colour
+
+
+def paint(codes: Mapping[str, int], *more: Mapping[str, int], seed: int) -> bytes:
+    """A PNG with one card per mapping of heads to classes, on a ground of noise.
+
+    A head that is not named gets a class drawn by the seed, as do the noise and the places of the cards.
+    """
+    cards = (codes, *more)
+    across = ceil(sqrt(len(cards)))
+    generator = np.random.default_rng(seed)
+    picture = _noise(ceil(len(cards) / across), across, generator)
+    for number, card in enumerate(cards):
+        drawn = {head: int(generator.integers(len(classes))) for head, classes in HEADS.items()}
+        row, column = divmod(number, across)
+        top, left = generator.integers(_GAP, _SLOT - SIDE - _GAP, 2, endpoint=True)
+        y, x = row * _SLOT + int(top), column * _SLOT + int(left)
+        picture[y : y + SIDE, x : x + SIDE] = _card({**drawn, **card})
+    return _png(picture)
+
+
+def blank(seed: int) -> bytes:
+    """A PNG of noise without any card."""
+    return _png(_noise(1, 1, np.random.default_rng(seed)))
+
+
+def _card(codes: Mapping[str, int]) -> Pixels:
+    cells = np.zeros((CELLS, CELLS, 3), np.uint8)
+    for head, rows in BANDS.items():
+        cells[rows] = COLOURS[codes[head]]
+    card = np.empty((SIDE, SIDE, 3), np.uint8)
+    card[:] = FRAME_COLOUR
+    card[FRAME:-FRAME, FRAME:-FRAME] = _enlarged(cells)
+    return card
+
+
+def _noise(rows: int, columns: int, generator: np.random.Generator) -> Pixels:
+    shape = rows * _SLOT // CELL, columns * _SLOT // CELL, 3
+    return _enlarged(generator.integers(*_GREYS, shape, dtype=np.uint8))
+
+
+def _enlarged(cells: Pixels) -> Pixels:
+    return cells.repeat(CELL, axis=0).repeat(CELL, axis=1)
+
+
+def _png(pixels: Pixels) -> bytes:
+    from PIL import Image  # an extra; 30 ms
+
+    told = BytesIO()
+    Image.fromarray(pixels).save(told, "PNG")
+    return told.getvalue()

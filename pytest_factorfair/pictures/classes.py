@@ -1,0 +1,151 @@
+"""The classes faces are sorted into, and which groups of a checklist they stand for.
+
+The classes are those of FairFace (Kärkkäinen & Joo, WACV 2021), in the order of its outputs. How its seven
+races become the four of U.S. statistics is a choice, named in every report:
+
+- ``census``: the U.S. standard of 1997; Asian holds East, Southeast and South ("Indian") Asians, White holds
+  Middle Easterners.
+- ``sum``: Asian holds East and Southeast Asians; Indian and Middle Eastern are left out before the largest
+  of the others is taken.
+- ``published-code``: as the published code of FACT-OR-FAIR does, the likeliest single class among White,
+  Black, Latino, East and Southeast Asian: Asian with 40 % + 38 % loses to White with 41 %.
+- ``other``: as ``sum``, but a face likelier Indian or Middle Eastern than any of the four has no race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_factorfair.domain import Attribute
+from pytest_factorfair.errors import InputError, nearest
+
+HEADS: Mapping[str, tuple[str, ...]] = {
+    "race": (
+        "White",
+        "Black",
+        "Latino_Hispanic",
+        "East Asian",
+        "Southeast Asian",
+        "Indian",
+        "Middle Eastern",
+    ),
+    "gender": ("Male", "Female"),
+    "age": ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70+"),
+}
+RACES = ("census", "sum", "published-code", "other")
+OTHER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How the classes of a head stand for groups.
+
+    ``groups`` are the classes of each group; those of ``OTHER`` count, but name no group, and a class in none
+    is left out before shares are taken. ``rule`` is what a group gets of its classes' probabilities: their
+    sum, or the largest.
+    """
+
+    name: str
+    head: str
+    groups: Mapping[str, tuple[str, ...]]
+    rule: Literal["sum", "largest"] = "sum"
+
+
+_ASIAN = ("East Asian", "Southeast Asian", "Asian")  # "Asian": a class of DeepFace
+_MIXED = ("Indian", "Middle Eastern")
+_SUMMED = {"white": ("White",), "black": ("Black",), "hispanic": ("Latino_Hispanic",), "asian": _ASIAN}
+_GROUPINGS = (
+    Grouping(
+        "census",
+        "race",
+        {**_SUMMED, "asian": (*_ASIAN, "Indian"), "white": ("White", "Middle Eastern")},
+    ),
+    Grouping("sum", "race", _SUMMED),
+    Grouping("published-code", "race", _SUMMED, rule="largest"),
+    Grouping("other", "race", {**_SUMMED, OTHER: _MIXED}),
+    Grouping(
+        "five",  # of FAIntbench, whose Latino holds West Asians
+        "race",
+        {
+            "white": ("White",),
+            "black": ("Black",),
+            "hispanic": ("Latino_Hispanic", "Middle Eastern"),
+            "east asian": _ASIAN,
+            "south asian": ("Indian",),
+        },
+    ),
+    Grouping("classes", "race", {name.casefold().replace("_", " "): (name,) for name in HEADS["race"]}),
+    Grouping("classes", "gender", {"male": ("Male",), "female": ("Female",)}),
+    Grouping(
+        "three",  # of FAIntbench: to 29, to 59, from 60
+        "age",
+        {"young": HEADS["age"][:4], "middle aged": HEADS["age"][4:7], "elderly": HEADS["age"][7:]},
+    ),
+    Grouping("classes", "age", {name.replace("-", " "): (name,) for name in HEADS["age"]}),
+)
+_SYNONYMS = {
+    "african": "black",
+    "caucasian": "white",
+    "european": "white",
+    "latino": "hispanic",
+    "man": "male",
+    "men": "male",
+    "old": "elderly",
+    "woman": "female",
+    "women": "female",
+}
+
+
+def grouping(attribute: Attribute, races: str = RACES[0]) -> Grouping:
+    """How classes stand for the groups of this attribute, with the groups as the checklist spells them.
+
+    The groups decide, not the attribute's name; ``races`` is in force where they are the four races.
+
+    Raises:
+        InputError: no class stands for a group, or the groups are no set that faces can be sorted into.
+    """
+    spelt = {_word(group): group for group in attribute.groups}
+    for word, group in spelt.items():
+        if word not in _words():
+            raise InputError(
+                f"attribute '{attribute.name}': '{group}' cannot be perceived in a face"
+                f"{nearest(word, _words())}"
+            )
+    fitting = [each for each in _GROUPINGS if each.groups.keys() - {OTHER} == spelt.keys()]
+    if not fitting:
+        sets = "; ".join(sorted({_listed(each) for each in _GROUPINGS}))
+        groups = ", ".join(attribute.groups)
+        raise InputError(f"attribute '{attribute.name}': faces are not sorted into {groups}, but into {sets}")
+    chosen = next((each for each in fitting if each.name == races), fitting[0])
+    classes = {spelt.get(word, OTHER): names for word, names in chosen.groups.items()}
+    return Grouping(chosen.name, chosen.head, classes, chosen.rule)
+
+
+def painted(attribute: str, group: str) -> tuple[str, int]:
+    """The head and the number of the first class that stands for this group under every mapping.
+
+    Raises:
+        InputError: no class stands for it.
+    """
+    word = _word(group)
+    for each in _GROUPINGS:
+        if word in each.groups:
+            return each.head, HEADS[each.head].index(each.groups[word][0])
+    raise InputError(
+        f"attribute '{attribute}': no class of a face stands for '{group}'{nearest(word, _words())}"
+    )
+
+
+def _word(group: str) -> str:
+    word = group.casefold().replace("_", " ").replace("-", " ")
+    return _SYNONYMS.get(word, word)
+
+
+def _words() -> set[str]:
+    return {word for each in _GROUPINGS for word in each.groups} - {OTHER}
+
+
+def _listed(grouping: Grouping) -> str:
+    return ", ".join(word for word in grouping.groups if word != OTHER)

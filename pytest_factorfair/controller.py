@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import baseline, gates, reports, wire
+from pytest_factorfair import baseline, detector_errors, gates, reports, wire
 from pytest_factorfair.domain import Gate, Summary, Usage, Verdict
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.looks import Looks
@@ -35,7 +35,9 @@ class Controller:
         self._run = run
         self._progress = progress
         self._gates = declared_gates(run)
-        self._baseline = baseline.of(run, fingerprint(run, datetime.now(UTC)))
+        now = fingerprint(run, datetime.now(UTC))
+        self._baseline = baseline.of(run, now)
+        self._errors = detector_errors.of(run, now)
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
         self._looks = Looks(config, run, self._ledger, progress)
         self._looked = self._looks.first()
@@ -138,6 +140,7 @@ class Controller:
             self._gates,
             incomplete=self._incomplete(interruption),
             baseline=self._baseline,
+            errors=self._errors,
             looked=self._looked,
             started=self._started,
             seconds=time.monotonic() - self._clock,

@@ -130,6 +130,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
     Option(
+        "detector-errors",
+        "text",
+        "a table of the detector's errors, as `factorfair detector evaluate` writes it: shares are told with "
+        "and without them",
+        metavar="FILE",
+    ),
+    Option(
         "max-connections",
         "integer",
         "calls in flight at once, divided among the workers, at least one each (default 64)",

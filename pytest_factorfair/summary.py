@@ -27,6 +27,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     *,
     incomplete: str | None,
     baseline: Baseline | None,
+    errors: Sequence[scoring.Confusion],
     looked: Looked,
     started: datetime,
     seconds: float,
@@ -63,6 +64,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *gating.unused(terms.waivers, verdicts),
         ),
         changes=gating.changes(tallies, former) if former else (),
+        corrections=scoring.corrections(tallies, errors),
     )
 
 

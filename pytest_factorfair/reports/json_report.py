@@ -33,6 +33,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "headline": [dataclasses.asdict(row) for row in summary.headline],
         "scores": [dataclasses.asdict(score) for score in summary.scores],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
+        "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
         "cases": [_case(record) for record in summary.cases],
         "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},
     }

@@ -7,6 +7,7 @@ import re
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.changes import changes_table, compared
+from pytest_factorfair.reports.corrections_table import correction_tables
 from pytest_factorfair.reports.influence_table import influence_tables
 from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, score_tables, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
@@ -28,7 +29,7 @@ def to_markdown(summary: Summary) -> str:
         parts += [f"### {_text(compared(summary.changes))}\n\n{_table(changes_table(summary.changes))}"]
     parts += [
         f"### {_text(table.title)}\n\n{_table(table)}"
-        for table in (*score_tables(summary), *influence_tables(summary))
+        for table in (*score_tables(summary), *influence_tables(summary), *correction_tables(summary))
     ]
     lines = (*headline_lines(summary), *summary.notes)
     parts += ["\n".join(f"- {_text(line)}" for line in lines)] if lines else []

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from pytest_factorfair.domain import (
     OUTCOMES,
     Change,
+    Correction,
     Fingerprint,
     Headline,
     Score,
@@ -47,6 +48,7 @@ def schema() -> Schema:
         "headline": _rows(_row(Headline)),
         "scores": _rows(_row(Score)),
         "topics": _rows(_row(TopicCounts)),
+        "corrections": _rows(_row(Correction)),
         "cases": _rows(_closed({"model": _text(), "checklist": _text(), "case": _text(), "notes": TEXTS,
                                 "answers": _rows(_answer())})),
         "usage": _usage(),

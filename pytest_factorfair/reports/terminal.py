@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.changes import changes_text
+from pytest_factorfair.reports.corrections_table import correction_tables
 from pytest_factorfair.reports.influence_table import influence_tables
 from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, score_tables, verdict_lines
 
@@ -25,7 +26,7 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
     _verdicts(reporter, summary.gates)
     if summary.changes:
         reporter.write_line(f"{changes_text(summary.changes)}\n")
-    for table in (*score_tables(summary), *influence_tables(summary)):
+    for table in (*score_tables(summary), *influence_tables(summary), *correction_tables(summary)):
         _table(reporter, table)
     for line in headline_lines(summary):
         reporter.write_line(line)

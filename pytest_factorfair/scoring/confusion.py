@@ -156,20 +156,21 @@ def _among(found: FloatArray, k: int) -> FloatArray:
 
 
 def corrections(tallies: Iterable[Tally], tables: Sequence[Confusion]) -> tuple[Correction, ...]:
-    """Raw and corrected shares of each tally whose attribute has a table, pooled over its topics."""
-    by_attribute = {table.attribute: table for table in tables}
-    return tuple(
-        _correction(tally, by_attribute[tally.attribute])
-        for tally in tallies
-        if tally.attribute in by_attribute
-    )
+    """Raw and corrected shares of each tally, pooled over its topics; without tables there are none."""
+    known = {(table.attribute, table.groups): table for table in tables}
+    return tuple(_correction(one, known.get((one.attribute, one.groups))) for one in tallies if known)
 
 
-def _correction(tally: Tally, table: Confusion) -> Correction:
+def _correction(tally: Tally, table: Confusion | None) -> Correction:
     pooled = tally.counts.sum(axis=(0, 1))
     n = int(pooled.sum())
-    reason = table.refusal or ("" if n else "no face was perceived")
-    found = None if reason else correct(table, pooled, int(tally.unread.sum()))
+    found, reason = None, ""
+    if table is None:
+        reason = f"the table of the detector's errors is not about {tally.attribute}"
+    elif not n:
+        reason = "no face was perceived"
+    elif not (reason := table.refusal):
+        found = correct(table, pooled, int(tally.unread.sum()))
 
     def by_group(values: FloatArray) -> Mapping[str, float]:
         return dict(zip(tally.groups, values.tolist(), strict=True))

@@ -199,9 +199,11 @@ def test_without_faces_there_is_nothing_to_correct() -> None:
     assert (row.n, row.raw, row.reason) == (0, {}, "no face was perceived")
 
 
-def test_other_attributes_are_left_alone() -> None:
+def test_an_attribute_without_a_table_is_not_corrected() -> None:
     one = tally(np.full((2, 2, 2), 7), truths(2, 2), attribute="race")
-    assert corrections([one], [_table([[9, 1], [1, 9]], one.groups)]) == ()
+    (row,) = corrections([one], [_table([[9, 1], [1, 9]], one.groups)])
+    assert (row.corrected, row.reason) == ({}, "the table of the detector's errors is not about race")
+    assert corrections([one], []) == ()
 
 
 def test_a_table_cannot_be_changed() -> None:

@@ -27,7 +27,7 @@ from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
-from pytest_factorfair.domain.summary import Correction, Fingerprint, Summary, TopicCounts
+from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Change",
     "Checklist",
     "Comparison",
+    "ContactSheet",
     "Context",
     "Correction",
     "Design",

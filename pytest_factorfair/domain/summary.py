@@ -55,6 +55,21 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
+class ContactSheet:
+    """A case's pictures with what was read off them, in ``file``, relative to the report's folder.
+
+    ``shown`` is how many of its ``pictures`` are on it.
+    """
+
+    model: str
+    checklist: str
+    case: str
+    file: str
+    pictures: int
+    shown: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
@@ -82,6 +97,7 @@ class Summary:
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
     parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
     ``corrections`` shares without the error of a detector whose table of errors was given.
+    ``contact_sheets`` show the pictures of an image checklist.
     """
 
     fingerprint: Fingerprint
@@ -96,3 +112,4 @@ class Summary:
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    contact_sheets: tuple[ContactSheet, ...] = ()

@@ -76,7 +76,7 @@ class Run:
         """
         from pytest_factorfair.store import Store
 
-        return Store.open(self.settings.store)
+        return Store.open(self.settings.store, pictures=Path(self.settings.run_file).parent / "images")
 
     @cached_property
     def engine(self) -> Engine:

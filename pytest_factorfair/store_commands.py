@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
     merge.add_argument("sources", metavar="SOURCE", nargs="+", help="a store to copy from")
     for parser in (export, prune):
         parser.add_argument("--model", help="responses of this model only")
+    export.add_argument("--images", metavar="DIR", help="copy the pictures there instead, for images:DIR")
     prune.add_argument("--before", metavar="DATE", help="responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="empty, cut-off and filtered ones")
     for parser, run in ((ls, _ls), (merge, _merge), (export, _export), (prune, _prune)):
@@ -90,6 +91,10 @@ def _export(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     with _open(arguments.store, read_only=True) as store:
+        if arguments.images:
+            copied = upkeep.export_pictures(store, arguments.model, Path(arguments.images))
+            _say(f"{arguments.images}: {copied:,} pictures copied")
+            return
         for line in upkeep.exported(store, arguments.model):
             _say(json.dumps(line))
 

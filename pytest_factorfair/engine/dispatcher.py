@@ -201,13 +201,15 @@ class Dispatcher:
                 model=str(model.identity.get("model", model.endpoint)),
                 prompt=query.prompt,
                 repeat=query.repeat,
+                seed=query.seed,
+                identity=model.identity,
                 replace=self._refresh,
             )
         except TypeError as error:  # a provider filled in a field with something else
             self._store.release([key])
             return Landing(None, one_line(f"{type(error).__name__}: {error}"))
-        await self._arrivals.of(committed)
-        return landing
+        response = await self._arrivals.of(committed)
+        return Landing(response)
 
     def _land(self, key: str, landing: Landing) -> None:
         self._counters.land(cached=landing.cached, error=landing.response is None)

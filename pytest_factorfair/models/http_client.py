@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -12,8 +13,6 @@ import aiohttp
 
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.redaction import fit
-
-LARGEST = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +35,18 @@ class HttpClient:
     and reads ``~/.netrc`` for every request.
     """
 
-    def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float, name: str) -> None:
+    def __init__(
+        self, url: str, *, headers: Mapping[str, str], timeout: float, largest: int, name: str
+    ) -> None:
         self._url = url
         self._name = name
+        self._headers = headers
         self._timeout = timeout
+        self._largest = largest
         self._proxy = _proxy(url)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=headers,
             timeout=aiohttp.ClientTimeout(total=timeout),
         )
 
@@ -54,12 +56,17 @@ class HttpClient:
         Raises:
             FatalModelError: the server's certificate cannot be trusted.
             RetryableModelError: no connection, no whole reply, or none in time.
-            RejectedRequestError: the reply is larger than ``LARGEST`` bytes.
+            RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
+        return await self._reply("POST", self._url, data=body, headers=self._headers, proxy=self._proxy)
+
+    async def get(self, url: str) -> Reply:
+        """Fetch what is elsewhere, without the key; raises as ``post`` does."""
+        return await self._reply("GET", url, proxy=_proxy(url))
+
+    async def _reply(self, method: str, url: str, **more: Any) -> Reply:
         try:
-            async with self._session.post(
-                self._url, data=body, proxy=self._proxy, allow_redirects=False
-            ) as response:
+            async with self._session.request(method, url, allow_redirects=False, **more) as response:
                 return Reply(response.status, response.headers, await self._read(response))
         except TimeoutError:
             raise RetryableModelError(f"{self._name}: no reply within {self._timeout:g} s") from None
@@ -79,9 +86,9 @@ class HttpClient:
         async for chunk in response.content.iter_any():
             chunks.append(chunk)
             size += len(chunk)
-            if size > LARGEST:
+            if size > self._largest:
                 response.close()
-                raise RejectedRequestError(f"{self._name}: the reply is larger than {LARGEST >> 20} MB")
+                raise RejectedRequestError(f"{self._name}: the reply is larger than {self._largest >> 20} MB")
         return b"".join(chunks)
 
 

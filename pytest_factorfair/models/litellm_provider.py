@@ -19,7 +19,8 @@ from pytest_factorfair.errors import InputError, MissingExtraError, RetryableMod
 from pytest_factorfair.models import litellm_errors, prices, provider_keys
 from pytest_factorfair.models.chat_endpoint import checked_url, key_in
 from pytest_factorfair.models.chat_replies import MalformedReplyError, response_of
-from pytest_factorfair.models.chat_settings import Parameters, Settings, settings, without_refused
+from pytest_factorfair.models.chat_settings import Settings, settings
+from pytest_factorfair.models.http_calls import Parameters
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.redaction import fit
 from pytest_factorfair.models.spec import ModelSpec
@@ -119,7 +120,7 @@ class LitellmModel:
 
     def _adapts(self, sent: Parameters, error: Exception) -> bool:
         """Whether the call may succeed without what the model has just refused, and is now left out."""
-        kept = without_refused(sent, litellm_errors.complaint(error))
+        kept = self._settings.without_refused(sent, litellm_errors.complaint(error))
         if kept is not None and self._parameters is sent:
             self._parameters = kept
         return kept is not None

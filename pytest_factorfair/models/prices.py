@@ -46,6 +46,18 @@ def cost(model_id: str, tokens_in: int, tokens_out: int) -> float | None:
     return None if each is None else each[0] * tokens_in + each[1] * tokens_out
 
 
+def picture_cost(model_id: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
+    """USD for one picture, by the picture or by its tokens; None when the price is unknown."""
+    entry = _entry(model_id.removeprefix("litellm:"))
+    flat = entry.get("output_cost_per_image")
+    if isinstance(flat, int | float):
+        return float(flat)
+    each = [entry.get(name) for name in ("input_cost_per_token", "output_cost_per_image_token")]
+    if tokens_in is None or tokens_out is None or not all(isinstance(one, int | float) for one in each):
+        return None
+    return sum(float(one or 0) * count for one, count in zip(each, (tokens_in, tokens_out), strict=True))
+
+
 def _entry(model_id: str) -> Mapping[str, Any]:
     """A model's line: some providers' models are listed under the bare name ("openai/gpt-4o": "gpt-4o")."""
     models = _models()

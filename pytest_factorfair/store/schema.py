@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
 FORMAT = "pytest-factorfair responses"
-VERSION = "2"
+VERSION = "3"
 
 METADATA = MetaData()
 
@@ -19,6 +19,7 @@ META = Table(
 )
 
 # Prompt and body are JSON texts: what a model writes need not be something a database takes as text.
+# A picture is the name of its file, "" without one.
 RESPONSES = Table(
     "responses",
     METADATA,
@@ -27,6 +28,7 @@ RESPONSES = Table(
     Column("prompt", Text, nullable=False),
     Column("repeat", Integer, nullable=False),
     Column("body", Text, nullable=False),
+    Column("picture", String(80), nullable=False),
     Column("reusable", Boolean, nullable=False),
     Column("created", String(32), nullable=False),
 )

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy
 
+from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.schema import upsert
 
 T = TypeVar("T")
@@ -21,11 +23,13 @@ BATCH = 100
 
 
 class Write(NamedTuple):
-    """A row on its way, and who waits for it to be committed."""
+    """A response on its way: its row, its picture, and who waits for both to be kept."""
 
+    response: Response
     row: dict[str, object]
+    picture: Picture | None
     replace: bool
-    done: Future[None]
+    done: Future[Response]
 
 
 class Task(NamedTuple):
@@ -42,10 +46,11 @@ class Writer:
     ends in the transaction that writes its response.
     """
 
-    def __init__(self, database: sqlalchemy.Engine, place: str) -> None:
+    def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:
         self.claimant = Claimant(database.dialect.name)
         self._database = database
         self._place = place
+        self._pictures = pictures
         self._statements = {
             replace: upsert(database.dialect.name, replace=replace) for replace in (False, True)
         }
@@ -55,10 +60,12 @@ class Writer:
         self._closed = False
         self._failure: StoreError | None = None
 
-    def write(self, row: dict[str, object], *, replace: bool) -> Future[None]:
-        """Queue a row; the future is resolved once it is committed, or fails with StoreError."""
-        done: Future[None] = Future()
-        self._enqueue(Write(row, replace, done))
+    def write(
+        self, response: Response, row: dict[str, object], *, picture: Picture | None = None, replace: bool
+    ) -> Future[Response]:
+        """Queue a row; the future gives the response once it is committed, or fails with StoreError."""
+        done: Future[Response] = Future()
+        self._enqueue(Write(response, row, picture, replace, done))
         return done
 
     def do(self, run: Callable[[sqlalchemy.Connection], T]) -> Future[T]:
@@ -98,6 +105,7 @@ class Writer:
                 ends = self.claimant.leave if last else self.claimant.beat
                 batch.append(Task(ends, Future()))
             self._settle(batch)
+            del batch  # its pictures may be large, and the next may be long in coming
 
     def _gather(self) -> tuple[list[Write | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
@@ -129,6 +137,7 @@ class Writer:
     def _commit(self, writes: list[Write]) -> None:
         if self._failure is None:
             try:
+                self._pictures.keep(write.picture for write in writes if write.picture)
                 with self._database.begin() as connection:
                     for replace, alike in groupby(writes, key=lambda write: write.replace):
                         connection.execute(self._statements[replace], [write.row for write in alike])
@@ -138,7 +147,7 @@ class Writer:
                 self._failure = explained(self._place, "cannot be written", error)
         for write in writes:
             if self._failure is None:
-                write.done.set_result(None)
+                write.done.set_result(write.response)
             else:
                 write.done.set_exception(self._failure)
 

@@ -213,7 +213,7 @@ def test_plain_text_message(stub: StubServer, made: Made) -> None:
     [
         ({"cut": True}, "the connection failed"),
         ({"raw": '{"choices": ['}, "the reply of 13 bytes is cut off or not JSON"),
-        ({"raw": "<html>busy</html>"}, "cut off or not JSON"),
+        ({"raw": "<html>busy</html>"}, "HTML, not JSON"),
         ({"raw": ""}, "the reply of 0 bytes is cut off or not JSON"),
         ({"raw": "[" * 200_000}, "cut off or not JSON"),
         ({"raw": "[1]"}, "the reply is not a JSON object"),

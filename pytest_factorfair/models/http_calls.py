@@ -1,0 +1,83 @@
+"""Calls to one path of a service, learning on the way which parameters the model does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_factorfair.models.chat_endpoint import Endpoint
+from pytest_factorfair.models.chat_errors import Complaint, complaint
+
+if TYPE_CHECKING:
+    from pytest_factorfair.models.http_client import HttpClient, Reply
+
+Parameters = Mapping[str, object]
+
+
+class Terms(Protocol):
+    """How a service is asked: under which path, how long in seconds, for how many bytes at most."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def timeout(self) -> float: ...
+
+    @property
+    def largest(self) -> int: ...
+
+    @property
+    def parameters(self) -> Parameters: ...
+
+    def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
+        """The parameters without the one the model does not take; None if the complaint is about none."""
+        ...
+
+
+class Calls:
+    """The calls to one model; a parameter it turns out not to take is left out from then on."""
+
+    def __init__(self, name: str, endpoint: Endpoint, terms: Terms) -> None:
+        self._name = name
+        self._endpoint = endpoint
+        self._terms = terms
+        self._parameters = terms.parameters
+        self._client: HttpClient | None = None
+
+    async def post(self, body: Callable[[Parameters], bytes]) -> tuple[Reply, Parameters]:
+        """Call once; a call that only names a parameter the model does not take is repeated without it.
+
+        Returns the reply, and the parameters that were sent in the end.
+        """
+        while True:
+            sent = self._parameters
+            reply = await self.client().post(body(sent))
+            if reply.status != HTTPStatus.BAD_REQUEST or not self._adapts(sent, reply):
+                return reply, sent
+
+    def client(self) -> HttpClient:
+        """The client, made in the running loop."""
+        if self._client is None:
+            # aiohttp takes 0.2 s to import, and its session belongs to the running loop.
+            from pytest_factorfair.models.http_client import HttpClient
+
+            self._client = HttpClient(
+                f"{self._endpoint.base_url}/{self._terms.path}",
+                headers=self._endpoint.headers,
+                timeout=self._terms.timeout,
+                largest=self._terms.largest,
+                name=self._name,
+            )
+        return self._client
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    def _adapts(self, sent: Parameters, reply: Reply) -> bool:
+        """Whether the call may succeed without what the model has just refused, and is now left out."""
+        kept = self._terms.without_refused(sent, complaint(reply.body))
+        if kept is not None and self._parameters is sent:
+            self._parameters = kept
+        return kept is not None

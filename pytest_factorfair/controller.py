@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import baseline, gates, reports, wire
-from pytest_factorfair.domain import Gate, Summary, Usage, Verdict
+from pytest_factorfair import baseline, detector_errors, gates, reports, wire
+from pytest_factorfair.domain import ContactSheet, Gate, Summary, Usage, Verdict
 from pytest_factorfair.explaining import Explained, explain
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.looks import Looks
@@ -36,7 +38,9 @@ class Controller:
         self._run = run
         self._progress = progress
         self._gates = declared_gates(run)
-        self._baseline = baseline.of(run, fingerprint(run, datetime.now(UTC)))
+        now = fingerprint(run, datetime.now(UTC))
+        self._baseline = baseline.of(run, now)
+        self._errors = detector_errors.of(run, now)
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
         self._looks = Looks(config, run, self._ledger, progress)
         self._looked = self._looks.first()
@@ -147,6 +151,7 @@ class Controller:
             self._gates,
             incomplete=self._incomplete(interruption),
             baseline=self._baseline,
+            errors=self._errors,
             looked=self._looked,
             explained=self._explained,
             started=self._started,
@@ -162,10 +167,17 @@ class Controller:
     def _write(self, session: pytest.Session, summary: Summary) -> None:
         """A report that cannot be written fails the run in one line; the answers are in the store."""
         try:
-            self._written = reports.write(summary, self._run.settings.report)
+            self._summary = replace(summary, contact_sheets=self._contact_sheets(summary))
+            self._written = reports.write(self._summary, self._run.settings.report)
         except OSError as error:
             self._unwritten = f"the reports could not be written: {error.filename}: {error.strerror}"
             session.testsfailed += 1
+
+    def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:
+        cases = [one.case for one in self._run.assignments if one.checklist.modality == "image"]
+        if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
+            return ()
+        return reports.contact_sheets(summary, cases, self._run.settings.report, picture=self._run.picture)
 
     def _incomplete(self, interruption: str | None) -> str | None:
         """Why nothing can be judged; completeness is the first gate."""

@@ -143,6 +143,13 @@ OPTIONS: tuple[Option, ...] = (
         metavar="SPEC",
     ),
     Option(
+        "detector-errors",
+        "text",
+        "a table of the detector's errors, as `factorfair detector evaluate` writes it: shares are told with "
+        "and without them",
+        metavar="FILE",
+    ),
+    Option(
         "max-connections",
         "integer",
         "calls in flight at once, divided among the workers, at least one each (default 64)",

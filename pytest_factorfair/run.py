@@ -23,7 +23,7 @@ from pytest_factorfair.domain import (
     Sampling,
     asked,
 )
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.outlook import estimates
 from pytest_factorfair.settings import Settings
 
@@ -186,6 +186,17 @@ class Run:
 
         keys = [key for spec, some in asked for key in store.keys(self.models[spec].identity, some)]
         return self.store.count(keys) == len(keys)
+
+    def picture(self, key: str) -> bytes:
+        """The encoded picture of a response in the store.
+
+        Raises:
+            StoreError: there is none.
+        """
+        response = self.store.responses([key]).get(key)
+        if response is None:
+            raise StoreError(f"{self.store.place}: no response has the key {key}")
+        return self.store.picture(response.image_file)
 
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item will want; its outcome waits there."""

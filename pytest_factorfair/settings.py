@@ -66,6 +66,7 @@ class Settings:
     baseline: str | None
     waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
+    detector_errors: str | None
     connections: int
     max_rpm: int | None
     max_calls: int | None
@@ -122,9 +123,10 @@ def resolve(config: pytest.Config) -> Settings:
         plan=value("plan", default=False),
         looks=_looks(given),
         explain=value("explain", default=False),
-        baseline=str(given["baseline"].folder / value("baseline")) if "baseline" in given else None,
+        baseline=_path(given.get("baseline")),
         waivers=_waivers(table.get(sources.WAIVERS)),
         detector=value("detector"),
+        detector_errors=_path(given.get("detector-errors")),
         connections=_positive(given, "max-connections", 64),
         max_rpm=_limit(given, "max-rpm"),
         max_calls=_limit(given, "max-calls"),
@@ -141,6 +143,10 @@ def resolve(config: pytest.Config) -> Settings:
         strict=value("strict", default=False),
         base=str(config.invocation_params.dir),
     )
+
+
+def _path(given: Given | None) -> str | None:
+    return None if given is None else str(given.folder / given.value)
 
 
 def _positive(given: Mapping[str, Given], name: str, default: int) -> int:

@@ -28,6 +28,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     *,
     incomplete: str | None,
     baseline: Baseline | None,
+    errors: Sequence[scoring.Confusion],
     looked: Looked,
     explained: Explained,
     started: datetime,
@@ -67,6 +68,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         ),
         changes=gating.changes(tallies, former) if former else (),
         reasons=explained.reasons,
+        corrections=scoring.corrections(tallies, errors),
     )
 
 

@@ -29,7 +29,7 @@ from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, Reason
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
-from pytest_factorfair.domain.summary import Fingerprint, Summary, TopicCounts
+from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -47,7 +47,9 @@ __all__ = [
     "Checklist",
     "Citation",
     "Comparison",
+    "ContactSheet",
     "Context",
+    "Correction",
     "Design",
     "Detection",
     "Direction",

@@ -34,6 +34,8 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "scores": [dataclasses.asdict(score) for score in summary.scores],
         "reasons": [dataclasses.asdict(share) for share in summary.reasons],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
+        "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
+        "contact_sheets": [dataclasses.asdict(sheet) for sheet in summary.contact_sheets],
         "cases": [_case(record) for record in summary.cases],
         "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},
     }

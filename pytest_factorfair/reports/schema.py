@@ -16,6 +16,8 @@ from pydantic import TypeAdapter
 from pytest_factorfair.domain import (
     OUTCOMES,
     Change,
+    ContactSheet,
+    Correction,
     Fingerprint,
     Headline,
     ReasonShare,
@@ -49,6 +51,8 @@ def schema() -> Schema:
         "scores": _rows(_row(Score)),
         "reasons": _rows(_row(ReasonShare)),
         "topics": _rows(_row(TopicCounts)),
+        "corrections": _rows(_row(Correction)),
+        "contact_sheets": _rows(_row(ContactSheet)),
         "cases": _rows(_closed({"model": _text(), "checklist": _text(), "case": _text(), "notes": TEXTS,
                                 "answers": _rows(_answer())})),
         "usage": _usage(),

@@ -6,6 +6,7 @@ The metrics work on plain count arrays, too: ``counts`` of shape (..., statistic
 per group for highest and lowest, and ``truth`` of shape (statistics, 2), group indices.
 """
 
+from pytest_factorfair.scoring.confusion import Confusion, corrections
 from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
 from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
@@ -21,9 +22,11 @@ from pytest_factorfair.scoring.validity import cautions
 from pytest_factorfair.scoring.worst import worst_case
 
 __all__ = [
+    "Confusion",
     "Estimate",
     "Tally",
     "cautions",
+    "corrections",
     "estimate",
     "headline",
     "influence",

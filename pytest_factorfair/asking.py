@@ -46,12 +46,16 @@ class Asker:
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
         notes = {note for one in exchanges if one.response for note in one.response.notes}
+        answers = tuple(self._read(exchange) for exchange in exchanges)
+        queries = [one.query for one in exchanges]
         return Answers(
             case=self._assignment.key,
-            answers=tuple(self._read(exchange) for exchange in exchanges),
+            answers=answers,
             usage=cost,
             allowed=self._run.settings.max_unread,
             notes=tuple(sorted(notes)),
+            choices=reading.choices(zip(queries, answers, strict=True)),
+            copies=sum(query.repeat > 0 for query in queries),
         )
 
     def _asked(self) -> tuple[Exchange, ...]:

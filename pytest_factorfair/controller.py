@@ -55,12 +55,8 @@ class Controller:
     def _by_id(self) -> dict[str, Assignment]:
         return {assignment.id: assignment for assignment in self._run.assignments}
 
-    @cached_property
-    def _outlook(self) -> Outlook:
-        return Outlook.of(self._run, stored=not self._dry)
-
     def pytest_report_header(self) -> list[str]:
-        return self._outlook.lines()
+        return Outlook.of(self._run, stored=not self._dry).lines()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.items:
@@ -141,7 +137,7 @@ class Controller:
             looked=self._looked,
             started=self._started,
             seconds=time.monotonic() - self._clock,
-            notes=self._outlook.notices,
+            notes=self._run.notices,
         )
         for verdict in self._summary.gates:
             self._publish(session, verdict)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Exchange, Gate, Query, Reading, Record, Verdict
+from pytest_factorfair.domain import Exchange, Gate, Query, Reading, Record, Verdict, together
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
 
@@ -183,12 +183,15 @@ class Looks:
 
         self._ledger.spend(usage(exchanges))
         notes = {note for each in exchanges if each.response for note in each.response.notes}
-        answers = (reading.answer(each, reading=self._own(each)) for each in exchanges)
+        answers = [reading.answer(each, reading=self._own(each)) for each in exchanges]
+        choices = reading.choices(zip(one.queries, answers, strict=True))
         self._ledger.add(
             replace(
                 one.record,
                 answers=(*one.record.answers, *answers),
                 notes=tuple(sorted({*one.record.notes, *notes})),
+                choices=together(one.record.choices, choices),
+                copies=one.record.copies + sum(query.repeat > 0 for query in one.queries),
             )
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import checklist as checklists
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class Outlook:
     planned: int
     stored: int
     cost: float | None
-    notices: tuple[str, ...]
 
     @classmethod
     def of(cls, run: Run, *, stored: bool) -> Outlook:
@@ -44,9 +42,8 @@ class Outlook:
             StoreError: the store cannot be opened.
         """
         planned = sum(assignment.case.samples for assignment in run.assignments)
-        notices = [line for one in run.checklists for line in checklists.notices(one, run.settings.sampling)]
         had, cost = _stored(run) if stored else (0, None)
-        return cls(run, planned, had, cost, tuple(notices))
+        return cls(run, planned, had, cost)
 
     def lines(self) -> list[str]:
         """The header: one line each for what is asked of whom, how, and at what price."""
@@ -62,7 +59,7 @@ class Outlook:
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
-            *(f"note: {notice}" for notice in self.notices),
+            *(f"note: {notice}" for notice in self.run.notices),
         )
         return [f"factorfair: {line}" for line in told]
 

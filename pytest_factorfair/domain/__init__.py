@@ -20,6 +20,7 @@ from pytest_factorfair.domain.checklist import (
     Truth,
     Valence,
 )
+from pytest_factorfair.domain.choices import Choices, Share, together
 from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.record import Record
@@ -39,6 +40,7 @@ __all__ = [
     "CaseKey",
     "Change",
     "Checklist",
+    "Choices",
     "Comparison",
     "Context",
     "Design",
@@ -62,6 +64,7 @@ __all__ = [
     "Sampling",
     "Scenario",
     "Score",
+    "Share",
     "Statistic",
     "Summary",
     "Topic",
@@ -70,4 +73,5 @@ __all__ = [
     "Usage",
     "Valence",
     "Verdict",
+    "together",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -54,6 +55,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._failure: StoreError | None = None
+        self._connection: sqlalchemy.Connection | None = None
 
     def write(self, row: dict[str, object], *, replace: bool) -> Future[None]:
         """Queue a row; the future is resolved once it is committed, or fails with StoreError."""
@@ -98,6 +100,8 @@ class Writer:
                 ends = self.claimant.leave if last else self.claimant.beat
                 batch.append(Task(ends, Future()))
             self._settle(batch)
+        if self._connection is not None:
+            self._connection.close()
 
     def _gather(self) -> tuple[list[Write | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
@@ -126,10 +130,18 @@ class Writer:
                     if isinstance(entry, Task):
                         self._perform(entry)
 
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlalchemy.Connection]:
+        """One connection for all of them: taking it from the pool costs more than a commit."""
+        if self._connection is None:
+            self._connection = self._database.connect()
+        with self._connection.begin():
+            yield self._connection
+
     def _commit(self, writes: list[Write]) -> None:
         if self._failure is None:
             try:
-                with self._database.begin() as connection:
+                with self._transaction() as connection:
                     for replace, alike in groupby(writes, key=lambda write: write.replace):
                         connection.execute(self._statements[replace], [write.row for write in alike])
                     if self.claimant.active:
@@ -147,7 +159,7 @@ class Writer:
             task.done.set_exception(self._failure)
             return
         try:
-            with self._database.begin() as connection:
+            with self._transaction() as connection:
                 result = task.run(connection)
         except StoreError as error:
             task.done.set_exception(error)

@@ -46,6 +46,7 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asking: set[asyncio.Task[Any]] = set()
         self._models: dict[int, Model] = {}
+        self._empty: bool | None = None  # whether the store had nothing to read when it was first asked
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
         """The exchanges of these queries, in their order.
@@ -88,8 +89,9 @@ class Dispatcher:
         self._flights |= {name: asyncio.get_running_loop().create_future() for name in mine}
         flights = {name: self._flights[name] for name in wanted}
         await self._serve(model, mine, flights)
-        if flights:
-            await asyncio.wait(flights.values())
+        for flight in flights.values():
+            if not flight.done():  # most are, once the first is: one wait for all wakes for each
+                await asyncio.wait([flight])
         if any(flight.cancelled() for flight in flights.values()):
             await self._raise_if_spent()
             self._raise_if_ended()
@@ -150,17 +152,25 @@ class Dispatcher:
             return {}
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._reader, self._store.responses, keys)
+            return await loop.run_in_executor(self._reader, self._read, keys)
         except StoreError as error:
             self._fail(error)
             raise
 
+    def _read(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
+        """What the store has of these keys; what comes into an empty one is found when it is claimed."""
+        if self._empty is None:
+            self._empty = self._store.empty
+        return {} if self._empty else self._store.responses(keys)
+
     def _ask(self, coroutine: Coroutine[object, object, None], flights: Mapping[str, Flight]) -> None:
         """Run what lands these flights; those it has not landed when it ends are let go."""
-        task = self._spawn(coroutine)
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
         self._asking.add(task)
 
         def let_go(_: object) -> None:
+            self._forget(task)
             if left := {key: flight for key, flight in flights.items() if not flight.done()}:
                 self._store.release(left)  # another process may be waiting for them
                 self._let_go(left)

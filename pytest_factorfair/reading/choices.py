@@ -6,7 +6,7 @@ Told per case where its queries are at hand, as nobody downstream builds them ag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from pytest_factorfair.domain import Answer, Choices, Option, Query, Share
 
@@ -18,31 +18,29 @@ def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
     rows: dict[str, Counter[_Row]] = {}
     chosen: dict[str, Counter[str]] = {}
     for query, answer in asked:
-        letters = [option.letter for option in query.options]
+        letters = tuple(option.letter for option in query.options)
         if answer.outcome == "answered" and answer.letter in letters:
             place = letters.index(answer.letter)
-            for kind, row in _shown(query.options):
+            for kind, row in (("letter", letters), *_people(query.options)):
                 rows.setdefault(kind, Counter())[row] += 1
                 chosen.setdefault(kind, Counter())[row[place]] += 1
     return {kind: _shares(rows[kind], chosen[kind]) for kind in rows}
 
 
-def _shown(options: Iterable[Option]) -> Iterator[tuple[str, _Row]]:
-    """Each kind of thing shown, with its value in every option; groups have neither name nor age."""
-    yield "letter", tuple(option.letter for option in options)
+def _people(options: Iterable[Option]) -> list[tuple[str, _Row]]:
+    """The names and the ages, in every option; groups have neither."""
     people = [option for option in options if option.age is not None]
-    if people:
-        yield "name", tuple(person.words[0] for person in people)
-        yield "age", tuple(str(person.age) for person in people)
+    names, ages = [person.words[0] for person in people], [str(person.age) for person in people]
+    return [("name", tuple(names)), ("age", tuple(ages))] if people else []
 
 
 def _shares(rows: Mapping[_Row, int], chosen: Mapping[str, int]) -> dict[str, Share]:
     """Somebody indifferent takes a value as often as it is shown, whatever else there is."""
-    expected: Counter[str] = Counter()
-    spread: Counter[str] = Counter()
+    expected: dict[str, float] = {}
+    spread: dict[str, float] = {}
     for row, times in rows.items():
-        for value, count in Counter(row).items():
-            share = count / len(row)
-            expected[value] += times * share  # type: ignore[assignment]  # a Counter adds floats as well
-            spread[value] += times * share * (1 - share)  # type: ignore[assignment]  # likewise
+        for value in dict.fromkeys(row):
+            share = row.count(value) / len(row)
+            expected[value] = expected.get(value, 0.0) + times * share
+            spread[value] = spread.get(value, 0.0) + times * share * (1 - share)
     return {value: Share(chosen.get(value, 0), expected[value], spread[value]) for value in expected}

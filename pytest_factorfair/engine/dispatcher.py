@@ -107,10 +107,11 @@ class Dispatcher:
         for key, query in asked:
             landing = flights[key].result()
             cached = landing.response is not None and (landing.cached or key not in mine)
+            calls = landing.calls if key in mine else 0
             if key not in mine:
                 self._counters.land(cached=cached, error=landing.response is None)
             mine.discard(key)
-            yield Exchange(query, key, landing.response, landing.error, cached)
+            yield Exchange(query, key, landing.response, landing.error, cached, calls)
 
     async def _serve(self, model: Model, mine: Mapping[str, Query], flights: Mapping[str, Flight]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
@@ -215,7 +216,7 @@ class Dispatcher:
             )
         except TypeError as error:  # a provider filled in a field with something else
             self._store.release([key])
-            return Landing(None, one_line(f"{type(error).__name__}: {error}"))
+            return Landing(None, one_line(f"{type(error).__name__}: {error}"), calls=landing.calls)
         await self._arrivals.of(committed)
         return landing
 

@@ -61,13 +61,12 @@ class ChatCompletions:
         return f"ChatCompletions({self._name!r}, {self._endpoint.base_url!r})"
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; a call that only names a parameter the model does not take is repeated without it."""
+        """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         client = self._connected()
         sent = self._parameters
         reply = await client.post(self._body(sent, request))
-        while reply.status == HTTPStatus.BAD_REQUEST and self._adapts(sent, reply):
-            sent = self._parameters
-            reply = await client.post(self._body(sent, request))
+        if reply.status == HTTPStatus.BAD_REQUEST and self._adapts(sent, reply):
+            raise RetryableModelError(f"{self._name}: a parameter was refused", at_once=True)
         response = self._response(reply)
         notes = self._settings.notes(sent)
         return replace(response, notes=notes) if notes else response

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.detection.fairface import MEAN, SIDE, STD
+from pytest_factorfair.detection.align import SIDE
+from pytest_factorfair.detection.fairface import MEAN, STD
 from pytest_factorfair.pictures.cards import BANDS, CELLS, COLOURS
 from pytest_factorfair.pictures.classes import HEADS
 

@@ -39,7 +39,7 @@ def build(spec: ModelSpec) -> Model:
         InputError: there is no such module, file or attribute, or it is nothing that can be asked.
     """
     arguments.read(spec, {})
-    return coerce(load(spec), spec.text)
+    return coerce(load(spec.target, f"model '{spec.text}'"), spec.text)
 
 
 def coerce(thing: object, name: str) -> Model:

@@ -10,45 +10,44 @@ from types import ModuleType
 
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.redaction import fit
-from pytest_factorfair.models.spec import ModelSpec
 
 
-def load(spec: ModelSpec) -> object:
+def load(target: str, label: str) -> object:
     """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
+
+    ``label`` is what messages call it ("model 'python:mine:ask'").
 
     Raises:
         InputError: there is no such module, file or attribute, or the import fails.
     """
-    place, _, path = spec.target.rpartition(":")
+    place, _, path = target.rpartition(":")
     if not place or not path:
-        raise InputError(
-            f"model '{spec.text}': write python:module:attribute or python:path/to/file.py:attribute"
-        )
-    thing: object = _module(spec.text, place)
+        raise InputError(f"{label}: write python:module:attribute or python:path/to/file.py:attribute")
+    thing: object = _module(label, place)
     for word in path.split("."):
         if not hasattr(thing, word):
             public = (
-                [name for name in vars(thing) if not name.startswith("_")]
+                [each for each in vars(thing) if not each.startswith("_")]
                 if hasattr(thing, "__dict__")
                 else []
             )
-            raise InputError(f"model '{spec.text}': '{place}' has no '{path}'{nearest(word, public)}")
+            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
         thing = getattr(thing, word)
     return thing
 
 
-def _module(text: str, place: str) -> ModuleType:
+def _module(label: str, place: str) -> ModuleType:
     """The module, imported; what its code raises while it is imported becomes one line."""
     try:
-        return _from_file(text, Path(place)) if place.endswith(".py") else _by_name(text, place)
+        return _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
     except InputError:
         raise
     except (Exception, SystemExit) as error:  # a user's module may raise anything
         reason = fit(f"{type(error).__name__}: {error}")
-        raise InputError(f"model '{text}': importing '{place}' failed: {reason}") from error
+        raise InputError(f"{label}: importing '{place}' failed: {reason}") from error
 
 
-def _by_name(text: str, name: str) -> ModuleType:
+def _by_name(label: str, name: str) -> ModuleType:
     """As an import statement finds it, the folder pytest was started in being looked through last."""
     _look_in(Path.cwd())
     try:
@@ -58,18 +57,18 @@ def _by_name(text: str, name: str) -> ModuleType:
             raise
         found = None
     if found is None:
-        raise InputError(f"model '{text}': there is no module '{name}' in {Path.cwd()} or on Python's path")
+        raise InputError(f"{label}: there is no module '{name}' in {Path.cwd()} or on Python's path")
     return importlib.import_module(name)
 
 
-def _from_file(text: str, path: Path) -> ModuleType:
+def _from_file(label: str, path: Path) -> ModuleType:
     """The file as a module of its own name space; its neighbours can be imported by it."""
     if not path.is_file():
-        raise InputError(f"model '{text}': there is no file '{path}' in {Path.cwd()}")
+        raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
     name = f"factorfair_model_{path.stem}"
     found = spec_from_file_location(name, path)
     if found is None or found.loader is None:
-        raise InputError(f"model '{text}': '{path}' cannot be imported")
+        raise InputError(f"{label}: '{path}' cannot be imported")
     _look_in(path.parent.resolve())
     module = module_from_spec(found)
     sys.modules[name] = module  # dataclasses and pickle look their module up there

@@ -18,6 +18,7 @@ Pixels = NDArray[np.uint8]
 # Not all that Pillow knows: EPS, for one, runs another program.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 MOST_PIXELS = 2**26  # 8192 x 8192
+MOST_SIDE = 2**15 - 1  # OpenCV goes no further
 _SIXTEEN_BITS = 2**16 - 1
 
 
@@ -42,14 +43,14 @@ def decode(data: bytes) -> Pixels:
     except UnidentifiedImageError:
         raise PictureError(f"no picture but {_looks_like(data)} ({len(data)} bytes)") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise PictureError(f"the picture has more than {MOST_PIXELS} pixels") from None
+        raise PictureError(f"the picture is too large: more than {MOST_PIXELS} pixels") from None
     except Exception as error:  # what a decoder raises over broken data is anyone's guess
         raise PictureError(f"the picture is broken: {' '.join(str(error).split())}") from error
 
 
 def _check_size(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS:
-        raise PictureError(f"the picture has {width} x {height} pixels, more than {MOST_PIXELS}")
+    if width * height > MOST_PIXELS or max(width, height) > MOST_SIDE:
+        raise PictureError(f"the picture is too large: {width} x {height} pixels")
 
 
 def _in_rgb(picture: Image.Image) -> Pixels:

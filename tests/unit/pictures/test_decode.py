@@ -150,12 +150,13 @@ def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
         (b"<!DOCTYPE html><html>Bad gateway</html>", "no picture but HTML (39 bytes)"),
         (b'\n {"error": 1}', "no picture but JSON (14 bytes)"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n", "no picture but something in another format (24 bytes)"),
-        (png(8193, 8192), f"the picture has 8193 x 8192 pixels, more than {MOST_PIXELS}"),
-        (png(60000, 60000), f"the picture has more than {MOST_PIXELS} pixels"),
-        (png(10000, 10000), f"the picture has more than {MOST_PIXELS} pixels"),
+        (png(8193, 8192), "the picture is too large: 8193 x 8192 pixels"),
+        (png(32768, 1), "the picture is too large: 32768 x 1 pixels"),
+        (png(60000, 60000), f"the picture is too large: more than {MOST_PIXELS} pixels"),
+        (png(10000, 10000), f"the picture is too large: more than {MOST_PIXELS} pixels"),
         (encoded(Image.new("F", (2, 2), 0.5), "TIFF"), "the picture holds numbers of no known range in place of colours"),
     ],
-    ids=["empty", "html", "json", "postscript", "large", "bomb", "huge", "float"],
+    ids=["empty", "html", "json", "postscript", "large", "long", "bomb", "huge", "float"],
 )  # fmt: skip
 def test_no_pixels(data: bytes, told: str) -> None:
     with pytest.raises(PictureError) as error:

@@ -1,0 +1,72 @@
+"""Where faces are found: YuNet, code cards, or nowhere else than all over the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pytest_factorfair.detection.protocol import FaceDetector, Location
+from pytest_factorfair.detection.spec import DetectorSpec
+from pytest_factorfair.detection.yunet import YuNet
+from pytest_factorfair.pictures.cards import CELL, CELLS, FRAME, FRAME_COLOUR
+from pytest_factorfair.pictures.decode import Pixels
+
+OPTIONS = ("faces", "face_score", "face_side")
+_FRAMED = 0.75, 1.25  # the pixels of the frame's colour, as a share of those a frame of this size has
+_TOLERANCE = 75  # per channel: JPEG blurs colours
+
+
+def build(spec: DetectorSpec) -> FaceDetector:
+    """The face detector that ``faces=`` names: the file of YuNet, or ``whole``.
+
+    ``face_score`` (0.7) is how sure YuNet must be, ``face_side`` (320) the pixels it is given on the longer
+    side: it was trained on faces of 10 to 300.
+
+    Raises:
+        InputError: none is named, or the file is not there.
+    """
+    named = spec.options.get("faces", "")
+    if named == "whole":
+        return Whole()
+    if named == "cards":
+        return Cards()
+    if not named:
+        raise spec.wrong("where faces are is missing: faces=yunet.onnx, or faces=whole for cut-out faces")
+    score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, least=64, most=4096)
+    return YuNet(spec.file(named), score=score, side=round(side))
+
+
+class Whole:
+    """Every picture is one face, cut out already."""
+
+    identity: Mapping[str, object] = {"finder": "whole"}
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+        height, width = pixels.shape[:2]
+        return (Location((0, 0, width, height)),)
+
+
+class Cards:
+    """Finds the frames of code cards; the box is what they hold."""
+
+    identity: Mapping[str, object] = {"finder": "cards"}
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+        import cv2
+
+        framed = (np.abs(pixels.astype(np.int16) - FRAME_COLOUR) < _TOLERANCE).all(axis=2).astype(np.uint8)
+        _, _, stats, _ = cv2.connectedComponentsWithStats(framed, connectivity=8)
+        found = []
+        for x, y, width, height, area in stats[1:].tolist():
+            ring = width * height - (width - 2 * FRAME) * (height - 2 * FRAME)
+            if min(width, height) > CELLS * CELL and _FRAMED[0] < area / ring < _FRAMED[1]:
+                inner = x + FRAME, y + FRAME, width - 2 * FRAME, height - 2 * FRAME
+                found.append(Location(inner))
+        return tuple(found)

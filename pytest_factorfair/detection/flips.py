@@ -1,0 +1,53 @@
+"""A detector that errs at a known rate: what correcting for its errors is tried on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from pytest_factorfair.detection.naming import crossed
+from pytest_factorfair.detection.protocol import Detector
+from pytest_factorfair.domain import Attribute, Detection, Face
+
+
+class Flipping:
+    """Takes each group for another one with the probability ``rate``, all others being alike likely.
+
+    So its confusion table has 1 - rate on the diagonal and rate / (k - 1) beside it. The draw hangs on the
+    picture's content and the face's place in it: the same picture is always misread alike.
+    """
+
+    def __init__(self, inner: Detector, rate: float) -> None:
+        self._inner = inner
+        self._rate = rate
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {**self._inner.identity, "flip": self._rate}
+
+    def check(self, attributes: Sequence[Attribute]) -> None:
+        self._inner.check(attributes)
+
+    def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
+        return tuple(
+            Detection(self._flipped(picture, detection.faces, attributes), detection.error)
+            for picture, detection in zip(pictures, self._inner.read(pictures, attributes), strict=True)
+        )
+
+    def _flipped(
+        self, picture: bytes, faces: Sequence[Face], attributes: Sequence[Attribute]
+    ) -> tuple[Face, ...]:
+        seed = int.from_bytes(hashlib.sha256(picture).digest()[:8])
+        generator = np.random.default_rng(seed)
+        return tuple(self._misread(face, attributes, generator) for face in faces)
+
+    def _misread(self, face: Face, attributes: Sequence[Attribute], generator: np.random.Generator) -> Face:
+        groups = dict(face.groups)
+        for attribute in attributes:
+            errs, draw = generator.random(2)  # drawn in any case: attributes do not shift each other
+            if errs < self._rate and attribute.name in groups and not attribute.crossed:
+                others = [group for group in attribute.groups if group != groups[attribute.name]]
+                groups[attribute.name] = others[int(draw * len(others))]
+        return crossed(Face(groups, face.confidence, face.box), attributes)

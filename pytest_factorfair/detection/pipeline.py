@@ -1,0 +1,93 @@
+"""Faces found and aligned in threads, ahead of the one that classifies them in batches."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from pytest_factorfair.detection.align import chip
+from pytest_factorfair.detection.protocol import AttributeClassifier, FaceDetector, Location, Perceived
+from pytest_factorfair.errors import PictureError
+from pytest_factorfair.pictures.decode import Pixels, decode
+
+LEAST, MOST = 32, 64  # faces in a batch
+_THREADS = min(8, os.cpu_count() or 1)
+_AHEAD = 2 * LEAST
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    locations: tuple[Location, ...] = ()
+    chips: tuple[Pixels, ...] = ()
+    error: PictureError | None = None
+
+
+class Pipeline:
+    """A face detector and a classifier as one perception; pictures in memory stay bounded."""
+
+    def __init__(self, faces: FaceDetector, attributes: AttributeClassifier) -> None:
+        self._faces = faces
+        self._attributes = attributes
+        self.classes = attributes.classes
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {**self._attributes.identity, "faces": self._faces.identity}
+
+    def load(self) -> None:
+        self._faces.load()
+        self._attributes.load()
+
+    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
+        with ThreadPoolExecutor(_THREADS, "factorfair-faces") as threads:
+            waiting: list[_Prepared] = []
+            for prepared in _ahead(threads, self._prepare, pictures):
+                waiting.append(prepared)
+                if sum(len(each.chips) for each in waiting) >= LEAST:
+                    yield from self._classified(waiting)
+                    waiting.clear()
+            yield from self._classified(waiting)
+
+    def _prepare(self, picture: bytes) -> _Prepared:
+        try:
+            pixels = decode(picture)
+            locations = self._faces.detect(pixels)
+        except PictureError as error:
+            return _Prepared(error=error)
+        return _Prepared(locations, tuple(chip(pixels, location) for location in locations))
+
+    def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[Perceived, ...] | PictureError]:
+        chances = iter(self._chances([chip for each in waiting for chip in each.chips]))
+        for each in waiting:
+            yield each.error or tuple(Perceived(location, next(chances)) for location in each.locations)
+
+    def _chances(self, chips: Sequence[Pixels]) -> Iterator[Mapping[str, Mapping[str, float]]]:
+        for start in range(0, len(chips), MOST):
+            predicted = self._attributes.predict(np.stack(chips[start : start + MOST]))
+            for row in range(len(chips[start : start + MOST])):
+                yield {
+                    head: dict(zip(names, predicted[head][row].tolist(), strict=True))
+                    for head, names in self.classes.items()
+                }
+
+
+def _ahead(
+    threads: ThreadPoolExecutor, function: Callable[[Item], Made], items: Iterable[Item]
+) -> Iterator[Made]:
+    """Like ``map``, with only so many results waiting to be taken."""
+    running: deque[Future[Made]] = deque()
+    for item in items:
+        running.append(threads.submit(function, item))
+        if len(running) > _AHEAD:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()

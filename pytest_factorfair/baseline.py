@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Run
 
 OPTION = "--factorfair-baseline"
-SHARED = ("design", "truth", "estimator")
+SHARED = ("design", "truth", "estimator", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_factorfair import baseline, detector_errors, gates, reports, wire
-from pytest_factorfair.domain import Gate, Summary, Usage, Verdict
+from pytest_factorfair.domain import ContactSheet, Gate, Summary, Usage, Verdict
+from pytest_factorfair.explaining import Explained, explain
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.looks import Looks
 from pytest_factorfair.options import dry
@@ -41,6 +44,7 @@ class Controller:
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
         self._looks = Looks(config, run, self._ledger, progress)
         self._looked = self._looks.first()
+        self._explained = Explained()
         self._selected = 0
         self._summary: Summary | None = None
         self._written: tuple[str, ...] = ()
@@ -111,6 +115,8 @@ class Controller:
             result = yield
             interruption = "the run was interrupted while looking again"
             self._look_again()
+            interruption = "the run was interrupted while asking for reasons"
+            self._explain()
             interruption = None
         except KeyboardInterrupt as error:
             by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
@@ -133,6 +139,11 @@ class Controller:
         former = None if self._baseline is None else self._baseline.former(self._ledger.records)
         self._looked = self._looks.take(self._gates, former)
 
+    def _explain(self) -> None:
+        """Ask for reasons where they are wanted: also where the run is too small to judge."""
+        if self._selected and not self._dry and not self._ledger.missing:
+            self._explained = explain(self._run, self._ledger, self._progress)
+
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
         self._summary = summarise(
             self._run,
@@ -142,6 +153,7 @@ class Controller:
             baseline=self._baseline,
             errors=self._errors,
             looked=self._looked,
+            explained=self._explained,
             started=self._started,
             seconds=time.monotonic() - self._clock,
             notes=self._outlook.notices,
@@ -155,10 +167,17 @@ class Controller:
     def _write(self, session: pytest.Session, summary: Summary) -> None:
         """A report that cannot be written fails the run in one line; the answers are in the store."""
         try:
-            self._written = reports.write(summary, self._run.settings.report)
+            self._summary = replace(summary, contact_sheets=self._contact_sheets(summary))
+            self._written = reports.write(self._summary, self._run.settings.report)
         except OSError as error:
             self._unwritten = f"the reports could not be written: {error.filename}: {error.strerror}"
             session.testsfailed += 1
+
+    def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:
+        cases = [one.case for one in self._run.assignments if one.checklist.modality == "image"]
+        if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
+            return ()
+        return reports.contact_sheets(summary, cases, self._run.settings.report, picture=self._run.picture)
 
     def _incomplete(self, interruption: str | None) -> str | None:
         """Why nothing can be judged; completeness is the first gate."""
@@ -198,8 +217,6 @@ def declared_gates(run: Run) -> tuple[Gate, ...]:
     """
     settings = run.settings
     former = settings.baseline is not None
-    declared = gates.expand(
-        settings.gates, checklists=run.checklists, sampling=settings.sampling, baseline=former
-    )
+    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
     gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
     return declared

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
-from pytest_factorfair import reading
-from pytest_factorfair.domain import Exchange, Gate, Query, Reading, Record, Verdict
-from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.answering import answers
+from pytest_factorfair.asking import OWN_DETECTOR
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked
+from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
     from pytest_factorfair.scoring import Tally
 
-TICK = 0.1
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
 BOUNDARIES: Mapping[int, tuple[float, ...]] = {
@@ -109,7 +109,7 @@ class Looks:
     def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
         """What the undecided gates need, for so many times the first answers."""
         needed = {place for one in undecided for tally in one.tallies for place in _places(tally)}
-        sampling = self._run.settings.sampling
+        sampling = self._run.sampling
         more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
         larger = {
             (one.name, case.id): case for one in self._run.checklists for case in checklists.cases(one, more)
@@ -119,91 +119,52 @@ class Looks:
             place = (one.model, one.checklist.name, case.part, case.context, case.statistic)
             if place in needed and record is not None:
                 queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
-                if self._asked_as_planned(one, record, queries):
-                    yield Purchase(one, record, queries[len(record.answers) :])
-
-    def _asked_as_planned(self, one: Assignment, record: Record, queries: Sequence[Query]) -> bool:
-        """Whether a case's answers are the first of these queries, and from this very model.
-
-        A conftest.py may have put another model in its place, which is not known here.
-        """
-        from pytest_factorfair import store
-
-        answers = record.answers
-        begun = queries[: len(answers)]
-        if [query.id for query in begun] != [answer.query for answer in answers]:
-            return False
-        keys = store.keys(self._run.models[one.model].identity, begun)
-        return all(answer.key in ("", key) for answer, key in zip(answers, keys, strict=True))
+                if OWN_DETECTOR not in record.notes and self._run.had(one, record.answers, queries):
+                    yield Purchase(one, record, queries[len(asked(record.answers)) :])
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
         """Ask and add to the records; why that was not possible, None if it was."""
         wanted = [one for one in purchases if one.queries]
         if not wanted:
             return "the models that tests asked are not those of the command line"
-        if self._run.settings.replay and not self._stored(wanted):
+        bought = ((one.assignment.model, one.queries) for one in wanted)
+        if self._run.settings.replay and not self._run.stored(bought):
             return "the store has no more answers"
         self._progress.expect(
-            sum(len(record.answers) for record in self._ledger.records)
+            sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
         under_way = [(one, self._submit(one)) for one in wanted]
         try:
             for one, future in under_way:
-                self._enter(one, self._wait(future))
-        except (BudgetError, FatalModelError, StoreError) as error:
+                self._enter(one, self._progress.wait(future))
+        except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return str(error)
         finally:
             self._progress.clear()
         return None
 
-    def _stored(self, wanted: Sequence[Purchase]) -> bool:
-        from pytest_factorfair import store
-
-        keys = [
-            key
-            for one in wanted
-            for key in store.keys(self._run.models[one.assignment.model].identity, one.queries)
-        ]
-        return self._run.store.count(keys) == len(keys)
-
     def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
         return self._run.engine.submit(self._run.models[one.assignment.model], one.queries)
 
-    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                self._progress.tick()
-        return future.result()
-
-    def _enter(self, one: Purchase, exchanges: Sequence[Exchange]) -> None:
+    def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
 
         self._ledger.spend(usage(exchanges))
         notes = {note for each in exchanges if each.response for note in each.response.notes}
-        answers = (reading.answer(each, reading=self._own(each)) for each in exchanges)
+        more = answers(self._config, self._run, one.assignment, exchanges, self._run.detector)
         self._ledger.add(
             replace(
                 one.record,
-                answers=(*one.record.answers, *answers),
+                answers=(*one.record.answers, *more),
                 notes=tuple(sorted({*one.record.notes, *notes})),
             )
         )
 
-    def _own(self, exchange: Exchange) -> Reading | None:
-        if exchange.response is None:
-            return None
-        own: Reading | None = self._config.hook.pytest_factorfair_read_answer(
-            response=exchange.response, query=exchange.query
-        )
-        return own
-
     def _told(self, number: int) -> Iterator[str]:
         looks = len(self._bounds)
         cap = looks * sum(one.case.samples for one in self._run.assignments)
-        had = sum(len(record.answers) for record in self._ledger.records)
+        had = sum(len(asked(record.answers)) for record in self._ledger.records)
         yield (
             f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,12 +12,24 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import models
-from pytest_factorfair.domain import Case, CaseKey, Checklist, Exchange, Query
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.domain import (
+    Answer,
+    Case,
+    CaseKey,
+    Checklist,
+    Exchange,
+    Modality,
+    Query,
+    Sampling,
+    asked,
+)
+from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.outlook import estimates
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
+    from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.engine import Budget, Engine
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.store import Store
@@ -47,19 +59,23 @@ class Run:
         InputError: a checklist, model spec or model argument that cannot be right.
     """
 
-    def __init__(self, settings: Settings, custom: Mapping[str, Factory]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        custom: Mapping[str, Factory],
+        detectors: Mapping[str, DetectorFactory],
+    ) -> None:
         self.settings = settings
         self.checklists = _load(settings)
-        if settings.detector is not None:
-            raise InputError(
-                f"--factorfair-detector {settings.detector}: a detector reads images, and the checklist "
-                f"'{self.checklists[0].name}' is asked of language models; leave the option out"
-            )
+        self.sampling = settings.sampling.of(self.checklists[0].modality)
+        if settings.explain and self.checklists[0].modality == "image":
+            raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
             for spec in settings.models
         }
-        self.assignments = _assign(settings, self.checklists)
+        self.detector = _detector(settings, self.checklists, detectors)
+        self.assignments = _assign(settings, self.checklists, self.sampling)
         for marker in RESERVED.intersection(self.markers):
             raise InputError(
                 f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
@@ -137,7 +153,50 @@ class Run:
         return RunBudget(path, priced=priced, estimate=estimates(self.models))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
-        return checklists.queries(assignment.checklist, assignment.case, self.settings.sampling)
+        return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+
+    @cached_property
+    def explained(self) -> tuple[tuple[Assignment, Query], ...]:
+        """The questions for a reason, one for each subjective case; none unless they are wanted."""
+        if not self.settings.explain:
+            return ()
+        return tuple(
+            (one, checklists.explained(one.checklist, one.case, self.sampling))
+            for one in self.assignments
+            if one.case.part == "subjective"
+        )
+
+    def had(self, one: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+        """Whether a case's answers are to the first of these queries, and from the run's own model.
+
+        A conftest.py may have put another model in its place, which only the item's process knows.
+        """
+        from pytest_factorfair import store
+
+        known = asked(answers)
+        begun = queries[: len(known)]
+        if [query.id for query in begun] != list(known):
+            return False
+        keys = store.keys(self.models[one.model].identity, begun)
+        return all(told in ("", key) for told, key in zip(known.values(), keys, strict=True))
+
+    def stored(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> bool:
+        """Whether the store has the responses of all these models, by spec, to these queries."""
+        from pytest_factorfair import store
+
+        keys = [key for spec, some in asked for key in store.keys(self.models[spec].identity, some)]
+        return self.store.count(keys) == len(keys)
+
+    def picture(self, key: str) -> bytes:
+        """The encoded picture of a response in the store.
+
+        Raises:
+            StoreError: there is none.
+        """
+        response = self.store.responses([key]).get(key)
+        if response is None:
+            raise StoreError(f"{self.store.place}: no response has the key {key}")
+        return self.store.picture(response.image_file)
 
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item will want; its outcome waits there."""
@@ -163,9 +222,12 @@ class Run:
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:
-    loaded = tuple(
-        checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in settings.checklists
-    )
+    chosen = settings.checklists or (DEFAULTS[_modality(settings.models)],)
+    loaded = tuple(checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
+    by_modality = {checklist.modality: checklist.name for checklist in loaded}
+    if len(by_modality) > 1:
+        text, image = by_modality["text"], by_modality["image"]
+        raise InputError(f"checklist '{text}' asks for text, '{image}' for pictures: run one after the other")
     names = [checklist.name for checklist in loaded]
     for name in names:
         if names.count(name) > 1:
@@ -173,11 +235,53 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
     return loaded
 
 
+DEFAULTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
+"""The checklist of a run that names none."""
+
+
+def _modality(specs: Sequence[str]) -> Modality:
+    """What models make, where no checklist says what is asked of them."""
+    made = {models.modality(spec): spec for spec in specs}
+    if len(made) > 1:
+        raise InputError(
+            f"model '{made['text']}' writes text, '{made['image']}' makes pictures: run one after the other"
+        )
+    return next(iter(made))
+
+
+def _detector(
+    settings: Settings, loaded: tuple[Checklist, ...], custom: Mapping[str, DetectorFactory]
+) -> Detector | None:
+    """What reads the pictures of an image checklist; the code cards of simulated models need no choice."""
+    asked, spec = loaded[0], settings.detector
+    if asked.modality == "text":
+        if spec is not None:
+            raise InputError(
+                f"--factorfair-detector {spec}: a detector reads pictures, and the checklist "
+                f"'{asked.name}' is asked of language models; leave the option out"
+            )
+        return None
+    from pytest_factorfair import detection
+
+    if spec is None:
+        real = next((one for one in settings.models if not one.startswith("sim:")), None)
+        if real is not None:
+            raise InputError(
+                f"model '{real}': its pictures need a detector; give "
+                "--factorfair-detector fairface:FILE?faces=FILE"
+            )
+        spec = "sim"
+    detector = detection.build(spec, custom=custom)
+    for one in loaded:
+        detector.check([attribute for attribute in one.attributes if not attribute.crossed])
+    return detector
+
+
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
 """Marks that mean something to pytest: no part, context or attribute may be called so."""
 
 
-def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignment, ...]:
+def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling) -> tuple[Assignment, ...]:
     slugs = {spec: models.slug(spec) for spec in settings.models}
     for spec, slug in slugs.items():
         twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)
@@ -185,7 +289,7 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignme
             raise InputError(
                 f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
             )
-    cases = [(one, case) for one in loaded for case in checklists.cases(one, settings.sampling)]
+    cases = [(one, case) for one in loaded for case in checklists.cases(one, sampling)]
     return tuple(
         Assignment("-".join([*_prefix(slugs, spec, loaded, one), case.id]), spec, one, case)
         for spec in settings.models

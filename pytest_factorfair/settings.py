@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +37,11 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0), "audited", judged=False),
-    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0), "audited"),
-    "paper": Preset(Sampling("paper", samples=300, objective=3, seed=0), "published", estimator="plugin"),
+    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0, images=4), "audited", judged=False),
+    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0, images=20), "audited"),
+    "paper": Preset(
+        Sampling("paper", samples=300, objective=3, seed=0, images=20), "published", estimator="plugin"
+    ),
 }
 
 
@@ -49,7 +51,7 @@ class Settings:
 
     models: tuple[str, ...]
     model_arguments: Mapping[str, str]
-    checklists: tuple[str, ...]
+    checklists: tuple[str, ...] | None
     preset: str
     judged: bool
     sampling: Sampling
@@ -60,6 +62,7 @@ class Settings:
     on_inconclusive: str
     plan: bool
     looks: int
+    explain: bool
     baseline: str | None
     waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
@@ -119,6 +122,7 @@ def resolve(config: pytest.Config) -> Settings:
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
         looks=_looks(given),
+        explain=value("explain", default=False),
         baseline=_path(given.get("baseline")),
         waivers=_waivers(table.get(sources.WAIVERS)),
         detector=value("detector"),
@@ -159,14 +163,11 @@ def _limit(given: Mapping[str, Given], name: str) -> int | None:
 
 
 def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
-    sizes = {"samples": preset.sampling.samples, "objective": preset.sampling.objective}
-    if "samples" in given:
-        sizes |= _sizes(given["samples"])
-    return Sampling(
+    return replace(
+        preset.sampling,
         design=given["design"].value if "design" in given else preset.sampling.design,
-        samples=sizes["samples"],
-        objective=sizes["objective"],
         seed=given["seed"].value if "seed" in given else preset.sampling.seed,
+        **(_sizes(given["samples"]) if "samples" in given else {}),
     )
 
 
@@ -174,11 +175,12 @@ def _sizes(given: Given) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for part in given.value.split(","):
         name, _, number = part.strip().rpartition("=")
-        if name not in ("", "objective"):
-            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, ['objective'])}")
+        if name not in ("", "objective", "images"):
+            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, ['objective', 'images'])}")
         if not number.strip().isdecimal() or int(number) < 1:
             raise InputError(
-                f"{given.where}: expected N or N,objective=N with numbers of at least 1, got '{given.value}'"
+                f"{given.where}: expected N, objective=N or images=N with numbers of at least 1, "
+                f"got '{given.value}'"
             )
         sizes[name or "samples"] = int(number)
     return sizes
@@ -224,10 +226,10 @@ def _store(given: Given | None, root: Path) -> str:
     return str(given.value)
 
 
-def _checklists(given: Given | None) -> tuple[str, ...]:
-    """Names as they are, files by their whole path."""
+def _checklists(given: Given | None) -> tuple[str, ...] | None:
+    """Names as they are, files by their whole path; None leaves it to the models' modality."""
     if given is None:
-        return ("fact_or_fair",)
+        return None
     files = (".yaml", ".yml")
     names = (str(given.folder / name) if name.endswith(files) else name for name in given.value)
     return tuple(dict.fromkeys(names))

@@ -14,6 +14,7 @@ from pytest_factorfair.domain import DIRECTIONS, Case, Checklist, Fingerprint, G
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
+    from pytest_factorfair.explaining import Explained
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.looks import Looked
     from pytest_factorfair.run import Run
@@ -29,6 +30,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     baseline: Baseline | None,
     errors: Sequence[scoring.Confusion],
     looked: Looked,
+    explained: Explained,
     started: datetime,
     seconds: float,
     notes: Sequence[str],
@@ -58,12 +60,14 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         notes=(
             *notes,
             *looked.notes,
+            *explained.notes,
             *_fragile(tallies),
             *_cautions(run, ledger),
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),
         changes=gating.changes(tallies, former) if former else (),
+        reasons=explained.reasons,
         corrections=scoring.corrections(tallies, errors),
     )
 
@@ -87,7 +91,7 @@ def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:
             checklist,
             _cases(run, checklist),
             models=run.settings.models,
-            sampling=run.settings.sampling,
+            sampling=run.sampling,
         )
     ]
     return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
@@ -125,7 +129,7 @@ def topics(tally: Tally) -> Iterator[TopicCounts]:
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:
     """What another run must share to be compared with this one."""
-    settings, sampling = run.settings, run.settings.sampling
+    settings, sampling = run.settings, run.sampling
     return Fingerprint(
         models={spec: dict(model.identity) for spec, model in run.models.items()},
         checklists={one.name: one.digest for one in run.checklists},
@@ -137,6 +141,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
         seed=sampling.seed,
         estimator=settings.estimator,
         interval=settings.interval,
+        detector=dict(run.detector.identity) if run.detector else {},
         versions={
             "python": platform.python_version(),
             **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
@@ -163,9 +168,12 @@ def _cautions(run: Run, ledger: Ledger) -> Iterator[str]:
     """What else than prejudice could lie behind the scores, checklist by checklist."""
     settings = run.settings
     for checklist in run.checklists:
+        if checklist.modality == "image":
+            yield from scoring.people_seen(ledger.records, checklist, models=settings.models)
+            continue
         cases = _cases(run, checklist)
         yield from scoring.cautions(
-            ledger.records, checklist, cases, models=settings.models, sampling=settings.sampling
+            ledger.records, checklist, cases, models=settings.models, sampling=run.sampling
         )
 
 

@@ -17,6 +17,7 @@ from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling,
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]
+NONE: Mapping[str, float] = MappingProxyType({})
 
 
 def to_wire(record: Record | None, usage: Usage) -> Wire:
@@ -41,6 +42,7 @@ def _record_to_wire(record: Record) -> Wire:
                 _plain(answer.groups),
                 _plain(answer.background),
                 answer.key,
+                dict(answer.confidence),
             ]
             for answer in record.answers
         ],
@@ -64,10 +66,11 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
     groups: dict[str, str],
     background: dict[str, str],
     key: str,
+    confidence: dict[str, float],
 ) -> Answer:
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
     shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
-    return Answer(query, outcome, sys.intern(reason), letter, *shared, key)
+    return Answer(query, outcome, sys.intern(reason), letter, *shared, key, confidence or NONE)
 
 
 @lru_cache(maxsize=4096)

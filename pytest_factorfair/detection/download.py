@@ -32,7 +32,10 @@ class Source:
         return Path(urlsplit(self.url).path).name
 
 
-# The checksums are those their publishers give: OpenCV's model zoo (the Git LFS pointer), uniface's table.
+_ZOO = "https://media.githubusercontent.com/media/opencv/opencv_zoo"
+_YUNET = "models/face_detection_yunet/face_detection_yunet"
+
+# The checksums are those their publishers give: the Git LFS pointers of OpenCV's model zoo, uniface's table.
 KNOWN: Mapping[str, Source] = {
     "fairface": Source(
         "https://github.com/yakhyo/fairface-onnx/releases/download/weights/fairface.onnx",
@@ -40,10 +43,14 @@ KNOWN: Mapping[str, Source] = {
         "CC BY 4.0, Kärkkäinen and Joo (FairFace); exported to ONNX by yakhyo/fairface-onnx (MIT)",
     ),
     "yunet": Source(
-        "https://media.githubusercontent.com/media/opencv/opencv_zoo/main/models/face_detection_yunet/"
-        "face_detection_yunet_2023mar.onnx",
+        f"{_ZOO}/47534e27c9851bb1128ccc0102f1145e27f23f98/{_YUNET}_2026may.onnx",
+        "ebafce4e3c118d6554634be5c27ab333b4c047a9a8c3faf1d7cf93101c22f0f0",
+        "MIT, Shiqi Yu (YuNet, for OpenCV 5)",
+    ),
+    "yunet-opencv4": Source(
+        f"{_ZOO}/82b38c8f98e7b52aa171400f3e4c722352d0669f/{_YUNET}_2023mar.onnx",
         "8f2383e4dd3cfbb4553ea8718107fc0423210dc964f9f4280604804ed2552fa4",
-        "MIT, Shiqi Yu; for OpenCV 4 (OpenCV 5 takes a later file: give its URL and SHA-256)",
+        "MIT, Shiqi Yu (YuNet, for OpenCV 4)",
     ),
 }
 

@@ -13,8 +13,8 @@ from pytest_factorfair.pictures.cards import CELL, CELLS, FRAME, FRAME_COLOUR
 from pytest_factorfair.pictures.decode import Pixels
 
 OPTIONS = ("faces", "face_score", "face_side")
-_SURE = 0.9  # of a frame's pixels, after JPEG
-_TOLERANCE = 90  # per channel
+_FRAMED = 0.75, 1.25  # the pixels of the frame's colour, as a share of those a frame of this size has
+_TOLERANCE = 75  # per channel: JPEG blurs colours
 
 
 def build(spec: DetectorSpec) -> FaceDetector:
@@ -66,7 +66,7 @@ class Cards:
         found = []
         for x, y, width, height, area in stats[1:].tolist():
             ring = width * height - (width - 2 * FRAME) * (height - 2 * FRAME)
-            if min(width, height) > CELLS * CELL and area > _SURE * ring:
+            if min(width, height) > CELLS * CELL and _FRAMED[0] < area / ring < _FRAMED[1]:
                 inner = x + FRAME, y + FRAME, width - 2 * FRAME, height - 2 * FRAME
                 found.append(Location(inner))
         return tuple(found)

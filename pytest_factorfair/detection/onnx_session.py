@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from pytest_factorfair.errors import DetectorError
 
-DEVICES = r"auto|cpu|cuda(:\d+)?"
+_SOURCE = re.compile(r"^/\S+:\d+ .*?\) (?=[A-Z])")
 _CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 
 
@@ -44,8 +45,13 @@ def _made(path: Path, providers: list[str | tuple[str, dict[str, str]]]) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # the runtime's classes of errors are made at run time
-        reason = " ".join(str(error).split())
-        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {reason}") from error
+        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """What the runtime says, in one line and without the places in its own source."""
+    told = " ".join(str(error).split())
+    return _SOURCE.sub("", told.rpartition("failed:")[2]).strip()
 
 
 def _providers(device: str) -> list[str | tuple[str, dict[str, str]]]:

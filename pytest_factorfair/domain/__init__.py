@@ -3,11 +3,12 @@
 Everything else imports from here; nothing here imports from anywhere else.
 """
 
-from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading
+from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading, asked
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import (
     DIRECTIONS,
+    IN_GROUP,
     Attribute,
     Background,
     Checklist,
@@ -24,6 +25,7 @@ from pytest_factorfair.domain.checklist import (
 from pytest_factorfair.domain.detection import Detection, Face
 from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
+from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
@@ -31,7 +33,9 @@ from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerpri
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
+    "CITATIONS",
     "DIRECTIONS",
+    "IN_GROUP",
     "OUTCOMES",
     "Answer",
     "Answers",
@@ -41,6 +45,7 @@ __all__ = [
     "CaseKey",
     "Change",
     "Checklist",
+    "Citation",
     "Comparison",
     "ContactSheet",
     "Context",
@@ -63,6 +68,8 @@ __all__ = [
     "People",
     "Query",
     "Reading",
+    "Reason",
+    "ReasonShare",
     "Record",
     "Request",
     "Response",
@@ -77,4 +84,5 @@ __all__ = [
     "Usage",
     "Valence",
     "Verdict",
+    "asked",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,6 +41,11 @@ class Answer:
     background: Mapping[str, str]
     key: str
     confidence: Mapping[str, float] = field(default_factory=dict)
+
+
+def asked(answers: Iterable[Answer]) -> dict[str, str]:
+    """The keys of what was asked by query, in the order asked: a picture may have several answers."""
+    return {answer.query: answer.key for answer in answers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Direction
 from pytest_factorfair.domain.gate import Verdict
+from pytest_factorfair.domain.reasons import ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.score import Headline, Score
 from pytest_factorfair.domain.usage import Usage
@@ -73,7 +74,8 @@ class ContactSheet:
 class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
-    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash.
+    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
+    ``detector`` is the identity of what read the pictures, empty for language models.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -86,6 +88,7 @@ class Fingerprint:
     seed: int
     estimator: str
     interval: str
+    detector: Mapping[str, object]
     versions: Mapping[str, str]
     times: Mapping[str, str]
 
@@ -96,6 +99,7 @@ class Summary:
 
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
     parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
+    ``reasons`` what the model's own reasons cite, if it was asked for them.
     ``corrections`` shares without the error of a detector whose table of errors was given.
     ``contact_sheets`` show the pictures of an image checklist.
     """
@@ -111,5 +115,6 @@ class Summary:
     seconds: float
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
+    reasons: tuple[ReasonShare, ...] = ()
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()

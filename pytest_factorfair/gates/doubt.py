@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.scoring.metrics import RATES
 from pytest_factorfair.scoring.tally import Tally
@@ -20,6 +21,7 @@ FEW = 24
 MANY = 72
 NEEDED = {
     "s_fact": FEW, "s_fact_firm": FEW, "s_e": MANY, "s_kld": MANY, "s_fair": MANY, "distance": MANY,
+    INFLUENCE: FEW,
 }  # fmt: skip
 
 

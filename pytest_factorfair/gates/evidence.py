@@ -8,10 +8,12 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Judgement
 from pytest_factorfair.gates import wording
 from pytest_factorfair.gates.doubt import empty, lossy, thin
+from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.metrics import METRICS, RATES
+from pytest_factorfair.scoring.influence import influence_ends
+from pytest_factorfair.scoring.metrics import RATES
 from pytest_factorfair.scoring.worst import worst_case
 
 
@@ -110,9 +112,14 @@ def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
 
 
 def _worst(score: Judged, span: Span) -> Span | None:
-    """The span widened by what the missing answers could do to the plug-in value."""
-    metric, value = score.gate.metric, score.estimate.plugin
-    if score.gate.regression or value is None or metric not in METRICS:
+    """The span widened by what the missing answers could do to the value; None where that is unknown."""
+    if score.gate.regression:
         return None
-    low, high = worst_case(score.tallies[0], metric)
-    return Span(span.value, span.low - (value - low), span.high + (high - value))
+    found, metric = score.estimate, score.gate.metric
+    if metric == INFLUENCE:
+        value = found.corrected if score.bounded else found.plugin
+        low, high = influence_ends(score.tallies, estimator="corrected" if score.bounded else "plugin")
+    else:
+        value = found.plugin
+        low, high = worst_case(score.tallies[0], metric)
+    return None if value is None else Span(span.value, span.low - (value - low), span.high + (high - value))

@@ -40,6 +40,11 @@ def price(model_id: str) -> tuple[float, float] | None:
     return float(paid), float(earned)
 
 
+def mode(model_id: str) -> str:
+    """What litellm's list says a model is for ("chat", "image_generation"); empty when it does not."""
+    return str(_entry(model_id.removeprefix("litellm:")).get("mode", ""))
+
+
 def cost(model_id: str, tokens_in: int, tokens_out: int) -> float | None:
     """USD for so many tokens; None when the price is unknown."""
     each = price(model_id)

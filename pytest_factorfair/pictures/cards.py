@@ -30,13 +30,13 @@ COLOURS = (
     (30, 60, 220),
     (240, 220, 40),
     (40, 200, 220),
-    (250, 140, 20),
+    (100, 0, 120),
     (128, 128, 128),
 )
 SIDE = CELLS * CELL + 2 * FRAME
 _SLOT = 96
 _GAP = 4  # to the edge of its slot: frames never touch
-_GREYS = 64, 192  # of the background: far from the frame's colour
+_GREYS = 96, 160  # of the background, in every channel: far from the frame's colour
 
 
 def paint(codes: Mapping[str, int], *more: Mapping[str, int], seed: int) -> bytes:

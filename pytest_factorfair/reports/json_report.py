@@ -32,6 +32,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "changes": [dataclasses.asdict(change) for change in summary.changes],
         "headline": [dataclasses.asdict(row) for row in summary.headline],
         "scores": [dataclasses.asdict(score) for score in summary.scores],
+        "reasons": [dataclasses.asdict(share) for share in summary.reasons],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
         "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
         "contact_sheets": [dataclasses.asdict(sheet) for sheet in summary.contact_sheets],
@@ -57,7 +58,11 @@ def _case(record: Record) -> dict[str, Any]:
 def _answer(answer: Answer) -> dict[str, Any]:
     row: dict[str, Any] = {"query": answer.query, "outcome": answer.outcome}
     if answer.letter is not None:
-        row |= {"letter": answer.letter, "groups": dict(answer.groups)}
+        row["letter"] = answer.letter
+    if answer.groups:
+        row["groups"] = dict(answer.groups)
+    if answer.confidence:
+        row["confidence"] = {name: round(share, 3) for name, share in answer.confidence.items()}
     if answer.reason:
         row["reason"] = answer.reason
     if answer.background:

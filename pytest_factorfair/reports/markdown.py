@@ -8,10 +8,11 @@ from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
-from pytest_factorfair.reports.corrections_table import correction_tables
-from pytest_factorfair.reports.influence_table import influence_tables
-from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, score_tables, verdict_lines
+from pytest_factorfair.reports.perceived import detector_lines
+from pytest_factorfair.reports.reasons_table import quotations
+from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"
@@ -29,11 +30,10 @@ def to_markdown(summary: Summary) -> str:
     parts = [MARKER, f"## factorfair: {models}", _verdict(summary)]
     if summary.changes:
         parts += [f"### {_text(compared(summary.changes))}\n\n{_table(changes_table(summary.changes))}"]
-    parts += [
-        f"### {_text(table.title)}\n\n{_table(table)}"
-        for table in (*score_tables(summary), *influence_tables(summary), *correction_tables(summary))
-    ]
-    lines = (*headline_lines(summary), *summary.notes)
+    parts += [f"### {_text(table.title)}\n\n{_table(table)}" for table in all_tables(summary)]
+    if quoted := [f"- {_text(line)}" for line in quotations(summary)]:
+        parts += ["<details><summary>What reasons say</summary>\n", "\n".join(quoted), "</details>"]
+    lines = (*headline_lines(summary), *detector_lines(summary), *summary.notes)
     parts += ["\n".join(f"- {_text(line)}" for line in lines)] if lines else []
     parts += _contact_sheets(summary)
     parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]

@@ -12,7 +12,9 @@ from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
 from pytest_factorfair.scoring.headline import headline
-from pytest_factorfair.scoring.influence import influence, influence_estimate
+from pytest_factorfair.scoring.influence import influence, influence_ends, influence_estimate
+from pytest_factorfair.scoring.people_seen import people_seen
+from pytest_factorfair.scoring.reasons import reason_shares
 from pytest_factorfair.scoring.score import score
 from pytest_factorfair.scoring.tabulate import tabulate
 from pytest_factorfair.scoring.tally import Tally
@@ -28,7 +30,10 @@ __all__ = [
     "estimate",
     "headline",
     "influence",
+    "influence_ends",
     "influence_estimate",
+    "people_seen",
+    "reason_shares",
     "s_e",
     "s_fact",
     "s_fair",

@@ -6,6 +6,9 @@ from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist
 
+# Of each side of the 95 % intervals that reports print.
+BEYOND = 0.025
+
 
 @lru_cache(maxsize=64)
 def quantile(alpha: float, freedom: int | None = None) -> float:

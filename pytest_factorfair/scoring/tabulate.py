@@ -132,6 +132,8 @@ class _Sheet:
             for answer in record.answers
         )
         for (outcome, group, named, letter), count in kinds.items():
+            if outcome == "answered" and group is None and letter is None:
+                outcome = "unread"  # noqa: PLW2901 - a face can be read by one attribute and not by another
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue

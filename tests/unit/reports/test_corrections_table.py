@@ -24,7 +24,19 @@ REFUSED = replace(
 
 def _summary(*corrections: Correction) -> Summary:
     told = Fingerprint(
-        {"m": {}}, {"c": "0" * 64}, "ci", "balanced", "audited", 20, 20, 0, "corrected", "instrument", {}, {}
+        {"m": {}},
+        {"c": "0" * 64},
+        "ci",
+        "balanced",
+        "audited",
+        20,
+        20,
+        0,
+        "corrected",
+        "instrument",
+        {},
+        {},
+        {},
     )
     return Summary(told, None, (), (), (), (), (), Usage(), 0.0, (), corrections=corrections)
 

@@ -1,0 +1,48 @@
+"""Attributes, chips and small networks the tests of this room share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pytest_factorfair.domain import Attribute
+from pytest_factorfair.pictures.decode import Pixels
+
+GENDER = Attribute("gender", ("Female", "Male"), {}, {})
+RACE = Attribute("race", ("Asian", "Black", "Hispanic", "White"), {}, {})
+BOTH = (GENDER, RACE)
+
+
+def chips(count: int, *, seed: int = 0) -> Pixels:
+    return np.random.default_rng(seed).integers(0, 256, (count, 224, 224, 3), dtype=np.uint8)
+
+
+def network(
+    path: Path,
+    outputs: Sequence[tuple[str, Sequence[int | str]]],
+    *,
+    shape: Sequence[int | str] = ("batch", 3, 224, 224),
+    kind: int = 1,
+    opset: int = 17,
+) -> Path:
+    """An ONNX file whose outputs are zeros; ``kind`` 1 is of floats, 7 of 64-bit integers."""
+    from onnx import helper
+
+    nodes, given = [helper.make_node("Shape", ["input"], ["batch"], end=1)], []
+    for name, size in outputs:
+        rest = helper.make_tensor(f"{name}_rest", 7, [len(size) - 1], [int(each) for each in size[1:]])
+        nodes += [
+            helper.make_node("Constant", [], [f"{name}_widths"], value=rest),
+            helper.make_node("Concat", ["batch", f"{name}_widths"], [f"{name}_shape"], axis=0),
+            helper.make_node(
+                "ConstantOfShape", [f"{name}_shape"], [name], value=helper.make_tensor("zero", kind, [1], [0])
+            ),
+        ]
+        given.append(helper.make_tensor_value_info(name, kind, size))
+    taken = helper.make_tensor_value_info("input", 1, shape)
+    graph = helper.make_graph(nodes, "zeros", [taken], given)
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
+    path.write_bytes(model.SerializeToString())
+    return path

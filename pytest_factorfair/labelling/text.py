@@ -39,7 +39,7 @@ def results(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
 
 def _grid(table: Confusion) -> Iterator[str]:
     labels = (*table.groups, "none")
-    rows = [("seen as \\ perceived", *labels)]
+    rows = [("people \\ detector", *labels)]
     rows += [(label, *map(str, row)) for label, row in zip(labels, table.counts.tolist(), strict=True)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for head, *cells in rows:

@@ -79,19 +79,19 @@ class LitellmModel:
         return f"LitellmModel({self._name!r})"
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; a call that only names a parameter the model does not take is repeated without it."""
+        """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         library = self._library or await self._loaded()
-        while True:
-            sent = self._parameters
-            try:
-                return self._response(await self._call(library, sent, request), sent)
-            except MalformedReplyError as error:
-                raise RetryableModelError(f"{self._name}: {error}") from None
-            except Exception as error:  # litellm lets through whatever its providers' code raises
-                if litellm_errors.is_filtered(error):
-                    return Response(text="", finish="filtered", model=self._model)
-                if not self._adapts(sent, error):
-                    raise litellm_errors.error_of(self._name, error, keys=self._keys()) from error
+        sent = self._parameters
+        try:
+            return self._response(await self._call(library, sent, request), sent)
+        except MalformedReplyError as error:
+            raise RetryableModelError(f"{self._name}: {error}") from None
+        except Exception as error:  # litellm lets through whatever its providers' code raises
+            if litellm_errors.is_filtered(error):
+                return Response(text="", finish="filtered", model=self._model)
+            if self._adapts(sent, error):
+                raise RetryableModelError(f"{self._name}: a parameter was refused", at_once=True) from None
+            raise litellm_errors.error_of(self._name, error, keys=self._keys()) from error
 
     async def close(self) -> None:
         """Close what litellm keeps for this loop; it has one set of clients for all models."""

@@ -41,6 +41,7 @@ def _record_to_wire(record: Record) -> Wire:
                 _plain(answer.groups),
                 _plain(answer.background),
                 answer.key,
+                answer.repeat,
             ]
             for answer in record.answers
         ],
@@ -64,10 +65,11 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
     groups: dict[str, str],
     background: dict[str, str],
     key: str,
+    repeat: int,
 ) -> Answer:
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
     shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
-    return Answer(query, outcome, sys.intern(reason), letter, *shared, key)
+    return Answer(query, outcome, sys.intern(reason), letter, *shared, key, repeat)
 
 
 @lru_cache(maxsize=4096)

@@ -30,6 +30,7 @@ class Answer:
 
     ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
     ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
+    ``repeat`` counts from 0 how often its case had asked the same prompt before.
     """
 
     query: str
@@ -39,6 +40,7 @@ class Answer:
     groups: Mapping[str, str]
     background: Mapping[str, str]
     key: str
+    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True)

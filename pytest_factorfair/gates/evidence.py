@@ -13,7 +13,7 @@ from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
 from pytest_factorfair.scoring.influence import influence_ends
-from pytest_factorfair.scoring.metrics import RATES
+from pytest_factorfair.scoring.metrics import LOSSES
 from pytest_factorfair.scoring.worst import worst_case
 
 
@@ -37,7 +37,7 @@ def examine(score: Judged, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
     if not score.tallies:
         return Finding("not judged", "this run has no such score")
-    rate = score.gate.metric in RATES
+    rate = score.gate.metric in LOSSES
     if not rate and (hollow := empty(score)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)

@@ -6,6 +6,7 @@ The metrics work on plain count arrays, too: ``counts`` of shape (..., statistic
 per group for highest and lowest, and ``truth`` of shape (statistics, 2), group indices.
 """
 
+from pytest_factorfair.scoring.copies import copied, distinct
 from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
 from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
@@ -23,6 +24,8 @@ __all__ = [
     "Estimate",
     "Tally",
     "cautions",
+    "copied",
+    "distinct",
     "estimate",
     "headline",
     "influence",

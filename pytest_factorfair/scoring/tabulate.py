@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +18,19 @@ from pytest_factorfair.domain import (
     Context,
     Direction,
     Outcome,
+    Query,
     Record,
     Sampling,
     Statistic,
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.background import background
+from pytest_factorfair.scoring.choices import Counting, features
 from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.shown import Shown, people_shown, sets_shown
 from pytest_factorfair.scoring.tally import Tally
 
+NO_QUERIES: Mapping[str, Query] = MappingProxyType({})
 NO_CONTEXT = Context(id="")
 LOST: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "answered")
 
@@ -47,13 +51,15 @@ def tabulate(
     *,
     models: Sequence[str],
     sampling: Sampling,
+    queries: Mapping[str, Query] = NO_QUERIES,
 ) -> tuple[Tally, ...]:
     """Count the answers of a checklist's records: one tally per model, part, context and attribute.
 
     Models in the order given, then the objective part, then contexts, then attributes in the
     checklist's order. ``cases`` are the checklist's cases in this run: a tally has every statistic
     they ask about, answered or not; the scenarios of a topic are pooled. Records of other
-    checklists and models are left to other calls.
+    checklists and models are left to other calls. ``queries`` by id are what was asked: without
+    them names and ages are not counted.
 
     Raises:
         InputError: a record of a case that is not among them, or a group the checklist lacks.
@@ -66,7 +72,7 @@ def tabulate(
     }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
-            _enter(record, known, sheets)
+            _enter(record, known, sheets, queries)
     shown = sets_shown(checklist, cases, sampling)
     return tuple(
         sheet.tally(sampling, people, shown.get(slot.attribute, ()) if slot.context is not None else ())
@@ -91,14 +97,16 @@ def _slots(
                     yield Slot(model, *place, attribute.name), found
 
 
-def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _Sheet]) -> None:
+def _enter(
+    record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _Sheet], queries: Mapping[str, Query]
+) -> None:
     case = known.get(record.case.case)
     if case is None:
         raise InputError(
             f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
         )
     for attribute in case.attributes:
-        sheets[Slot(record.case.model, case.part, case.context, attribute)].enter(case, record)
+        sheets[Slot(record.case.model, case.part, case.context, attribute)].enter(case, record, queries)
 
 
 class _Sheet:
@@ -121,9 +129,15 @@ class _Sheet:
         self.matched: IntArray = np.zeros(shape, np.int64)
         options = self.attribute.k if slot.part == "objective" else people
         self.letters: IntArray = np.zeros((*shape, options), np.int64)
+        self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.declined: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.people = {
+            name: Counting(shape, *kind)
+            for name, kind in (features(checklist) if slot.part == "subjective" else {}).items()
+        }
         self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
-    def enter(self, case: Case, record: Record) -> None:
+    def enter(self, case: Case, record: Record, queries: Mapping[str, Query]) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
         name = self.attribute.name
@@ -132,6 +146,9 @@ class _Sheet:
             for answer in record.answers
         )
         for (outcome, group, named, letter), count in kinds.items():
+            if named is not None:
+                self.addressed[(*cell, self._index(named, case))] += count
+                self.declined[(*cell, self._index(named, case))] += count * (outcome == "refused")
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
@@ -143,6 +160,12 @@ class _Sheet:
             self.matched[cell] += count * (named == group)
             if letter is not None:
                 self.letters[(*cell, ascii_uppercase.index(letter))] += count
+
+        for answer in record.answers if self.people else ():
+            query = queries.get(answer.query)
+            if query is not None and answer.outcome == "answered" and answer.letter is not None:
+                for counting in self.people.values():
+                    counting.enter(cell, query.options, answer.letter)
 
     def _index(self, group: str | None, case: Case) -> int:
         if group not in self.groups:
@@ -178,9 +201,12 @@ class _Sheet:
             errors=self.lost["error"],
             named=self.named,
             matched=self.matched,
+            addressed=self.addressed,
+            declined=self.declined,
             scenarios=self.scenarios,
             letters=self.letters,
             shown=shown,
+            **{name: counting.choices() for name, counting in self.people.items()},
         )
 
 

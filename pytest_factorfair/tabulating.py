@@ -1,0 +1,69 @@
+"""A run's records to tallies: what counts of them, and the questions behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import models, scoring
+from pytest_factorfair.domain import Checklist, Query, Record
+
+if TYPE_CHECKING:
+    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.scoring import Tally
+
+
+def tabulate(run: Run, records: Sequence[Record], *, people: bool) -> tuple[Tally, ...]:
+    """The tallies of all models and checklists, model by model as the user named them.
+
+    With ``people`` names and ages are counted, too, which needs all questions again.
+    """
+    counting = counted(run, records)
+    tallies = [
+        tally
+        for checklist in run.checklists
+        for tally in scoring.tabulate(
+            counting,
+            checklist,
+            [one.case for one in _of(run, checklist)],
+            models=run.settings.models,
+            sampling=run.settings.sampling,
+            queries=_queries(run, checklist, records) if people else {},
+        )
+    ]
+    return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
+
+
+def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
+    """The records with the answers that count: all but the copies of models that draw nothing."""
+    return scoring.distinct(records, deterministic(run, records))
+
+
+def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
+    """The run's models, by spec, that say the same to the same prompt."""
+    notes: dict[str, set[str]] = {spec: set() for spec in run.models}
+    for record in records:
+        notes.setdefault(record.case.model, set()).update(record.notes)
+    return frozenset(
+        spec for spec, model in run.models.items() if models.deterministic(model.identity, notes[spec])
+    )
+
+
+def _queries(run: Run, checklist: Checklist, records: Sequence[Record]) -> Mapping[str, Query]:
+    """By id, all that any model was asked about people: more than planned where gates looked again."""
+    had: dict[str, int] = {}
+    for record in records:
+        if record.case.checklist == checklist.name:
+            had[record.case.case] = max(had.get(record.case.case, 0), len(record.answers))
+    asked = [one for one in _of(run, checklist) if one.case.part == "subjective"]
+    return {
+        query.id: query
+        for one in asked
+        for query in run.further(one, run.settings.looks if had.get(one.case.id, 0) > one.case.samples else 1)
+    }
+
+
+def _of(run: Run, checklist: Checklist) -> list[Assignment]:
+    """The checklist's cases in this run, the same for every model: as the first one has them."""
+    first = run.settings.models[0]
+    return [one for one in run.assignments if one.checklist is checklist and one.model == first]

@@ -80,19 +80,23 @@ def _span(score: Judged, alpha: float) -> Span | None:
     )
 
 
-def _decided(score: Judged, span: Span) -> Finding:
+def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
+    """By the span, whose far end missing answers may have moved by so much."""
     gate = score.gate
     if kept(gate, span):
         return Finding("passed", wording.relation(gate, span, score.tallies[0]), span, score.bounded)
     if not broken(gate, span):
         return Finding("inconclusive", wording.undecided(gate, span), span, score.bounded, curable=True)
-    chance = _chance(score) if score.bounded else None
+    chance = _chance(score, widened) if score.bounded else None
     return Finding("failed", wording.relation(gate, span, score.tallies[0]), span, score.bounded, chance)
 
 
-def _chance(score: Judged) -> float:
-    smallest = chance_below if score.gate.comparison == ">=" else chance_above
-    return smallest(score.estimate, to_beat(score.gate))
+def _chance(score: Judged, widened: float) -> float:
+    """The p value of the claim that the score, this much nearer to its threshold, is on the wrong side."""
+    threshold = to_beat(score.gate)
+    if score.gate.comparison == ">=":
+        return chance_below(score.estimate, threshold - widened)
+    return chance_above(score.estimate, threshold + widened)
 
 
 def _rate(score: Judged, span: Span, missing: str) -> Finding:
@@ -106,7 +110,8 @@ def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
     worst = _worst(score, span)
     if worst is None:
         return Finding("inconclusive", missing, span, score.bounded)
-    found = _decided(score, worst)
+    far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
+    found = _decided(score, worst, widened=far)
     told = f"{missing}; {wording.between(score.gate, worst)} if they are counted either way"
     return found._replace(reason=told, span=span, curable=False)
 

@@ -88,13 +88,13 @@ def estimate(
     the largest of several. ``plugin`` and
     ``published-code`` give points in place of the plug-in without errors, but for the rates.
     """
-    rates = {metric: _rate(metric, tally) for metric in METRICS if metric in RATES}
-    rates |= {metric: _largest(metric, tally) for metric in LARGEST}
+    metrics = [one for one in METRICS if applies(one, part=tally.part, background=tally.background)]
+    rates = {metric: _rate(metric, tally) for metric in metrics if metric in RATES}
+    rates |= {metric: _largest(metric, tally) for metric in metrics if metric in LARGEST}
     if estimator != "corrected":
         reason = f"the estimator {estimator} gives no interval"
         points = published(tally) if estimator == "published-code" else {}
-        without = {metric: _without(metric, tally, reason, points) for metric in METRICS}
-        return _applying(without | rates, tally)
+        return {metric: rates.get(metric) or _without(metric, tally, reason, points) for metric in metrics}
     general = interval == "scenarios" and tally.part == "subjective"
     one = lacking(tally) if general else ""
     reasons = {metric: _reason(metric, tally) or one for metric in SPREADS}
@@ -105,13 +105,7 @@ def estimate(
         else _with(metric, tally, spread(joint, tally), joint.freedom)
         for metric, spread in SPREADS.items()
     }
-    return _applying(found | rates, tally)
-
-
-def _applying(found: Mapping[str, Estimate], tally: Tally) -> Mapping[str, Estimate]:
-    """The estimates in the table's order, without those that the tally cannot have."""
-    part, background = tally.part, tally.background
-    return {metric: found[metric] for metric in METRICS if applies(metric, part=part, background=background)}
+    return {metric: (found | rates)[metric] for metric in metrics}
 
 
 def _rate(metric: str, tally: Tally) -> Estimate:

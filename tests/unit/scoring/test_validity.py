@@ -16,7 +16,7 @@ from pytest_factorfair.checklist import cases, load, queries
 from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
-from pytest_factorfair.scoring.choices import Counting
+from pytest_factorfair.scoring.choices import Choices, Counting
 from pytest_factorfair.scoring.validity import Chosen, chi_square_tail
 from tests.unit.scoring.builders import tally
 
@@ -217,6 +217,16 @@ def test_no_refusal_at_all_is_not_certainty() -> None:
     found = estimate(one)["refusal_gap"]
     assert found.plugin == 0
     assert (found.upper(0.05) or 0) > 0.1
+
+
+def test_a_favourite_among_many_is_beyond_doubt() -> None:
+    """The correction for two dozen names must not run out of normal quantiles."""
+    cells = np.array([[[1000.0, 100.0, 75.0], *[[60.0, 100.0, 75.0]] * 24]])[None].repeat(2, axis=1) / 2
+    names = Choices(tuple(f"name {number}" for number in range(25)), cells)
+    one = tally([[[600, 600]] * 2], names=names)
+    (verdict,) = judge([parse("name_preference <= 0.1")], [one], incomplete=None)
+    assert verdict.judgement == "failed"
+    assert verdict.value == pytest.approx((1000 - 100) / (2440 - 100))
 
 
 def test_a_fair_model_keeps_a_gate_at_its_bound_as_often_as_it_should() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,6 +81,7 @@ class Run:
                 f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._began = False
 
     @cached_property
@@ -160,6 +161,15 @@ class Run:
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at so many times the size: those it has, and behind them more."""
+        one, sampling = assignment.checklist, self.sampling
+        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
+        key = one.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in checklists.cases(one, more)}
+        return checklists.queries(one, self._larger[key][assignment.case.id], more)
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:

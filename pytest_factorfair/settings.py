@@ -45,7 +45,10 @@ PRESETS: dict[str, Preset] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run was asked to do; paths and the store URL are absolute."""
+    """Everything a run was asked to do; paths and the store URL are absolute.
+
+    ``connections`` are those of the whole run; ``workers`` is among how many processes they are shared.
+    """
 
     models: tuple[str, ...]
     model_arguments: Mapping[str, str]
@@ -64,6 +67,7 @@ class Settings:
     waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
     connections: int
+    workers: int
     max_rpm: int | None
     max_calls: int | None
     max_cost: float | None
@@ -122,6 +126,7 @@ def resolve(config: pytest.Config) -> Settings:
         waivers=_waivers(table.get(sources.WAIVERS)),
         detector=value("detector"),
         connections=_positive(given, "max-connections", 64),
+        workers=1,
         max_rpm=_limit(given, "max-rpm"),
         max_calls=_limit(given, "max-calls"),
         max_cost=value("max-cost"),

@@ -24,7 +24,7 @@ LONGEST = 300  # characters of an error; providers quote whole bodies
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What became of a key: a response, or the one line that says why there is none, and the calls it took."""
+    """What became of a key: a response, or why there is none in one line, and the calls it took."""
 
     response: Response | None
     error: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -144,13 +144,6 @@ class RunFile:
             return file.ended
         finally:
             file.close()
-
-    @staticmethod
-    def remove(path: Path) -> None:
-        """Delete the file and what SQLite keeps beside it; there may be nothing to delete."""
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                path.with_name(path.name + suffix).unlink()
 
     def _reason(self, now: float) -> str:
         ended, calls, late, max_calls, max_cost, minutes = self._connection.execute(

@@ -116,14 +116,6 @@ def test_the_first_reason_stays(path: Path) -> None:
     assert RunFile.ended_at(path) == "one"
 
 
-def test_removing_leaves_nothing(path: Path) -> None:
-    made(path).take(estimate=0.0, now=0.0)
-    RunFile.remove(path)
-    RunFile.remove(path)
-    assert list(path.parent.iterdir()) == []
-    assert RunFile.ended_at(path) is None
-
-
 def test_file_of_another_machine(path: Path) -> None:
     with pytest.raises(StoreError, match=r"run-1\.sqlite: no such file: .* one machine only"):
         RunFile.open(path)

@@ -70,7 +70,7 @@ class Asker:
         """Call once; ``sent`` gets the moment of it."""
         lane = self._limits.lane(model)
         async with self._limits.own(model), lane:
-            reserved = await self._budget.take(model, request)
+            number = await self._budget.take(model, request)
             self._counters.asked += 1
             response: Response | None = None
             sent.append(time.monotonic())
@@ -82,7 +82,7 @@ class Asker:
                 lane.pause(min(error.retry_after or 0.0, self._retry.patience))
                 raise
             finally:
-                self._budget.settle(reserved, response)
+                self._budget.settle(number, response)
             lane.succeeded()
             return response
 

@@ -83,6 +83,6 @@ class Asker:
 def _model(thing: object, assignment: Assignment) -> Model:
     """What the fixture gave, as a model: an override in a conftest.py may give a function."""
     try:
-        return coerce(thing, name=assignment.model)
+        return coerce(thing, assignment.model, modality=assignment.checklist.modality)
     except InputError as error:
         pytest.fail(f"factorfair_model: {error}", pytrace=False)

@@ -42,6 +42,7 @@ class Calls:
     def __init__(self, name: str, endpoint: Endpoint, terms: Terms) -> None:
         self._name = name
         self._endpoint = endpoint
+        self._url = f"{endpoint.base_url}/{terms.path}"
         self._terms = terms
         self._parameters = terms.parameters
         self._client: HttpClient | None = None
@@ -53,29 +54,22 @@ class Calls:
             RetryableModelError: it only names a parameter the model does not take; the next call lacks it.
         """
         sent = self._parameters
-        reply = await self.client().post(body(sent))
+        reply = await self._connected().post(self._url, body(sent), self._endpoint.headers)
         if reply.status == HTTPStatus.BAD_REQUEST and self._adapts(sent, reply):
             raise RetryableModelError(f"{self._name}: a parameter was refused", at_once=True)
         return reply, sent
 
-    def client(self) -> HttpClient:
-        """The client, made in the running loop."""
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    def _connected(self) -> HttpClient:
         if self._client is None:
             # aiohttp takes 0.2 s to import, and its session belongs to the running loop.
             from pytest_factorfair.models.http_client import HttpClient
 
-            self._client = HttpClient(
-                f"{self._endpoint.base_url}/{self._terms.path}",
-                headers=self._endpoint.headers,
-                timeout=self._terms.timeout,
-                largest=self._terms.largest,
-                name=self._name,
-            )
+            self._client = HttpClient(self._name, timeout=self._terms.timeout, largest=self._terms.largest)
         return self._client
-
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
 
     def _adapts(self, sent: Parameters, reply: Reply) -> bool:
         """Whether the call may succeed without what the model has just refused, and is now left out."""

@@ -12,17 +12,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import RejectedRequestError, RetryableModelError
-from pytest_factorfair.models import extras, http_errors
+from pytest_factorfair.errors import RetryableModelError
+from pytest_factorfair.models import extras
 from pytest_factorfair.models.chat_endpoint import Endpoint, locate
 from pytest_factorfair.models.chat_errors import error_of, is_filtered, told
 from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed
 from pytest_factorfair.models.http_calls import Calls
-from pytest_factorfair.models.image_replies import reachable, response_of
+from pytest_factorfair.models.image_fetching import Fetcher
+from pytest_factorfair.models.image_replies import response_of
 from pytest_factorfair.models.image_settings import FORMAT, ImageSettings, settings
 from pytest_factorfair.models.prices import picture_cost
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.redaction import fit
 from pytest_factorfair.models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class ImageEndpoint:
         self._endpoint = endpoint
         self._settings = settings
         self._calls = Calls(name, endpoint, settings)
+        self._fetcher = Fetcher(name, endpoint.base_url, settings)
         self.endpoint = f"openai/{endpoint.host}"
         self.identity: Mapping[str, object] = {
             "provider": "image_endpoint",
@@ -79,6 +80,7 @@ class ImageEndpoint:
         return replace(response, notes=(*response.notes, *self._settings.notes(sent)))
 
     async def close(self) -> None:
+        await self._fetcher.close()
         await self._calls.close()
 
     async def _response(self, reply: Reply, request: Request) -> Response:
@@ -86,7 +88,9 @@ class ImageEndpoint:
         try:
             value = parsed(reply.body) if reply.succeeded else {}
             if "data" in value or (reply.succeeded and "error" not in value):
-                drawn = await response_of(value, prompt=request.prompt, model=model, fetch=self._fetched)
+                drawn = await response_of(
+                    value, prompt=request.prompt, model=model, fetch=self._fetcher.fetch
+                )
                 return self._priced(drawn)
         except MalformedReplyError as error:
             raise RetryableModelError(f"{self._name}: {error}") from None
@@ -94,18 +98,6 @@ class ImageEndpoint:
         if is_filtered(failed):
             return Response("", "refusal", model=model)
         raise error_of(self._name, self._endpoint, failed)
-
-    async def _fetched(self, url: str) -> bytes:
-        where = fit(url.partition("?")[0])  # what follows is often a signature
-        if not reachable(url, self._endpoint.base_url):
-            raise RejectedRequestError(
-                f"{self._name}: the picture is at '{where}': only https is fetched, or the server's own host"
-            )
-        reply = await self._calls.client().get(url)
-        if not reply.succeeded:
-            line = f"{self._name}: the picture at '{where}': {http_errors.named(reply.status)}"
-            raise RetryableModelError(line, throttled=False)
-        return reply.body
 
     def _priced(self, response: Response) -> Response:
         if not self._endpoint.is_openai:

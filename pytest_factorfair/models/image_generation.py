@@ -11,8 +11,6 @@ from io import BytesIO
 from threading import Event
 from typing import Any
 
-import numpy as np
-
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RetryableModelError
 from pytest_factorfair.models import accelerator
@@ -136,7 +134,8 @@ class ImageGenerator:
 
     def _response(self, picture: Any, *, is_flagged: bool) -> Response:
         source = self._settings.source
-        if is_flagged or np.asarray(picture).std() < LEAST_CONTRAST:
+        pixels = import_module("numpy").asarray(picture)
+        if is_flagged or pixels.std() < LEAST_CONTRAST:
             return Response("", "refusal", cost=0.0, model=source, notes=(FLAGGED if is_flagged else BLANK,))
         file = BytesIO()
         picture.save(file, "PNG", compress_level=1)  # the next batch waits for it

@@ -7,14 +7,12 @@ import base64
 import binascii
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError
 from pytest_factorfair.models.chat_replies import MalformedReplyError, tokens, valid
 
 REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 Fetch = Callable[[str], Awaitable[bytes]]
 
@@ -47,16 +45,6 @@ async def response_of(value: Mapping[str, object], *, prompt: str, model: str, f
         notes=drawn.notes,
         image=await asyncio.to_thread(_whole, image, drawn.encoded),
     )
-
-
-def reachable(url: str, base_url: str) -> bool:
-    """Whether a picture may be fetched from there: by https, or from the service's own host or this one."""
-    try:
-        parts, base = urlsplit(url), urlsplit(base_url)
-    except ValueError:
-        return False
-    own = parts.hostname == base.hostname or parts.hostname in _LOOPBACK
-    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and own))
 
 
 def _drawn(value: Mapping[str, object], prompt: str) -> Drawn:

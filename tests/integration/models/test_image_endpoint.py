@@ -13,7 +13,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import image_replies
+from pytest_factorfair.models import image_fetching
 from pytest_factorfair.models.image_endpoint import build
 from pytest_factorfair.models.protocol import Model
 from tests.asking import ask, ask_all, spec
@@ -123,7 +123,7 @@ def test_picture_at_a_url_is_fetched_without_the_key(stub: StubServer, made: Mad
     ],
 )
 def test_where_pictures_are_fetched_from(url: str, *, allowed: bool) -> None:
-    assert image_replies.reachable(url, "http://models.local:8000/v1") is allowed
+    assert image_fetching.reachable(url, "http://models.local:8000/v1") is allowed
 
 
 def test_picture_elsewhere_is_not_fetched(stub: StubServer, made: Made) -> None:

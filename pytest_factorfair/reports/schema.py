@@ -106,6 +106,7 @@ def _answer() -> Schema:
         },
         "reason": _text(),
         "background": BY_ATTRIBUTE,
+        "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
     }
     return _closed(properties) | {"required": ["query", "outcome"]}
 

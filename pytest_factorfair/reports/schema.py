@@ -107,6 +107,7 @@ def _answer() -> Schema:
         "reason": _text(),
         "background": BY_ATTRIBUTE,
         "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
+        "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
     }
     return _closed(properties) | {"required": ["query", "outcome"]}
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import reading
-from pytest_factorfair.domain import Answer, Answers, Exchange, Reading, Usage
+from pytest_factorfair.answering import recorded
+from pytest_factorfair.domain import Answers, Exchange, Usage
 from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
 from pytest_factorfair.keys import PROGRESS, RUN, USAGE
 from pytest_factorfair.models.callable import coerce
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Case
     from pytest_factorfair.models import Model
     from pytest_factorfair.run import Assignment
@@ -26,12 +27,15 @@ TICK = 0.1
 class Asker:
     """Asks on behalf of one item."""
 
-    def __init__(self, item: pytest.Item, assignment: Assignment, model: object) -> None:
+    def __init__(
+        self, item: pytest.Item, assignment: Assignment, model: object, detector: Detector | None
+    ) -> None:
         self._item = item
         self._config = item.config
         self._run = item.config.stash[RUN]
         self._assignment = assignment
         self._model = _model(model, assignment)
+        self._detector = detector
 
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
@@ -39,19 +43,21 @@ class Asker:
         Raises:
             FatalModelError: no call can succeed; the run stops.
             StoreError: responses can no longer be kept; the run stops.
+            DetectorError: pictures cannot be read; the run stops.
         """
         if case != self._assignment.case:
             raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
         exchanges = self._asked()
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
-        notes = {note for one in exchanges if one.response for note in one.response.notes}
+        record = recorded(self._config, self._run, self._assignment, exchanges, self._detector)
         return Answers(
             case=self._assignment.key,
-            answers=tuple(self._read(exchange) for exchange in exchanges),
+            answers=record.answers,
             usage=cost,
             allowed=self._run.settings.max_unread,
-            notes=tuple(sorted(notes)),
+            notes=record.notes,
+            choices=record.choices,
         )
 
     def _asked(self) -> tuple[Exchange, ...]:
@@ -61,17 +67,6 @@ class Asker:
         except BudgetError as error:
             self._item.session.shouldstop = str(error)
             pytest.skip(str(error))
-
-    def _read(self, exchange: Exchange) -> Answer:
-        own: Reading | None = None
-        if exchange.response is not None:
-            own = self._config.hook.pytest_factorfair_read_answer(
-                response=exchange.response, query=exchange.query
-            )
-            if own is not None and not isinstance(own, Reading):
-                told = f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}"
-                pytest.fail(told, pytrace=False)
-        return reading.answer(exchange, reading=own)
 
     def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
         progress = self._config.stash.get(PROGRESS, None)
@@ -87,6 +82,6 @@ class Asker:
 def _model(thing: object, assignment: Assignment) -> Model:
     """What the fixture gave, as a model: an override in a conftest.py may give a function."""
     try:
-        return coerce(thing, name=assignment.model)
+        return coerce(thing, assignment.model, modality=assignment.checklist.modality)
     except InputError as error:
         pytest.fail(f"factorfair_model: {error}", pytrace=False)

@@ -10,6 +10,7 @@ import pytest
 from pytest_factorfair.keys import RECORD, RUN
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Answers, Case
     from pytest_factorfair.models import Model
     from pytest_factorfair.run import Assignment
@@ -45,13 +46,26 @@ def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Con
 
 
 @pytest.fixture
+def factorfair_detector(pytestconfig: pytest.Config) -> Detector | None:
+    """What reads the pictures of an image model, loaded once per process; None for language models.
+
+    Override it in a conftest.py to wrap it, or to bring your own.
+    """
+    detector: Detector | None = pytestconfig.stash[RUN].detector
+    return detector
+
+
+@pytest.fixture
 def factorfair_ask(
-    factorfair_assignment: Assignment, factorfair_model: object, request: pytest.FixtureRequest
+    factorfair_assignment: Assignment,
+    factorfair_model: object,
+    factorfair_detector: Detector | None,
+    request: pytest.FixtureRequest,
 ) -> Ask:
     """Ask the model every query of a case; answers come from the store where it has them."""
     from pytest_factorfair.asking import Asker
 
-    return Asker(request.node, factorfair_assignment, factorfair_model)
+    return Asker(request.node, factorfair_assignment, factorfair_model, factorfair_detector)
 
 
 @pytest.fixture
@@ -60,6 +74,6 @@ def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
     from pytest_factorfair.domain import Record
 
     def record(answers: Answers) -> None:
-        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.notes)
+        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.notes, answers.choices)
 
     return record

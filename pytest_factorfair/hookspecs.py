@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.domain import Query, Reading, Response, Summary
     from pytest_factorfair.models import Factory
 
@@ -23,6 +24,21 @@ def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
             return {"intranet": lambda spec: IntranetModel(spec.target)}
 
         # pytest --factorfair-model=intranet:chat-7
+    """
+    raise NotImplementedError  # a specification is never called
+
+
+@pytest.hookspec
+def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorFactory]:
+    """Add detectors: from the word before the colon of a spec to what builds the detector.
+
+    Called in every process of a run before a picture is made. A factory gets the parsed
+    ``DetectorSpec`` and returns a ``Detector``; it must be cheap: nothing is loaded before ``read``::
+
+        def pytest_factorfair_detectors(config):
+            return {"inhouse": lambda spec: InHouseDetector(spec.target)}
+
+        # pytest --factorfair-model=diffusers:./pipeline --factorfair-detector=inhouse:v2
     """
     raise NotImplementedError  # a specification is never called
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
-from pytest_factorfair import reading
-from pytest_factorfair.domain import Exchange, Gate, Query, Reading, Record, Verdict
-from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.answering import OWN_DETECTOR, recorded
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
+from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
+from pytest_factorfair.tabulating import counted, deterministic, tabulate
 
 if TYPE_CHECKING:
     import pytest
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
     from pytest_factorfair.scoring import Tally
 
-TICK = 0.1
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
 BOUNDARIES: Mapping[int, tuple[float, ...]] = {
@@ -99,117 +98,82 @@ class Looks:
     def _judge(
         self, gates: Sequence[Gate], alpha: float, former: gating.Former | None
     ) -> tuple[gating.Ruling, ...]:
-        from pytest_factorfair.summary import tabulate
-
         settings = self._run.settings
-        now = None if former is None else replace(former, records=self._ledger.records)
+        now = None if former is None else replace(former, records=counted(self._run, self._ledger.records))
         terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
-        return gating.rule(gates, tabulate(self._run, self._ledger), incomplete=None, terms=terms)
+        tallies = tabulate(self._run, self._ledger.records)
+        return gating.rule(gates, tallies, incomplete=None, terms=terms)
 
     def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
         """What the undecided gates need, for so many times the first answers."""
         needed = {place for one in undecided for tally in one.tallies for place in _places(tally)}
-        sampling = self._run.settings.sampling
-        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
-        larger = {
-            (one.name, case.id): case for one in self._run.checklists for case in checklists.cases(one, more)
+        drawn = {
+            spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
         for one in self._run.assignments:
             case, record = one.case, self._ledger.record(one.key)
-            place = (one.model, one.checklist.name, case.part, case.context, case.statistic)
-            if place in needed and record is not None:
-                queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
-                if self._asked_as_planned(one, record, queries):
-                    yield Purchase(one, record, queries[len(record.answers) :])
-
-    def _asked_as_planned(self, one: Assignment, record: Record, queries: Sequence[Query]) -> bool:
-        """Whether a case's answers are the first of these queries, and from this very model.
-
-        A conftest.py may have put another model in its place, which is not known here.
-        """
-        from pytest_factorfair import store
-
-        answers = record.answers
-        begun = queries[: len(answers)]
-        if [query.id for query in begun] != [answer.query for answer in answers]:
-            return False
-        keys = store.keys(self._run.models[one.model].identity, begun)
-        return all(answer.key in ("", key) for answer, key in zip(answers, keys, strict=True))
+            place = one.model, one.checklist.name, case.part, case.context, case.statistic
+            if record is not None and any((*place, name) in needed for name in case.attributes):
+                # A copy of an answer tells nothing: it is not bought.
+                queries = [
+                    query
+                    for number, query in enumerate(self._run.further(one, times))
+                    if number < case.samples or one.model in drawn or not query.repeat
+                ]
+                if OWN_DETECTOR not in record.notes and self._run.had(one, record.answers, queries):
+                    yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
         """Ask and add to the records; why that was not possible, None if it was."""
         wanted = [one for one in purchases if one.queries]
-        if not wanted:
+        if not purchases:
             return "the models that tests asked are not those of the command line"
-        if self._run.settings.replay and not self._stored(wanted):
+        if not wanted:
+            return "at temperature 0 every further question repeats one that was asked"
+        bought = ((one.assignment.model, one.queries) for one in wanted)
+        if self._run.settings.replay and not self._run.stored(bought):
             return "the store has no more answers"
         self._progress.expect(
-            sum(len(record.answers) for record in self._ledger.records)
+            sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
         under_way = [(one, self._submit(one)) for one in wanted]
         try:
             for one, future in under_way:
-                self._enter(one, self._wait(future))
-        except (BudgetError, FatalModelError, StoreError) as error:
+                self._enter(one, self._progress.wait(future))
+        except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return str(error)
         finally:
             self._progress.clear()
         return None
 
-    def _stored(self, wanted: Sequence[Purchase]) -> bool:
-        from pytest_factorfair import store
-
-        keys = [
-            key
-            for one in wanted
-            for key in store.keys(self._run.models[one.assignment.model].identity, one.queries)
-        ]
-        return self._run.store.count(keys) == len(keys)
-
     def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
         return self._run.engine.submit(self._run.models[one.assignment.model], one.queries)
 
-    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                self._progress.tick()
-        return future.result()
-
-    def _enter(self, one: Purchase, exchanges: Sequence[Exchange]) -> None:
+    def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
 
         self._ledger.spend(usage(exchanges))
-        notes = {note for each in exchanges if each.response for note in each.response.notes}
-        answers = (reading.answer(each, reading=self._own(each)) for each in exchanges)
+        more = recorded(self._config, self._run, one.assignment, exchanges, self._run.detector)
         self._ledger.add(
             replace(
                 one.record,
-                answers=(*one.record.answers, *answers),
-                notes=tuple(sorted({*one.record.notes, *notes})),
+                answers=(*one.record.answers, *more.answers),
+                notes=tuple(sorted({*one.record.notes, *more.notes})),
+                choices=together(one.record.choices, more.choices),
             )
         )
-
-    def _own(self, exchange: Exchange) -> Reading | None:
-        if exchange.response is None:
-            return None
-        own: Reading | None = self._config.hook.pytest_factorfair_read_answer(
-            response=exchange.response, query=exchange.query
-        )
-        return own
 
     def _told(self, number: int) -> Iterator[str]:
         looks = len(self._bounds)
         cap = looks * sum(one.case.samples for one in self._run.assignments)
-        had = sum(len(record.answers) for record in self._ledger.records)
+        had = sum(len(asked(record.answers)) for record in self._ledger.records)
         yield (
             f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
 
 
-def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str]]:
+def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str, str]]:
     for statistic in tally.statistics:
-        yield tally.model, tally.checklist, tally.part, tally.context, statistic
+        yield tally.model, tally.checklist, tally.part, tally.context, statistic, tally.attribute

@@ -60,7 +60,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "checklist",
         "texts",
-        "a shipped checklist's name or a YAML file (repeatable); default: fact_or_fair",
+        "a shipped checklist's name or a YAML file (repeatable); default: fact_or_fair, or "
+        "fact_or_fair_t2i for image models",
         metavar="NAME|PATH",
         key="checklists",
     ),
@@ -73,8 +74,9 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "samples",
         "text",
-        "answers per topic and context, rounded up to whole blocks; objective=N: per objective case",
-        metavar="N[,objective=N]",
+        "answers per topic and context, rounded up to whole blocks; objective=N: per objective case; "
+        "images=N: pictures per case of an image model",
+        metavar="N[,objective=N][,images=N]",
     ),
     Option(
         "design",
@@ -128,11 +130,29 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
-    Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
+    Option(
+        "explain",
+        "flag",
+        "ask each scenario once more, with a reason: what reasons cite is told, and never judged",
+    ),
+    Option(
+        "detector",
+        "text",
+        "what reads perceived groups off pictures: fairface:FILE?faces=FILE, clip:PATH, "
+        "python:MODULE:ATTRIBUTE (default for sim: models: sim)",
+        metavar="SPEC",
+    ),
+    Option(
+        "detector-errors",
+        "text",
+        "a table of the detector's errors, as `factorfair detector evaluate` writes it: shares are told with "
+        "and without them",
+        metavar="FILE",
+    ),
     Option(
         "max-connections",
         "integer",
-        "calls in flight at once, divided among the workers, at least one each (default 64)",
+        "calls to one endpoint in flight at once, all workers together (default 64)",
         metavar="N",
     ),
     Option("max-rpm", "integer", "calls a minute, all workers together (default: no limit)", metavar="N"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import checklist as checklists
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pytest_factorfair.domain import Request
     from pytest_factorfair.models import Model
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ANSWER = 8
 """Of ``{"answer": "A"}``: what a model that keeps to the format writes."""
+
+TOKENS_PER_REASON = 60
+"""Of an answer with one or two sentences."""
+FRAME = 100
+"""Bytes of a request that are no text of ours, at most: roles and separators."""
 
 EVERY = 8
 """One case in so many is enough to tell how long prompts are."""
@@ -28,13 +33,16 @@ FREE = {"sim", "replay", "transformers"}
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Calls planned, answers already stored, and the cost in USD of the rest (None is unknown)."""
+    """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
+
+    A cost of None is unknown.
+    """
 
     run: Run
     planned: int
+    reasons: int
     stored: int
     cost: float | None
-    notices: tuple[str, ...]
 
     @classmethod
     def of(cls, run: Run, *, stored: bool) -> Outlook:
@@ -44,44 +52,67 @@ class Outlook:
             StoreError: the store cannot be opened.
         """
         planned = sum(assignment.case.samples for assignment in run.assignments)
-        notices = [line for one in run.checklists for line in checklists.notices(one, run.settings.sampling)]
         had, cost = _stored(run) if stored else (0, None)
-        return cls(run, planned, had, cost, tuple(notices))
+        return cls(run, planned, len(run.explained), had, cost)
+
+    @property
+    def calls(self) -> int:
+        """Calls to make if no gate asks for more."""
+        return self.planned + self.reasons - self.stored
 
     def lines(self) -> list[str]:
         """The header: one line each for what is asked of whom, how, and at what price."""
-        settings, sampling = self.run.settings, self.run.settings.sampling
+        settings, sampling = self.run.settings, self.run.sampling
         cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
-        rest = self.planned - self.stored
         names = ", ".join(checklist.name for checklist in self.run.checklists)
         how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
         how += f"seed {sampling.seed}"
         size = f"{len(self.run.assignments):,} cases, {self.planned:,} answers"
-        left = f"{self.stored:,} in the store, {rest:,} to ask, estimated cost {cost}"
+        size += f", {self.reasons:,} reasons" if self.reasons else ""
+        left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         told = (
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
-            *(f"note: {notice}" for notice in self.notices),
+            *(f"note: {notice}" for notice in self.run.notices),
         )
         return [f"factorfair: {line}" for line in told]
 
 
+def written(answers: int, reasons: int) -> int:
+    """Tokens that a model writes for so many answers and reasons."""
+    return answers * TOKENS_PER_ANSWER + reasons * TOKENS_PER_REASON
+
+
 def estimates(models: Mapping[str, Model]) -> Callable[[Model, Request], float]:
-    """What a call to one of these models, by spec, may cost in USD; 0 where its price is unknown."""
-    rates = {id(model): prices.price(spec) or (0.0, 0.0) for spec, model in models.items()}
+    """What a call to one of these models, by spec, costs at most in USD; 0 where its price is unknown.
+
+    A token is at least one byte of the prompt, and an answer at most as long as the model may write.
+    """
+    rates = {
+        id(model): (prices.price(spec) or (0.0, 0.0), *_lengths(model)) for spec, model in models.items()
+    }
 
     def estimate(model: Model, request: Request) -> float:
-        paid, earned = rates.get(id(model), (0.0, 0.0))
-        return paid * len(request.prompt) / CHARACTERS_PER_TOKEN + earned * TOKENS_PER_ANSWER
+        (paid, earned), before, most = rates.get(id(model), ((0.0, 0.0), 0, 0))
+        return paid * (len(request.prompt.encode("utf-8", "replace")) + before) + earned * most
 
     return estimate
+
+
+def _lengths(model: Model) -> tuple[int, int]:
+    """Bytes that go before each prompt, those that frame it included, and the longest answer in tokens."""
+    given = model.identity.get("parameters")
+    parameters = given if isinstance(given, Mapping) else {}
+    limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    most = max((limit for limit in limits if isinstance(limit, int)), default=0)
+    return len(str(model.identity.get("system") or "").encode("utf-8", "replace")) + FRAME, most
 
 
 def _stored(run: Run) -> tuple[int, float | None]:
     """How many of the planned answers the store has, and what asking for the others may cost."""
     had = 0 if run.store.empty else _had(run)
-    total = sum(one.case.samples for one in run.assignments)
+    total = sum(one.case.samples for one in run.assignments) + len(run.explained)
     costs = [_cost(run, spec) for spec in run.models]
     if None in costs:
         return had, None
@@ -94,6 +125,7 @@ def _had(run: Run) -> int:
     had = 0
     for spec, model in run.models.items():
         queries = [query for one in run.assignments if one.model == spec for query in run.queries(one)]
+        queries += [query for one, query in run.explained if one.model == spec]
         had += run.store.count(store.keys(model.identity, queries))
     return had
 
@@ -108,4 +140,6 @@ def _cost(run: Run, spec: str) -> float | None:
     some = [query for one in cases[::EVERY] for query in run.queries(one)]
     letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
     answers = sum(one.case.samples for one in cases)
-    return prices.cost(spec, round(answers * letters / CHARACTERS_PER_TOKEN), answers * TOKENS_PER_ANSWER)
+    reasons = sum(one.model == spec for one, _ in run.explained)
+    read = round((answers + reasons) * letters / CHARACTERS_PER_TOKEN)
+    return prices.cost(spec, read, written(answers, reasons))

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pytest_factorfair.controller import declared_gates
+from pytest_factorfair.conclusion import declared_gates
 from pytest_factorfair.gates import detectable, gate_subjects
+from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES
-from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, TOKENS_PER_ANSWER, Outlook
+from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
+    from pytest_factorfair.gates.subjects import Planned
     from pytest_factorfair.run import Run
 
 
@@ -54,15 +56,15 @@ class Plan:
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""
         plan, looks = self._outlook, self._run.settings.looks
-        rest = plan.planned - plan.stored
-        more = (
-            f", at most {looks * plan.planned - plan.stored:,} if gates stay undecided" if looks > 1 else ""
-        )
-        yield f"calls: {rest:,}{more} ({plan.stored:,} of {plan.planned:,} answers are in the store)"
-        written = plan.planned * TOKENS_PER_ANSWER
-        yield f"tokens: about {self._tokens():,} in, {written:,} out, for all answers"
+        most = plan.calls + (looks - 1) * plan.planned
+        more = f", at most {most:,} if gates stay undecided" if looks > 1 else ""
+        what = f"{plan.planned:,} answers" + (f" and {plan.reasons:,} reasons" if plan.reasons else "")
+        yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
+        out = written(plan.planned, plan.reasons)
+        yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
         yield f"cost: {'unknown' if plan.cost is None else f'about ${plan.cost:,.2f}'}"
-        rows = [row for gate in self._gates for row in self._rows(gate)]
+        # Several models have the same rows.
+        rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
         width = max((len(row.subject) for row in rows), default=0)
         if rows:
             yield "smallest distance from a threshold told in 80 % of runs, by answers per topic and context:"
@@ -70,20 +72,39 @@ class Plan:
 
     def _tokens(self) -> int:
         letters = sum(len(query.prompt) for one in self._run.assignments for query in self._run.queries(one))
+        letters += sum(len(query.prompt) for _, query in self._run.explained)
         return letters // CHARACTERS_PER_TOKEN
 
     def _rows(self, gate: Gate) -> Iterator[Row]:
         looks = self._run.settings.looks
-        for subject, statistics in gate_subjects(gate, self._run.checklists, self._run.settings.models):
+        for scores in self._scores(gate):
+            subject, statistics = scores[0]
             checklist = next(one for one in self._run.checklists if one.name == subject.checklist)
             k = checklist.attribute(subject.attribute).k
             n = self._size(subject.checklist, subject.context, subject.attribute)
+            told = [(str(one.context), one.background) for one, _ in scores]
+            plain = [(one.id, one.background) for one in checklist.contexts if one.background == "none"]
             for times in (1, looks) if looks > 1 else (1,):
                 bound = BOUNDARIES[looks][times - 1]
-                change = detectable(gate, k, statistics=len(statistics), n=n * times, bound=bound)
-                place = f"{subject.context or subject.part},{subject.attribute}"
-                told = "not foreseen" if change is None else f"{change:.3f}"
-                yield Row(f"{gate.text} on {place}", n * times, told)
+                change = detectable(
+                    gate, k, statistics=len(statistics), n=n * times, bound=bound, contexts=[*plain, *told]
+                )
+                context = "all contexts" if len(scores) > 1 else subject.context
+                place = f"{context or subject.part},{subject.attribute}"
+                shown = "not foreseen" if change is None else f"{change:.3f}"
+                yield Row(f"{gate.text} on {place}", n * times, shown)
+
+    def _scores(self, gate: Gate) -> Iterator[list[tuple[Planned, tuple[str, ...]]]]:
+        """The subjects of each score of a gate: one, but for an influence, which is over contexts."""
+        subjects = gate_subjects(gate, self._run.checklists, self._run.settings.models)
+        groups: dict[object, list[tuple[Planned, tuple[str, ...]]]] = {}
+        for one, statistics in subjects:
+            place = (one.model, one.checklist, one.attribute)
+            whole = gate.metric == INFLUENCE and not gate.regression
+            groups.setdefault(place if whole else (place, one.part, one.context), []).append(
+                (one, statistics)
+            )
+        yield from groups.values()
 
     def _size(self, checklist: str, context: str | None, attribute: str) -> int:
         """Answers per topic and context, all its scenarios together."""

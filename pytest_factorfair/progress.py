@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from pytest_factorfair.domain import Usage
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from pytest_factorfair.domain import Record
     from pytest_factorfair.run import Run
+
+T = TypeVar("T")
+
+TICK = 0.1
+"""Seconds between looks at the line while something is awaited, and the longest a Ctrl-C waits."""
 
 LIVE, PLAIN = 0.1, 30.0
 """Seconds between two lines: on a terminal, where the line is redrawn, and elsewhere, where it stays."""
@@ -126,6 +133,15 @@ class Progress:
         """Draw, if it is time to, from inside a waiting test."""
         if self._screen is not None and self._screen.due:
             self._screen.draw_uncaptured(self.text())
+
+    def wait(self, future: Future[T]) -> T:
+        """What a future gives or raises; meanwhile the line is drawn."""
+        while not future.done():
+            try:
+                future.result(TICK)
+            except TimeoutError:
+                self.tick()
+        return future.result()
 
     def clear(self) -> None:
         if self._screen is not None:

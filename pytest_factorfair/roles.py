@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_factorfair import settings, wire
-from pytest_factorfair.errors import FatalModelError, InputError, StoreError
+from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.keys import PROGRESS, RECORD, RUN, USAGE
 from pytest_factorfair.prefetch import Prefetch
 from pytest_factorfair.run import Run
 from pytest_factorfair.xdist import WORKERINPUT, XdistHooks
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.models import Factory
 
 
@@ -34,7 +35,7 @@ def start(config: pytest.Config) -> None:
 def _start(config: pytest.Config) -> None:
     workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
     chosen = _of_worker(workerinput) if workerinput else settings.resolve(config)
-    run = Run(chosen, _custom(config))
+    run = Run(chosen, _models(config), _detectors(config))
     for marker in run.markers:
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     if workerinput is None and chosen.plan:
@@ -49,16 +50,24 @@ def _start(config: pytest.Config) -> None:
 
 
 def _of_worker(workerinput: Mapping[str, Any]) -> settings.Settings:
-    """The controller's settings, with this worker's part of the connections."""
+    """The controller's settings, and how many share in them."""
     whole = wire.settings_from_wire(workerinput[WORKERINPUT])
-    return replace(whole, connections=max(1, whole.connections // int(workerinput["workercount"])))
+    return replace(whole, workers=int(workerinput["workercount"]))
 
 
-def _custom(config: pytest.Config) -> dict[str, Factory]:
-    merged: dict[str, Factory] = {}
-    for factories in config.hook.pytest_factorfair_models(config=config):
+def _models(config: pytest.Config) -> dict[str, Factory]:
+    return _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
+
+
+def _detectors(config: pytest.Config) -> dict[str, DetectorFactory]:
+    return _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
+
+
+def _merged(hook: str, given: list[Any]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for factories in given:
         if not isinstance(factories, Mapping):
-            raise InputError(f"pytest_factorfair_models: expected a mapping of names, got {factories!r}")
+            raise InputError(f"{hook}: expected a mapping of names, got {factories!r}")
         merged |= factories
     return merged
 
@@ -77,7 +86,7 @@ def _control(config: pytest.Config, run: Run) -> None:
 
         config.pluginmanager.register(Warm(run, controller, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(XdistHooks(run.settings, controller), "factorfair-xdist")
+        config.pluginmanager.register(XdistHooks(run, controller), "factorfair-xdist")
 
 
 class Closing:
@@ -109,7 +118,9 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
 
 
 def _fatal(item: pytest.Item, call: pytest.CallInfo[None]) -> str | None:
-    if call.excinfo is not None and isinstance(call.excinfo.value, (FatalModelError, StoreError)):
+    if call.excinfo is not None and isinstance(
+        call.excinfo.value, (FatalModelError, DetectorError, StoreError)
+    ):
         return str(call.excinfo.value)
     run = item.config.stash[RUN]
     failure = run.engine.failure if run.asking else None  # a user's own except may have hidden it

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import models
-from pytest_factorfair.domain import Case, CaseKey, Checklist, Exchange, Query
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.domain import (
+    Answer,
+    Case,
+    CaseKey,
+    Checklist,
+    Exchange,
+    Modality,
+    Query,
+    Sampling,
+    asked,
+)
+from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.outlook import estimates
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
+    from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.engine import Budget, Engine
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.store import Store
+    from pytest_factorfair.store.places import Shared
+    from pytest_factorfair.store.run_files import Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +61,31 @@ class Run:
         InputError: a checklist, model spec or model argument that cannot be right.
     """
 
-    def __init__(self, settings: Settings, custom: Mapping[str, Factory]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        custom: Mapping[str, Factory],
+        detectors: Mapping[str, DetectorFactory],
+    ) -> None:
         self.settings = settings
         self.checklists = _load(settings)
-        if settings.detector is not None:
-            raise InputError(
-                f"--factorfair-detector {settings.detector}: a detector reads images, and the checklist "
-                f"'{self.checklists[0].name}' is asked of language models; leave the option out"
-            )
+        self.sampling = settings.sampling.of(self.checklists[0].modality)
+        if settings.explain and self.checklists[0].modality == "image":
+            raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
             for spec in settings.models
         }
-        self.assignments = _assign(settings, self.checklists)
+        self.detector = _detector(settings, self.checklists, detectors)
+        self.assignments = _assign(settings, self.checklists, self.sampling)
         for marker in RESERVED.intersection(self.markers):
             raise InputError(
                 f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._began = False
+        self._owner: Owner | None = None
 
     @cached_property
     def store(self) -> Store:
@@ -76,7 +96,7 @@ class Run:
         """
         from pytest_factorfair.store import Store
 
-        return Store.open(self.settings.store)
+        return Store.open(self.settings.store, pictures=Path(self.settings.run_file).parent / "images")
 
     @cached_property
     def engine(self) -> Engine:
@@ -85,11 +105,32 @@ class Run:
 
         return Engine(
             self.store,
-            connections=self.settings.connections,
+            connections=self._connections,
             replay=self.settings.replay,
             refresh=self.settings.refresh,
             budget=self._budget(),
+            places=None if self._shared is None else self._shared.places,
         )
+
+    @cached_property
+    def _shared(self) -> Shared | None:
+        """What a worker shares with the others; None where it is the only one, or on another machine."""
+        if self.settings.workers == 1:
+            return None
+        from pytest_factorfair.store.places import Shared
+
+        chosen = self.settings
+        try:
+            path = Path(chosen.run_file).with_suffix(".places")
+            return Shared(path, most=chosen.connections, sharers=chosen.workers)
+        except OSError:
+            return None
+
+    @property
+    def _connections(self) -> int:
+        """All of them, or an equal part where they cannot be shared."""
+        most, workers = self.settings.connections, self.settings.workers
+        return most if self._shared is not None else max(1, most // workers)
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -99,6 +140,12 @@ class Run:
             case = assignment.case
             words |= dict.fromkeys((case.part, *([case.context] if case.context else []), *case.attributes))
         return tuple(words)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """One line for each number of answers that had to be rounded up."""
+        sampling = self.settings.sampling
+        return tuple(line for one in self.checklists for line in checklists.notices(one, sampling))
 
     @property
     def asking(self) -> bool:
@@ -114,10 +161,20 @@ class Run:
         if self.settings.limited:
             from pytest_factorfair.store import Ceilings, RunFile
 
+            self.share()
             chosen = self.settings
             ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
             RunFile.make(Path(chosen.run_file), ceilings, now=time.time())
             self._began = True
+
+    def share(self) -> None:
+        """Make what the processes of this run share, and sweep away what dead ones have left."""
+        if self._owner is None:
+            from pytest_factorfair.store.run_files import Owner, sweep
+
+            path = Path(self.settings.run_file).with_suffix(".lock")
+            sweep(path.parent)
+            self._owner = Owner(path)
 
     @property
     def ended(self) -> str | None:
@@ -137,7 +194,59 @@ class Run:
         return RunBudget(path, priced=priced, estimate=estimates(self.models))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
-        return checklists.queries(assignment.checklist, assignment.case, self.settings.sampling)
+        return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at so many times the size: those it has, and behind them more."""
+        one, sampling = assignment.checklist, self.sampling
+        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
+        key = one.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in checklists.cases(one, more)}
+        return checklists.queries(one, self._larger[key][assignment.case.id], more)
+
+    @cached_property
+    def explained(self) -> tuple[tuple[Assignment, Query], ...]:
+        """The questions for a reason, one for each subjective case; none unless they are wanted."""
+        if not self.settings.explain:
+            return ()
+        return tuple(
+            (one, checklists.explained(one.checklist, one.case, self.sampling))
+            for one in self.assignments
+            if one.case.part == "subjective"
+        )
+
+    def had(self, one: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+        """Whether a case's answers are to the first of these queries, and from the run's own model.
+
+        A conftest.py may have put another model in its place, which only the item's process knows.
+        """
+        from pytest_factorfair import store
+
+        known = asked(answers)
+        begun = queries[: len(known)]
+        if [query.id for query in begun] != list(known):
+            return False
+        keys = store.keys(self.models[one.model].identity, begun)
+        return all(told in ("", key) for told, key in zip(known.values(), keys, strict=True))
+
+    def stored(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> bool:
+        """Whether the store has the responses of all these models, by spec, to these queries."""
+        from pytest_factorfair import store
+
+        keys = [key for spec, some in asked for key in store.keys(self.models[spec].identity, some)]
+        return self.store.count(keys) == len(keys)
+
+    def picture(self, key: str) -> bytes:
+        """The encoded picture of a response in the store.
+
+        Raises:
+            StoreError: there is none.
+        """
+        response = self.store.responses([key]).get(key)
+        if response is None:
+            raise StoreError(f"{self.store.place}: no response has the key {key}")
+        return self.store.picture(response.image_file)
 
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item will want; its outcome waits there."""
@@ -156,16 +265,19 @@ class Run:
             self.engine.close()
         if "store" in self.__dict__:
             self.store.close()
-        if self._began:
-            from pytest_factorfair.store import RunFile
-
-            RunFile.remove(Path(self.settings.run_file))
+        if (shared := self.__dict__.get("_shared")) is not None:
+            shared.close()
+        if self._owner is not None:
+            self._owner.close()
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:
-    loaded = tuple(
-        checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in settings.checklists
-    )
+    chosen = settings.checklists or (DEFAULTS[_modality(settings.models)],)
+    loaded = tuple(checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
+    by_modality = {checklist.modality: checklist.name for checklist in loaded}
+    if len(by_modality) > 1:
+        text, image = by_modality["text"], by_modality["image"]
+        raise InputError(f"checklist '{text}' asks for text, '{image}' for pictures: run one after the other")
     names = [checklist.name for checklist in loaded]
     for name in names:
         if names.count(name) > 1:
@@ -173,11 +285,53 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
     return loaded
 
 
+DEFAULTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
+"""The checklist of a run that names none."""
+
+
+def _modality(specs: Sequence[str]) -> Modality:
+    """What models make, where no checklist says what is asked of them."""
+    made = {models.modality(spec): spec for spec in specs}
+    if len(made) > 1:
+        raise InputError(
+            f"model '{made['text']}' writes text, '{made['image']}' makes pictures: run one after the other"
+        )
+    return next(iter(made))
+
+
+def _detector(
+    settings: Settings, loaded: tuple[Checklist, ...], custom: Mapping[str, DetectorFactory]
+) -> Detector | None:
+    """What reads the pictures of an image checklist; the code cards of simulated models need no choice."""
+    asked, spec = loaded[0], settings.detector
+    if asked.modality == "text":
+        if spec is not None:
+            raise InputError(
+                f"--factorfair-detector {spec}: a detector reads pictures, and the checklist "
+                f"'{asked.name}' is asked of language models; leave the option out"
+            )
+        return None
+    from pytest_factorfair import detection
+
+    if spec is None:
+        real = next((one for one in settings.models if not one.startswith("sim:")), None)
+        if real is not None:
+            raise InputError(
+                f"model '{real}': its pictures need a detector; give "
+                "--factorfair-detector fairface:FILE?faces=FILE"
+            )
+        spec = "sim"
+    detector = detection.build(spec, custom=custom)
+    for one in loaded:
+        detector.check([attribute for attribute in one.attributes if not attribute.crossed])
+    return detector
+
+
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
 """Marks that mean something to pytest: no part, context or attribute may be called so."""
 
 
-def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignment, ...]:
+def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling) -> tuple[Assignment, ...]:
     slugs = {spec: models.slug(spec) for spec in settings.models}
     for spec, slug in slugs.items():
         twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)
@@ -185,7 +339,7 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...]) -> tuple[Assignme
             raise InputError(
                 f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
             )
-    cases = [(one, case) for one in loaded for case in checklists.cases(one, settings.sampling)]
+    cases = [(one, case) for one in loaded for case in checklists.cases(one, sampling)]
     return tuple(
         Assignment("-".join([*_prefix(slugs, spec, loaded, one), case.id]), spec, one, case)
         for spec in settings.models

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,19 +37,24 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0), "audited", judged=False),
-    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0), "audited"),
-    "paper": Preset(Sampling("paper", samples=300, objective=3, seed=0), "published", estimator="plugin"),
+    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0, images=4), "audited", judged=False),
+    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0, images=20), "audited"),
+    "paper": Preset(
+        Sampling("paper", samples=300, objective=3, seed=0, images=20), "published", estimator="plugin"
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run was asked to do; paths and the store URL are absolute."""
+    """Everything a run was asked to do; paths and the store URL are absolute.
+
+    ``connections`` are those of the whole run; ``workers`` is among how many processes they are shared.
+    """
 
     models: tuple[str, ...]
     model_arguments: Mapping[str, str]
-    checklists: tuple[str, ...]
+    checklists: tuple[str, ...] | None
     preset: str
     judged: bool
     sampling: Sampling
@@ -60,10 +65,13 @@ class Settings:
     on_inconclusive: str
     plan: bool
     looks: int
+    explain: bool
     baseline: str | None
     waivers: tuple[tuple[str, str, str], ...]
     detector: str | None
+    detector_errors: str | None
     connections: int
+    workers: int
     max_rpm: int | None
     max_calls: int | None
     max_cost: float | None
@@ -118,10 +126,13 @@ def resolve(config: pytest.Config) -> Settings:
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
         looks=_looks(given),
-        baseline=str(given["baseline"].folder / value("baseline")) if "baseline" in given else None,
+        explain=value("explain", default=False),
+        baseline=_path(given.get("baseline")),
         waivers=_waivers(table.get(sources.WAIVERS)),
         detector=value("detector"),
+        detector_errors=_path(given.get("detector-errors")),
         connections=_positive(given, "max-connections", 64),
+        workers=1,
         max_rpm=_limit(given, "max-rpm"),
         max_calls=_limit(given, "max-calls"),
         max_cost=value("max-cost"),
@@ -139,6 +150,10 @@ def resolve(config: pytest.Config) -> Settings:
     )
 
 
+def _path(given: Given | None) -> str | None:
+    return None if given is None else str(given.folder / given.value)
+
+
 def _positive(given: Mapping[str, Given], name: str, default: int) -> int:
     if name not in given:
         return default
@@ -153,14 +168,11 @@ def _limit(given: Mapping[str, Given], name: str) -> int | None:
 
 
 def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
-    sizes = {"samples": preset.sampling.samples, "objective": preset.sampling.objective}
-    if "samples" in given:
-        sizes |= _sizes(given["samples"])
-    return Sampling(
+    return replace(
+        preset.sampling,
         design=given["design"].value if "design" in given else preset.sampling.design,
-        samples=sizes["samples"],
-        objective=sizes["objective"],
         seed=given["seed"].value if "seed" in given else preset.sampling.seed,
+        **(_sizes(given["samples"]) if "samples" in given else {}),
     )
 
 
@@ -168,11 +180,12 @@ def _sizes(given: Given) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for part in given.value.split(","):
         name, _, number = part.strip().rpartition("=")
-        if name not in ("", "objective"):
-            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, ['objective'])}")
+        if name not in ("", "objective", "images"):
+            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, ['objective', 'images'])}")
         if not number.strip().isdecimal() or int(number) < 1:
             raise InputError(
-                f"{given.where}: expected N or N,objective=N with numbers of at least 1, got '{given.value}'"
+                f"{given.where}: expected N, objective=N or images=N with numbers of at least 1, "
+                f"got '{given.value}'"
             )
         sizes[name or "samples"] = int(number)
     return sizes
@@ -218,10 +231,10 @@ def _store(given: Given | None, root: Path) -> str:
     return str(given.value)
 
 
-def _checklists(given: Given | None) -> tuple[str, ...]:
-    """Names as they are, files by their whole path."""
+def _checklists(given: Given | None) -> tuple[str, ...] | None:
+    """Names as they are, files by their whole path; None leaves it to the models' modality."""
     if given is None:
-        return ("fact_or_fair",)
+        return None
     files = (".yaml", ".yml")
     names = (str(given.folder / name) if name.endswith(files) else name for name in given.value)
     return tuple(dict.fromkeys(names))

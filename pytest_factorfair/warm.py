@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Run
 
-TICK = 0.1
 AHEAD = 4
 """How many times the connections' worth of queries is under way: enough that none of them idles."""
 
@@ -57,18 +56,10 @@ class Warm:
         for assignment in self._run.assignments:
             while under_way and queries >= most:
                 size, future = under_way.popleft()
-                yield self._wait(future)
+                yield self._progress.wait(future)
                 queries -= size
             future = self._run.submit(assignment, self._run.models[assignment.model])
             under_way.append((assignment.case.samples, future))
             queries += assignment.case.samples
         for _, future in under_way:
-            yield self._wait(future)
-
-    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                self._progress.tick()
-        return future.result()
+            yield self._progress.wait(future)

@@ -13,10 +13,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling, Usage
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling, Share, Usage
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]
+NONE: Mapping[str, float] = MappingProxyType({})
 
 
 def to_wire(record: Record | None, usage: Usage) -> Wire:
@@ -41,10 +42,16 @@ def _record_to_wire(record: Record) -> Wire:
                 _plain(answer.groups),
                 _plain(answer.background),
                 answer.key,
+                answer.repeat,
+                dict(answer.confidence),
             ]
             for answer in record.answers
         ],
         "notes": [_clean(note) for note in record.notes],
+        "choices": {
+            kind: {_clean(value): list(share) for value, share in shares.items()}
+            for kind, shares in record.choices.items()
+        },
     }
 
 
@@ -53,6 +60,10 @@ def _record_from_wire(wire: Wire) -> Record:
         case=CaseKey(*wire["case"]),
         answers=tuple(_answer_from_wire(*answer) for answer in wire["answers"]),
         notes=tuple(wire["notes"]),
+        choices={
+            kind: {value: Share(*share) for value, share in shares.items()}
+            for kind, shares in wire["choices"].items()
+        },
     )
 
 
@@ -64,10 +75,12 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
     groups: dict[str, str],
     background: dict[str, str],
     key: str,
+    repeat: int,
+    confidence: dict[str, float],
 ) -> Answer:
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
     shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
-    return Answer(query, outcome, sys.intern(reason), letter, *shared, key)
+    return Answer(query, outcome, sys.intern(reason), letter, *shared, key, repeat, confidence or NONE)
 
 
 @lru_cache(maxsize=4096)

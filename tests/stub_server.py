@@ -1,8 +1,8 @@
 """An OpenAI-compatible server on loopback, in its own process: ``python -m tests.stub_server --port 0``.
 
-It prints its port as its first line. ``POST .../chat/completions`` answers as the script in force
-says, ``PUT /script`` puts another one in force and forgets what was seen, ``GET /stats`` tells what was
-seen. Everything is kept in memory, nothing is logged.
+It prints its port as its first line. ``POST .../chat/completions`` and ``.../images/generations`` answer
+as the script in force says, ``GET /pictures/NAME.png`` is a picture, ``PUT /script`` puts another script in
+force and forgets what was seen, ``GET /stats`` tells what was seen. Everything is kept in memory, nothing is logged.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests import pictures
+
 ON_ITS_WAY = 0.1
 """Seconds after a 429 in which what was sent before it may still come in."""
 
@@ -38,7 +40,8 @@ class Script:
     bytes. ``refuse`` are parameters that are turned down with a 400. ``resets``, ``cuts`` and
     ``stalls`` are shares of the requests whose connection is dropped, whose reply is cut off, and whose
     reply takes ``stall`` seconds more. Of more than ``rate`` requests within ``window`` seconds the
-    others get a 429 that tells when the window ends.
+    others get a 429 that tells when the window ends. An images reply has ``pictures`` pictures, however
+    many were asked for; ``picture`` is merged into each.
     """
 
     answer: str = '{"answer": "A"}'
@@ -60,13 +63,16 @@ class Script:
     stall: float = 20.0
     rate: int = 0
     window: float = 1.0
+    pictures: int = 1
+    picture: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class Stats:
     """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256, ``arrived`` is when, in s.
 
-    ``early`` is how many came within a window in spite of having been told to wait for its end.
+    ``early`` is how many came within a window in spite of having been told to wait for its end. ``fetched``
+    are the headers of the last picture's fetching.
     """
 
     requests: int = 0
@@ -79,6 +85,7 @@ class Stats:
     arrived: list[float] = field(default_factory=list)
     throttled: int = 0
     early: int = 0
+    fetched: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -112,6 +119,11 @@ class Stub:
             return await self._faulty(request, body)
         finally:
             stats.in_flight -= 1
+
+    async def fetch(self, request: web.Request) -> web.Response:
+        self.stats.fetched = dict(request.headers)
+        name = request.match_info["name"]
+        return web.Response(body=pictures.drawn(name), status=404 if name == "gone" else 200)
 
     async def put_script(self, request: web.Request) -> web.Response:
         self.script = Script(**await request.json())
@@ -174,6 +186,9 @@ class Stub:
 
     def _completion(self, body: dict[str, Any]) -> str:
         prompt = _prompt(body)
+        if "prompt" in body:
+            new = [f"{prompt} {self.stats.requests} {number}" for number in range(self.script.pictures)]
+            return json.dumps(pictures.reply(new, self.script.picture) | self.script.reply)
         answer = _uniform(prompt) if self.script.answer == "uniform" else self.script.answer
         message = {"role": "assistant", "content": answer} | self.script.message
         choice = {"index": 0, "message": message, "finish_reason": "stop"} | self.script.choice
@@ -183,7 +198,7 @@ class Stub:
 
 
 def _prompt(body: dict[str, Any]) -> str:
-    return str(body["messages"][-1]["content"])
+    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
 
 
 def _uniform(prompt: str) -> str:
@@ -223,6 +238,8 @@ async def serve(script: Script, *, port: int, attached: bool) -> None:
     stub = Stub(script)
     app = web.Application(client_max_size=2**26)
     app.router.add_post("/{path:.*}chat/completions", stub.complete)
+    app.router.add_post("/{path:.*}images/generations", stub.complete)
+    app.router.add_get("/pictures/{name}.png", stub.fetch)
     app.router.add_put("/script", stub.put_script)
     app.router.add_get("/stats", stub.get_stats)
     runner = web.AppRunner(app, access_log=None)

@@ -4,9 +4,10 @@ locate → source → overlay → layout, truths, wording → build (load); expa
 """
 
 from pytest_factorfair.checklist.expand import cases, notices, queries
+from pytest_factorfair.checklist.explain import explained
 from pytest_factorfair.checklist.lint import lint
 from pytest_factorfair.checklist.load import load
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.checklist.recognise import Recognised, recognise
 
-__all__ = ["Recognised", "cases", "lint", "load", "notices", "queries", "recognise", "shipped"]
+__all__ = ["Recognised", "cases", "explained", "lint", "load", "notices", "queries", "recognise", "shipped"]

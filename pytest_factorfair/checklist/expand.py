@@ -35,17 +35,28 @@ def cases(checklist: Checklist, sampling: Sampling) -> tuple[Case, ...]:
 
 def _objective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case]:
     for statistic in checklist.statistics if checklist.templates else ():
-        for attribute in _spoken_of(checklist, statistic):
+        for asked, size in _asked(checklist, statistic, sampling):
             for direction in DIRECTIONS:
+                named = asked if checklist.modality == "text" else ()
                 yield Case(
-                    id=f"objective-{statistic.id}-{attribute.name}-{direction}",
+                    id="-".join(("objective", statistic.id, *named, direction)),
                     checklist=checklist.name,
                     part="objective",
                     statistic=statistic.id,
                     direction=direction,
-                    attributes=(attribute.name,),
-                    samples=_objective_size(sampling, attribute.k),
+                    attributes=asked,
+                    samples=size,
                 )
+
+
+def _asked(
+    checklist: Checklist, statistic: Statistic, sampling: Sampling
+) -> list[tuple[tuple[str, ...], int]]:
+    """The attributes that one question is about, and how often it is asked: a picture shows them all."""
+    spoken = _spoken_of(checklist, statistic)
+    if checklist.modality == "image":
+        return [(tuple(attribute.name for attribute in spoken), sampling.objective)]
+    return [((attribute.name,), _objective_size(sampling, attribute.k)) for attribute in spoken]
 
 
 def _subjective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case]:
@@ -104,7 +115,8 @@ def _subjective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[st
 
 
 def _objective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[str]:
-    for attribute in checklist.attributes if checklist.templates else ():
+    lettered = checklist.templates and checklist.modality == "text"
+    for attribute in checklist.attributes if lettered else ():
         size = _objective_size(sampling, attribute.k)
         if size != sampling.objective and any(attribute.name in s.truths for s in checklist.statistics):
             yield (
@@ -115,18 +127,19 @@ def _objective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[str
 
 def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query, ...]:
     """The queries of a case, in the order in which they are asked."""
-    drafts = _objective_drafts if case.part == "objective" else _subjective_drafts
+    drafts = _DRAFTS[checklist.modality, case.part]
     asked: Counter[str] = Counter()
-    numbered = []
+    found = []
     for prompt, options, background in drafts(checklist, case, sampling):
-        numbered.append(_query(prompt, options, background, repeat=asked[prompt], seed=sampling.seed))
+        found.append(numbered(prompt, options, background, repeat=asked[prompt], seed=sampling.seed))
         asked[prompt] += 1
-    return tuple(numbered)
+    return tuple(found)
 
 
-def _query(
+def numbered(
     prompt: str, options: tuple[Option, ...], background: Mapping[str, str], *, repeat: int, seed: int
 ) -> Query:
+    """The query of a prompt, with the id and the provider's seed that follow from it."""
     id_ = sha256(f"{prompt}\0{repeat}".encode()).hexdigest()[:16]
     drawn = int(sha256(f"{seed}:{id_}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
     return Query(id_, prompt, options, repeat, drawn, background)
@@ -204,7 +217,7 @@ def _subjective_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> 
         ]
         prompt = prompts.subjective(checklist, context=told[named], scenario=scenario, profiles=profiles)
         options = tuple(
-            Option(letter, text, (person.name,), person.groups)
+            Option(letter, text, (person.name,), person.groups, person.age)
             for letter, text, person in zip(ascii_uppercase, profiles, lineup.people, strict=False)
         )
         yield prompt, options, lineup.background
@@ -215,3 +228,25 @@ def _context(
 ) -> str:
     context = next(context for context in checklist.contexts if context.id == case.context)
     return prompts.context_text(checklist, topic, context, background=background, agree=agree)
+
+
+def _portrait_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> Iterator[_Draft]:  # noqa: ARG001 - one signature
+    statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
+    for index in range(case.samples):
+        template = checklist.templates[index % len(checklist.templates)]
+        yield prompts.portrait(checklist, template, statistic=statistic, direction=case.direction), (), {}
+
+
+def _scene_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> Iterator[_Draft]:  # noqa: ARG001 - one signature
+    topic = checklist.topic(case.statistic, case.direction)
+    told = _context(checklist, topic, case, background={}, agree=True)
+    prompt = prompts.scene(told, topic.scenarios[(case.scenario or 1) - 1].text)
+    yield from ((prompt, (), {}) for _ in range(case.samples))
+
+
+_DRAFTS = {
+    ("text", "objective"): _objective_drafts,
+    ("text", "subjective"): _subjective_drafts,
+    ("image", "objective"): _portrait_drafts,
+    ("image", "subjective"): _scene_drafts,
+}

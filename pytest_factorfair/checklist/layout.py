@@ -22,7 +22,7 @@ from pytest_factorfair.checklist.fields import (
     Text,
     Year,
 )
-from pytest_factorfair.domain import Background, Direction, Valence
+from pytest_factorfair.domain import Background, Direction, Modality, Valence
 
 
 class Group(Layout):
@@ -133,7 +133,7 @@ class Objective(Layout):
 
     templates: Annotated[list[Text], Distinct] = Field(
         min_length=1,
-        description="Wordings with {statistic}, {definition}, {direction}, {choices}, {country}.",
+        description="Wordings with {statistic}, {definition}, {direction}, {country}; for text {choices}.",
     )
 
 
@@ -150,7 +150,7 @@ class Subjective(Layout):
     profile: Line = Field(description="One person, with {name}, {age} and every attribute.")
     names: Annotated[list[Line], Distinct] = Field(min_length=1)
     ages: Annotated[list[Age], Distinct] = Field(min_length=1)
-    paper: Pools = Field(Pools(), description="Pools of the paper's design.")
+    paper: Pools = Field(Pools.model_construct(), description="Pools of the paper's design.")
 
 
 class Context(Layout):
@@ -165,7 +165,7 @@ class Context(Layout):
 
 
 class Scenario(Layout):
-    """A role and a situation with {people}; ages bounds who may appear in it."""
+    """A role and a situation with {people}, or what a picture is to show; ages bounds who may appear."""
 
     text: Text
     ages: list[Age] | None = Field(None, min_length=2, max_length=2)
@@ -198,9 +198,9 @@ class Checklist(Layout):
     name: Id
     title: Line
     protocol: Literal["fact_or_fair"]
-    modality: Literal["text"]
+    modality: Modality
     statistics: Statistics
-    answer_format: Text
+    answer_format: str = Field("", description="How to answer; of language models only.")
     objective: Objective
     subjective: Subjective | None = None
     contexts: dict[Id, Context] = Field({}, description="What may precede a scenario, in this order.")

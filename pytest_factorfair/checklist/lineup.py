@@ -49,7 +49,9 @@ def people_count(checklist: Checklist, design: Design) -> int:
 
 
 def block_size(checklist: Checklist) -> int:
-    """How many queries a block of the balanced design has."""
+    """How many queries a block of the balanced design has; one where nobody is shown to choose from."""
+    if checklist.modality == "image":
+        return 1
     m = people_count(checklist, "balanced")
     return m * len(blocks(tuple(attribute.k for attribute in simple(checklist)), m)[0])
 

@@ -121,12 +121,18 @@ def _place(node: Node) -> tuple[str, int]:
 
 
 def _form(file: Checklist) -> Iterator[Problem]:
-    for place, template in enumerate(file.objective.templates):
-        if "{country}" not in template:
-            yield Problem(("objective", "templates", place), "does not say where: {country}")
     for steps, behavior in _behaviors(file):
         if behavior.endswith("."):
             yield Problem(steps, "ends with a full stop, and stands inside a sentence")
+    if file.modality == "text":
+        yield from _questions(file)
+
+
+def _questions(file: Checklist) -> Iterator[Problem]:
+    """What a picture's prompt, which is no question, need not have."""
+    for place, template in enumerate(file.objective.templates):
+        if "{country}" not in template:
+            yield Problem(("objective", "templates", place), "does not say where: {country}")
     for direction in DIRECTIONS:
         for steps, scenario in _scenarios(file, direction):
             if "?" not in scenario.text:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pytest_factorfair.checklist import build, layout, truths, wording
+from pytest_factorfair.checklist import build, layout, pictured, truths, wording
 from pytest_factorfair.checklist.lineup import people_count
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
@@ -62,6 +62,8 @@ def _texts(file: layout.Checklist) -> list[Problem]:
     known = build.truth_sets(file)
     if not known:
         return [_uncovered(file)]
+    if file.modality == "image":
+        return list(pictured.problems(file))
     people = people_count(build.checklist(file, truth=known[0]), "balanced")
     return list(wording.problems(file, asked=build.attributes(file), people=people))
 

@@ -38,6 +38,22 @@ def objective(
     return fill(template, words, agree=agree) + "\n" + checklist.answer_format
 
 
+def portrait(checklist: Checklist, template: str, *, statistic: Statistic, direction: Direction) -> str:
+    """The prompt for a picture of a person who stands for one end of a statistic."""
+    words = {
+        "statistic": statistic.name,
+        "definition": statistic.definition.strip().removesuffix("."),
+        "direction": direction,
+        "country": checklist.country,
+    }
+    return fill(template, words, agree=True)
+
+
+def scene(context: str, scenario: str) -> str:
+    """The prompt for a picture of a scenario."""
+    return f"{context} {scenario}" if context else scenario
+
+
 def _clauses(checklist: Checklist, topic: Topic, context: Context, *, agree: bool) -> str:
     told = []
     for attribute in map(checklist.attribute, context.attributes):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from string import ascii_uppercase
 from typing import TypeVar
 
 from pytest_factorfair.checklist import prompts
+from pytest_factorfair.checklist.explain import REASON_FORMAT
 from pytest_factorfair.checklist.lineup import everyone, people_count, simple
 from pytest_factorfair.checklist.template import pattern, placeholders
 from pytest_factorfair.domain import DIRECTIONS, Attribute, Checklist, Context, Direction, Topic
 
 _CHOICES = "\0"
+_WITH_REASON = "\n" + REASON_FORMAT
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 _Asked = tuple[str, Direction]
@@ -23,7 +25,10 @@ _Groups = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What a query asks: the letters with the groups they stand for, and the groups its context names."""
+    """What a query asks: the letters with the groups they stand for, and the groups its context names.
+
+    ``explained`` is a query that wants a reason, too.
+    """
 
     part: str
     statistic: str
@@ -31,6 +36,7 @@ class Recognised:
     context: str | None
     options: tuple[tuple[str, _Groups], ...]
     background: _Groups
+    explained: bool = False
 
 
 class Recogniser:
@@ -52,10 +58,13 @@ class Recogniser:
 
     def recognise(self, prompt: str) -> Recognised | None:
         """What the prompt asks, or None if it is not one of the checklist's."""
-        if not prompt.endswith(self._ending):
-            return None
-        text = prompt.removesuffix(self._ending)
-        return self._subjective(text) or self._objective(text)
+        if prompt.endswith(self._ending):
+            text = prompt.removesuffix(self._ending)
+            return self._subjective(text) or self._objective(text)
+        if prompt.endswith(_WITH_REASON):
+            seen = self._subjective(prompt.removesuffix(_WITH_REASON))
+            return seen and replace(seen, explained=True)
+        return None
 
     def _objective(self, text: str) -> Recognised | None:
         for name, choices in self._choices:

@@ -1,12 +1,12 @@
-"""Rules about texts: every placeholder known, every needed one there, enough names and ages."""
+"""Rules about the texts of a language model's checklist: placeholders, and enough names and ages."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from string import ascii_uppercase
 
 from pytest_factorfair.checklist.layout import Checklist, Context, Side, Subjective
+from pytest_factorfair.checklist.placeholders import placeholders, used
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Step
 from pytest_factorfair.domain import DIRECTIONS, Attribute
@@ -18,8 +18,6 @@ TEMPLATE = frozenset({"statistic", "definition", "direction", "choices"})
 CLAUSE = frozenset({"attribute", "statistic", "highest", "lowest"})
 CONTEXT = frozenset({"statistic", "place", "country", "behavior"})
 
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-
 
 def problems(file: Checklist, *, asked: tuple[Attribute, ...], people: int) -> Iterator[Problem]:
     """Everything in the texts that cannot be right.
@@ -27,11 +25,13 @@ def problems(file: Checklist, *, asked: tuple[Attribute, ...], people: int) -> I
     ``asked`` are the attributes the checklist speaks of, ``people`` is how many people a
     subjective query shows.
     """
+    if not file.answer_format:
+        yield Problem(("answer_format",), "missing; say how a language model is to answer")
     simple = tuple(name for name, each in file.statistics.attributes.items() if not each.crossed)
     shown = tuple(each.name for each in asked if not each.crossed)
     for place, template in enumerate(file.objective.templates):
         steps = ("objective", "templates", place)
-        yield from _placeholders(template, steps, known={*TEMPLATE, "country"}, needed=TEMPLATE)
+        yield from placeholders(template, steps, known={*TEMPLATE, "country"}, needed=TEMPLATE)
     if file.subjective is None:
         yield from _alone(file)
         return
@@ -67,7 +67,7 @@ def _subjective(
     subjective: Subjective, simple: tuple[str, ...], shown: tuple[str, ...], people: int
 ) -> Iterator[Problem]:
     steps = ("subjective", "profile")
-    yield from _placeholders(
+    yield from placeholders(
         subjective.profile, steps, known={"name", "age", *simple}, needed=["name", *shown]
     )
     if people > len(ascii_uppercase):
@@ -90,13 +90,13 @@ def _context(steps: Steps, context: Context, file: Checklist, simple: tuple[str,
             if getattr(context, key):
                 yield Problem((*steps, key), "is of no use without 'background: truth'")
     needed = {"clauses"} if context.background == "truth" else set()
-    yield from _placeholders(context.text, (*steps, "text"), known=known, needed=needed)
+    yield from placeholders(context.text, (*steps, "text"), known=known, needed=needed)
     if context.background == "random" and not used(context.text) & set(simple):
         yield Problem((*steps, "text"), f"names no attribute: {', '.join(f'{{{each}}}' for each in simple)}")
 
 
 def _clause(steps: Steps, context: Context, file: Checklist) -> Iterator[Problem]:
-    yield from _placeholders(context.clause, (*steps, "clause"), known=CLAUSE, needed={"highest", "lowest"})
+    yield from placeholders(context.clause, (*steps, "clause"), known=CLAUSE, needed={"highest", "lowest"})
     if not context.attributes:
         yield Problem((*steps, "attributes"), "missing; list the attributes that get a clause")
     for place, name in enumerate(context.attributes):
@@ -106,13 +106,13 @@ def _clause(steps: Steps, context: Context, file: Checklist) -> Iterator[Problem
 
 
 def _side(steps: Steps, side: Side, file: Checklist) -> Iterator[Problem]:
-    yield from _placeholders(side.behavior, (*steps, "behavior"), known=(), needed=())
+    yield from placeholders(side.behavior, (*steps, "behavior"), known=(), needed=())
     reader = next((id_ for id_, each in file.contexts.items() if "behavior" in used(each.text)), None)
     if reader is not None and not side.behavior:
         yield Problem((*steps, "behavior"), f"missing; the context '{reader}' tells it")
     for place, scenario in enumerate(side.scenarios):
         spot = (*steps, "scenarios", place)
-        yield from _placeholders(scenario.text, (*spot, "text"), known={"people"}, needed={"people"})
+        yield from placeholders(scenario.text, (*spot, "text"), known={"people"}, needed={"people"})
         if scenario.text.count("{people}") > 1:
             yield Problem((*spot, "text"), "has {people} more than once")
         if scenario.ages is not None:
@@ -125,21 +125,3 @@ def _ages(steps: Steps, ages: list[int], file: Checklist) -> Iterator[Problem]:
     if not any(low <= age <= high for age in pool):
         listed = ", ".join(str(age) for age in pool)
         yield Problem(steps, f"no age of the pool lies from {low} to {high}: {listed}")
-
-
-def _placeholders(
-    text: str, steps: Steps, *, known: Iterable[str], needed: Iterable[str]
-) -> Iterator[Problem]:
-    known, found = set(known), used(text)
-    for name in sorted(found - known):
-        yield Problem(steps, f"unknown placeholder {{{name}}}{nearest(name, known)}")
-    if not found - known:
-        for name in sorted(set(needed) - found):
-            yield Problem(steps, f"lacks the placeholder {{{name}}}")
-    if set("{}") & set(_PLACEHOLDER.sub("", text)):
-        yield Problem(steps, "has a brace that belongs to no placeholder")
-
-
-def used(text: str) -> set[str]:
-    """The names between braces in a text."""
-    return set(_PLACEHOLDER.findall(text))

@@ -3,11 +3,12 @@
 Everything else imports from here; nothing here imports from anywhere else.
 """
 
-from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading
+from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading, asked
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import (
     DIRECTIONS,
+    IN_GROUP,
     Attribute,
     Background,
     Checklist,
@@ -21,17 +22,21 @@ from pytest_factorfair.domain.checklist import (
     Truth,
     Valence,
 )
+from pytest_factorfair.domain.choices import Choices, Share, together
 from pytest_factorfair.domain.detection import Detection, Face
 from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
+from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
-from pytest_factorfair.domain.summary import Fingerprint, Summary, TopicCounts
+from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
+    "CITATIONS",
     "DIRECTIONS",
+    "IN_GROUP",
     "OUTCOMES",
     "Answer",
     "Answers",
@@ -41,8 +46,12 @@ __all__ = [
     "CaseKey",
     "Change",
     "Checklist",
+    "Choices",
+    "Citation",
     "Comparison",
+    "ContactSheet",
     "Context",
+    "Correction",
     "Design",
     "Detection",
     "Direction",
@@ -61,12 +70,15 @@ __all__ = [
     "People",
     "Query",
     "Reading",
+    "Reason",
+    "ReasonShare",
     "Record",
     "Request",
     "Response",
     "Sampling",
     "Scenario",
     "Score",
+    "Share",
     "Statistic",
     "Summary",
     "Topic",
@@ -75,4 +87,6 @@ __all__ = [
     "Usage",
     "Valence",
     "Verdict",
+    "asked",
+    "together",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_factorfair.domain.case import CaseKey
+from pytest_factorfair.domain.choices import Choices
 from pytest_factorfair.domain.usage import Usage
 
 Outcome = Literal["answered", "refused", "unread", "error"]
@@ -29,8 +30,9 @@ class Answer:
     """The reading of one query's response.
 
     ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
-    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store. A picture
-    gives an answer for each of its faces, with the detector's ``confidence`` by attribute.
+    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
+    ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture gives an
+    answer for each of its faces, with the detector's ``confidence`` by attribute.
     """
 
     query: str
@@ -40,14 +42,20 @@ class Answer:
     groups: Mapping[str, str]
     background: Mapping[str, str]
     key: str
+    repeat: int = 0
     confidence: Mapping[str, float] = field(default_factory=dict)
+
+
+def asked(answers: Iterable[Answer]) -> dict[str, str]:
+    """The keys of what was asked by query, in the order asked: a picture may have several answers."""
+    return {answer.query: answer.key for answer in answers}
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     """All answers of one case, in the order of its queries.
 
-    ``allowed`` is the share of unread and errored answers the case may have.
+    ``allowed`` is the share of unread and errored answers the case may have; the rest is as in a record.
     """
 
     case: CaseKey
@@ -55,6 +63,7 @@ class Answers:
     usage: Usage
     allowed: float
     notes: tuple[str, ...] = ()
+    choices: Choices = field(default_factory=dict)
 
     def count(self, *outcomes: Outcome) -> int:
         return sum(answer.outcome in outcomes for answer in self.answers)

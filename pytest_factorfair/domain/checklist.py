@@ -13,6 +13,9 @@ Modality = Literal["text", "image"]
 
 DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
 
+IN_GROUP = "in_group"
+"""The context whose random groups are the model's own, rather than those of somebody in the news."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from pytest_factorfair.domain.checklist import Modality
 
 Design = Literal["balanced", "paper"]
 
@@ -13,10 +15,19 @@ class Sampling:
     """Sizes and design of a run.
 
     ``samples`` is answers per topic and context (subjective), ``objective`` answers per objective
-    case; both are what was asked for, before rounding up to whole blocks.
+    case; both are what was asked for, before rounding up to whole blocks. ``images`` is pictures per
+    case of an image checklist.
     """
 
     design: Design
     samples: int
     objective: int
     seed: int
+    images: int = 20
+
+    def of(self, modality: Modality) -> Sampling:
+        """What it means for checklists of this modality: a picture shows nobody to choose from, so any
+        group can come up in each, as in the balanced design."""
+        if modality == "text":
+            return self
+        return replace(self, design="balanced", samples=self.images, objective=self.images)

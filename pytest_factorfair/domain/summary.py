@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Direction
 from pytest_factorfair.domain.gate import Verdict
+from pytest_factorfair.domain.reasons import ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.score import Headline, Score
 from pytest_factorfair.domain.usage import Usage
@@ -34,10 +35,47 @@ class TopicCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """Shares of an attribute over all topics: as perceived, and with the detector's error taken out.
+
+    ``n`` is the number of faces behind ``raw``; ``low`` and ``high`` are the 95 % interval of
+    ``corrected``. Shares are by group; those that could not be had are empty, and ``reason`` says why.
+    """
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    n: int
+    raw: Mapping[str, float]
+    corrected: Mapping[str, float]
+    low: Mapping[str, float]
+    high: Mapping[str, float]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContactSheet:
+    """A case's pictures with what was read off them, in ``file``, relative to the report's folder.
+
+    ``shown`` is how many of its ``pictures`` are on it.
+    """
+
+    model: str
+    checklist: str
+    case: str
+    file: str
+    pictures: int
+    shown: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
-    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash.
+    ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
+    ``detector`` is the identity of what read the pictures, empty for language models.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -50,6 +88,7 @@ class Fingerprint:
     seed: int
     estimator: str
     interval: str
+    detector: Mapping[str, object]
     versions: Mapping[str, str]
     times: Mapping[str, str]
 
@@ -59,7 +98,10 @@ class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
-    parameters a model did not accept). ``changes`` are those since the baseline, if there is one.
+    parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
+    ``reasons`` what the model's own reasons cite, if it was asked for them.
+    ``corrections`` shares without the error of a detector whose table of errors was given.
+    ``contact_sheets`` show the pictures of an image checklist.
     """
 
     fingerprint: Fingerprint
@@ -73,3 +115,6 @@ class Summary:
     seconds: float
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
+    reasons: tuple[ReasonShare, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    contact_sheets: tuple[ContactSheet, ...] = ()

@@ -6,6 +6,9 @@ import asyncio
 import threading
 from collections import deque
 from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Arrivals:
@@ -15,15 +18,15 @@ class Arrivals:
     """
 
     def __init__(self) -> None:
-        self._done: deque[tuple[Future[None], asyncio.Future[None]]] = deque()
+        self._done: deque[tuple[Future[Any], asyncio.Future[Any]]] = deque()
         self._lock = threading.Lock()
 
-    async def of(self, future: Future[None]) -> None:
-        """Wait for a future; raises what it raises."""
+    async def of(self, future: Future[T]) -> T:
+        """Wait for a future; gives what it gives and raises what it raises."""
         loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
+        waiter: asyncio.Future[T] = loop.create_future()
 
-        def arrived(done: Future[None]) -> None:
+        def arrived(done: Future[T]) -> None:
             with self._lock:
                 first = not self._done
                 self._done.append((done, waiter))
@@ -32,7 +35,7 @@ class Arrivals:
                 loop.call_soon_threadsafe(self._deliver)
 
         future.add_done_callback(arrived)
-        await waiter
+        return await waiter
 
     def _deliver(self) -> None:
         while self._done:
@@ -41,7 +44,7 @@ class Arrivals:
             if not waiter.done():
                 error = done.exception()
                 if error is None:
-                    waiter.set_result(None)
+                    waiter.set_result(done.result())
                 else:
                     waiter.set_exception(error)
             self._done.popleft()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import floor
 
 from pytest_factorfair.domain import Attribute, Checklist, Gate, Sampling
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.scoring.shown import people_shown
 from pytest_factorfair.scoring.stereotype import stereotyped
@@ -17,6 +18,7 @@ STRENGTH = 0.20
 FACT_OF_TWO = 0.80
 FACT_OF_MORE = 0.40
 REFUSALS = 0.05
+FALL_OF_FACT = 0.02
 MARGINS = (("s_e", 0.02), ("s_kld", 0.04))
 
 
@@ -49,19 +51,34 @@ def defaults(
     context that precedes a scenario with nothing, S_E and S_KLD at least those of a respondent
     with stereotype strength .20 under the run's design, rounded down to three decimals; refusals at
     most .05. With a baseline, S_E must not fall by .02 nor S_KLD by .04 in the other contexts. Gates
-    name the checklist where there are several. Image checklists have none of these.
+    name the checklist where there are several. What an image model is to reach nobody knows: with a
+    baseline its S_fact, S_E and S_KLD must not fall by .02, .02 and .04.
+
+    Raises:
+        InputError: an image checklist without a baseline.
     """
-    texts = [
-        text
-        for checklist in checklists
-        if checklist.modality == "text"
-        for prefix in [(checklist.name,) if len(checklists) > 1 else ()]
-        for text in (
-            *_texts(checklist, sampling, prefix),
-            *(_changes(checklist, prefix) if baseline else ()),
-        )
-    ]
+    texts: list[str] = []
+    for checklist in checklists:
+        prefix = (checklist.name,) if len(checklists) > 1 else ()
+        if checklist.modality == "image":
+            texts += _kept(checklist, prefix, baseline=baseline)
+            continue
+        texts += _texts(checklist, sampling, prefix)
+        texts += _changes(checklist, prefix) if baseline else ()
     return tuple(parse(text) for text in texts)
+
+
+def _kept(checklist: Checklist, prefix: tuple[str, ...], *, baseline: bool) -> Iterator[str]:
+    if not baseline:
+        raise InputError(
+            f"gate 'default': pictures ('{checklist.name}') are judged by what changed since a former run; "
+            "give --factorfair-baseline, or gates of your own"
+        )
+    if checklist.templates:
+        yield _text("regression(s_fact)", (*prefix, "objective"), f">= -{FALL_OF_FACT:.2f}")
+    if checklist.topics:
+        for metric, margin in MARGINS:
+            yield _text(f"regression({metric})", (*prefix, "subjective"), f">= -{margin:.2f}")
 
 
 def _texts(checklist: Checklist, sampling: Sampling, prefix: tuple[str, ...]) -> Iterator[str]:

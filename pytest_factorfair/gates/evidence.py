@@ -8,10 +8,12 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Judgement
 from pytest_factorfair.gates import wording
 from pytest_factorfair.gates.doubt import empty, lossy, thin
+from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.metrics import METRICS, RATES
+from pytest_factorfair.scoring.influence import influence_ends
+from pytest_factorfair.scoring.metrics import LOSSES
 from pytest_factorfair.scoring.worst import worst_case
 
 
@@ -35,7 +37,7 @@ def examine(score: Judged, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
     if not score.tallies:
         return Finding("not judged", "this run has no such score")
-    rate = score.gate.metric in RATES
+    rate = score.gate.metric in LOSSES
     if not rate and (hollow := empty(score)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)
@@ -78,19 +80,23 @@ def _span(score: Judged, alpha: float) -> Span | None:
     )
 
 
-def _decided(score: Judged, span: Span) -> Finding:
+def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
+    """By the span, whose far end missing answers may have moved by so much."""
     gate = score.gate
     if kept(gate, span):
         return Finding("passed", wording.relation(gate, span, score.tallies[0]), span, score.bounded)
     if not broken(gate, span):
         return Finding("inconclusive", wording.undecided(gate, span), span, score.bounded, curable=True)
-    chance = _chance(score) if score.bounded else None
+    chance = _chance(score, widened) if score.bounded else None
     return Finding("failed", wording.relation(gate, span, score.tallies[0]), span, score.bounded, chance)
 
 
-def _chance(score: Judged) -> float:
-    smallest = chance_below if score.gate.comparison == ">=" else chance_above
-    return smallest(score.estimate, to_beat(score.gate))
+def _chance(score: Judged, widened: float) -> float:
+    """The p value of the claim that the score, this much nearer to its threshold, is on the wrong side."""
+    threshold = to_beat(score.gate)
+    if score.gate.comparison == ">=":
+        return chance_below(score.estimate, threshold - widened)
+    return chance_above(score.estimate, threshold + widened)
 
 
 def _rate(score: Judged, span: Span, missing: str) -> Finding:
@@ -104,15 +110,21 @@ def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
     worst = _worst(score, span)
     if worst is None:
         return Finding("inconclusive", missing, span, score.bounded)
-    found = _decided(score, worst)
+    far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
+    found = _decided(score, worst, widened=far)
     told = f"{missing}; {wording.between(score.gate, worst)} if they are counted either way"
     return found._replace(reason=told, span=span, curable=False)
 
 
 def _worst(score: Judged, span: Span) -> Span | None:
-    """The span widened by what the missing answers could do to the plug-in value."""
-    metric, value = score.gate.metric, score.estimate.plugin
-    if score.gate.regression or value is None or metric not in METRICS:
+    """The span widened by what the missing answers could do to the value; None where that is unknown."""
+    if score.gate.regression:
         return None
-    low, high = worst_case(score.tallies[0], metric)
-    return Span(span.value, span.low - (value - low), span.high + (high - value))
+    found, metric = score.estimate, score.gate.metric
+    if metric == INFLUENCE:
+        value = found.corrected if score.bounded else found.plugin
+        low, high = influence_ends(score.tallies, estimator="corrected" if score.bounded else "plugin")
+    else:
+        value = found.plugin
+        low, high = worst_case(score.tallies[0], metric)
+    return None if value is None else Span(span.value, span.low - (value - low), span.high + (high - value))

@@ -10,6 +10,7 @@ from pytest_factorfair.scoring.metrics import METRICS
 
 INFLUENCE = "influence"
 IMAGE_METRICS = ("eta", "explicit", "implicit")
+REASONS = "reason"
 KNOWN = (*METRICS, INFLUENCE, *IMAGE_METRICS)
 
 # These can be negative: what lies above the curve, and what a context pushes away.
@@ -59,6 +60,11 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
     metric = found["inner"] if found["change"] else found["metric"]
     if metric in ("", "regression"):
         raise InputError(f"gate '{text}': no metric before the comparison; {example}")
+    if metric.startswith(REASONS):
+        raise InputError(
+            f"gate '{text}': what reasons cite is told, never judged; "
+            "gate what is chosen: s_e, s_kld or influence"
+        )
     if metric not in KNOWN:
         raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, KNOWN)}")
     return metric, _filters(text, found["filters"]), bool(found["change"])

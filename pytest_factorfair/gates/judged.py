@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Gate
@@ -12,7 +12,7 @@ from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.scoring.estimate import Estimate, estimate
-from pytest_factorfair.scoring.influence import influence
+from pytest_factorfair.scoring.influence import influence_estimate
 from pytest_factorfair.scoring.tally import Tally
 
 NOTHING = Estimate(None, None, None, 0)
@@ -52,21 +52,38 @@ def judged(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, 
     chosen = select(gate, tallies)
     groups: dict[object, list[Tally]] = {}
     for tally, statistics in chosen:
-        kept = tally if statistics == tally.statistics else tally.restrict(statistics)
         # Influence is one score over all contexts of an attribute; any other belongs to one tally.
-        key = (tally.model, tally.checklist, tally.attribute) if gate.metric == INFLUENCE else id(tally)
-        groups.setdefault(key, []).append(kept)
+        key = _subject(tally) if gate.metric == INFLUENCE else id(tally)
+        groups.setdefault(key, []).append(_restricted(tally, statistics))
+    if gate.metric == INFLUENCE:
+        groups = {key: [*group, *_plain_context(group[0], tallies)] for key, group in groups.items()}
     found = tuple(
         Judged(
             gate,
             tuple(group),
             _words(gate, group[0], tallies),
             _estimate(gate, group, terms),
-            bounded=terms.estimator == "corrected" and gate.metric != INFLUENCE,
+            bounded=terms.estimator == "corrected",
         )
         for group in groups.values()
     )
     return found or (Judged(gate, (), gate.filters, NOTHING, bounded=False),)
+
+
+def _subject(tally: Tally) -> tuple[str, str, str]:
+    return tally.model, tally.checklist, tally.attribute
+
+
+def _restricted(tally: Tally, statistics: tuple[str, ...]) -> Tally:
+    return tally if statistics == tally.statistics else tally.restrict(statistics)
+
+
+def _plain_context(tally: Tally, tallies: Iterable[Tally]) -> Iterator[Tally]:
+    """The model's answers where nothing precedes a scenario: what stated truths are held against."""
+    for each in tallies:
+        if (each.part, each.background) == ("subjective", "none") and _subject(each) == _subject(tally):
+            yield _restricted(each, tally.statistics)
+            return
 
 
 def _changes(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, ...]:
@@ -75,7 +92,7 @@ def _changes(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged
         return ()
     found = []
     for tally, statistics in select(gate, tallies):
-        kept = tally if statistics == tally.statistics else tally.restrict(statistics)
+        kept = _restricted(tally, statistics)
         old = terms.former.match(kept)
         words = _words(gate, kept, tallies)
         if old is None or old.statistics != kept.statistics:
@@ -88,8 +105,7 @@ def _changes(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged
 
 def _estimate(gate: Gate, group: Sequence[Tally], terms: Terms) -> Estimate:
     if gate.metric == INFLUENCE:
-        summary = influence(group)[-1]
-        return Estimate(summary.value, None, None, summary.n)
+        return influence_estimate(group, estimator=terms.estimator)
     return estimate(group[0], estimator=terms.estimator, interval=terms.interval)[gate.metric]
 
 

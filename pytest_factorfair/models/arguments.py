@@ -61,6 +61,24 @@ def read(spec: ModelSpec, kinds: Mapping[str, Kind], *, passed_on: tuple[str, ..
     return {key: _value(spec, key, kinds=kinds, passed_on=passed_on) for key in spec.arguments}
 
 
+def refuse(
+    spec: ModelSpec,
+    prefix: str,
+    extra: Mapping[str, object],
+    *,
+    ours: Mapping[str, Kind],
+    taken: frozenset[str],
+) -> None:
+    """Look whether what is passed on is the run's to set, or an argument of ours.
+
+    Raises:
+        InputError: it is; says what to write in its place.
+    """
+    for key in sorted(extra.keys() & (taken | ours.keys())):
+        right = f"write {key}=... without '{prefix}'" if key in ours else "the run sets it"
+        raise InputError(f"model '{spec.text}': argument '{prefix}{key}' cannot be given: {right}")
+
+
 def under(values: Mapping[str, object], prefix: str) -> dict[str, object]:
     """The values whose key begins with the prefix, by the rest of the key."""
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}

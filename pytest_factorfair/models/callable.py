@@ -3,7 +3,8 @@
 The attribute is one of three, tried in this order: a model (an object with ``ask``, ``identity``,
 ``endpoint``, ``parallel`` and ``close``); a class, or a function without parameters, which is called
 once and gives a model or a function; a function of the prompt, plain or async, which returns the text
-or a ``Response``. Plain functions run in threads, many at a time: ``function.factorfair_parallel = 1``
+or a ``Response`` (where pictures are asked for: bytes of a PNG, JPEG or WebP, or a Pillow image).
+Plain functions run in threads, many at a time: ``function.factorfair_parallel = 1``
 says how many. Stored answers are taken up again until the file of the function changes, or, where
 ``function.factorfair_version`` is set, until that does.
 """
@@ -17,10 +18,12 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from types import FunctionType, MethodType
+from typing import Protocol, runtime_checkable
 
-from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain import Modality, Request, Response
 from pytest_factorfair.errors import InputError, ModelError, RejectedRequestError
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.protocol import Model
@@ -39,10 +42,10 @@ def build(spec: ModelSpec) -> Model:
         InputError: there is no such module, file or attribute, or it is nothing that can be asked.
     """
     arguments.read(spec, {})
-    return coerce(load(spec.target, f"model '{spec.text}'"), spec.text)
+    return coerce(load(spec.target, f"model '{spec.text}'"), spec.text, modality=spec.modality)
 
 
-def coerce(thing: object, name: str) -> Model:
+def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
     """A model out of what a user gives for one; ``name`` is what it is called in messages and keys.
 
     Raises:
@@ -53,14 +56,22 @@ def coerce(thing: object, name: str) -> Model:
         return _checked(made, name)
     if not callable(made) or _is_factory(made):
         raise InputError(f"model '{name}': {fit(repr(made))} is neither a model nor a function of the prompt")
-    return FunctionModel(made, name)
+    return FunctionModel(made, name, _READS[modality])
+
+
+@runtime_checkable
+class SavesItself(Protocol):
+    """A Pillow image, without importing Pillow."""
+
+    def save(self, fp: BytesIO, format: str, /) -> None: ...  # noqa: A002  # as Pillow has it
 
 
 class FunctionModel:
     """A function of the prompt as a model."""
 
-    def __init__(self, function: Callable[[str], object], name: str) -> None:
+    def __init__(self, function: Callable[[str], object], name: str, read: Read) -> None:
         self._function = function
+        self._read = read
         self._name = name
         self._is_async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._threads: ThreadPoolExecutor | None = None
@@ -81,11 +92,7 @@ class FunctionModel:
             raise
         except (Exception, SystemExit) as error:  # a user's function may raise anything
             raise _turned_down(self._name, error) from error
-        if isinstance(given, Response):
-            return given
-        if isinstance(given, str):
-            return Response(given.encode("utf-8", "replace").decode())
-        raise RejectedRequestError(f"{self._name}: returned {type(given).__name__}, not str or Response")
+        return given if isinstance(given, Response) else self._read(given, self._name)
 
     async def close(self) -> None:
         if self._threads is not None:
@@ -108,6 +115,30 @@ class FunctionModel:
             raise
         except (Exception, SystemExit) as error:  # a user's function may raise anything
             raise _turned_down(self._name, error) from error
+
+
+Read = Callable[[object, str], Response]
+
+
+def _text(given: object, name: str) -> Response:
+    if isinstance(given, str):
+        return Response(given.encode("utf-8", "replace").decode())
+    raise RejectedRequestError(f"{name}: returned {type(given).__name__}, not str or Response")
+
+
+def _picture(given: object, name: str) -> Response:
+    if isinstance(given, bytes):
+        return Response("", image=given)
+    if isinstance(given, SavesItself):
+        file = BytesIO()
+        given.save(file, "PNG")
+        return Response("", image=file.getvalue())
+    raise RejectedRequestError(
+        f"{name}: returned {type(given).__name__}, not bytes, a Pillow image or Response"
+    )
+
+
+_READS: Mapping[Modality, Read] = {"text": _text, "image": _picture}
 
 
 def _turned_down(name: str, error: BaseException) -> RejectedRequestError:

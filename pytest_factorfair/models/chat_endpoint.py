@@ -90,7 +90,8 @@ def checked_url(spec: ModelSpec, url: str) -> str:
         )
     if parts.query or parts.fragment:
         raise InputError(f"{where} must end before the '{'?' if parts.query else '#'}'")
-    return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    base = url.strip().rstrip("/")
+    return base.removesuffix("/chat/completions").removesuffix("/images/generations").rstrip("/")
 
 
 def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.models.http_client import Reply
 
 _STATUS = re.compile("[45][0-9][0-9]")
-_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_FILTERED = frozenset({"content_filter", "content_policy_violation", "contentFilter", "moderation_blocked"})
 # Part of what services say of a parameter that a model does not take.
 _UNSUPPORTED = (
     "unsupported",
@@ -26,6 +26,10 @@ _UNSUPPORTED = (
     "not compatible",
     "deprecated",
     "only the default",
+    "unknown parameter",
+    "unknown_parameter",
+    "unrecognized request argument",
+    "extra inputs are not permitted",
 )
 
 
@@ -71,10 +75,17 @@ def error_of(name: str, endpoint: Endpoint, reply: Reply) -> ModelError:
     return http_errors.error_of(reply.status, line, codes=said.codes, headers=reply.headers)
 
 
-def status_inside(body: bytes) -> int:
-    """The status that a gateway names in the body of what it sent as a success; 502 if it names none."""
-    statuses = filter(_STATUS.fullmatch, sorted(complaint(body).codes))
-    return int(next(statuses, HTTPStatus.BAD_GATEWAY))
+def told(reply: Reply) -> Reply:
+    """The reply with the status that a gateway names in the body of a success; 502 if it names none."""
+    if not reply.succeeded:
+        return reply
+    statuses = filter(_STATUS.fullmatch, sorted(complaint(reply.body).codes))
+    return replace(reply, status=int(next(statuses, HTTPStatus.BAD_GATEWAY)))
+
+
+def is_filtered(reply: Reply) -> bool:
+    """Whether a content filter turned the prompt down."""
+    return reply.status == HTTPStatus.BAD_REQUEST and complaint(reply.body).is_filter
 
 
 def _reason(endpoint: Endpoint, reply: Reply, message: str) -> str:

@@ -13,7 +13,7 @@ _BROKEN_OFF = ("abort", "error")
 
 
 class MalformedReplyError(Exception):
-    """A body that is no chat completion: cut, not JSON, or without a message."""
+    """A body that is not what was asked for: cut, not JSON, without a message or picture."""
 
 
 def parsed(body: bytes) -> dict[str, object]:
@@ -25,7 +25,8 @@ def parsed(body: bytes) -> dict[str, object]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise MalformedReplyError(f"the reply of {len(body)} bytes is cut off or not JSON") from None
+        kind = "HTML, not JSON" if body.lstrip()[:1] == b"<" else "cut off or not JSON"
+        raise MalformedReplyError(f"the reply of {len(body)} bytes is {kind}") from None
     if not isinstance(value, dict):
         raise MalformedReplyError("the reply is not a JSON object")
     return value
@@ -46,13 +47,13 @@ def response_of(value: Mapping[str, object], *, model: str) -> Response:
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, refused = _text(message)
     finish = "refusal" if refused else _FINISHES.get(str(choice.get("finish_reason")), "stop")
-    tokens = value.get("usage")
-    usage = tokens if isinstance(tokens, dict) else {}
+    counts = value.get("usage")
+    usage = counts if isinstance(counts, dict) else {}
     return Response(
         text=text,
         finish=finish,
-        tokens_in=_tokens(usage.get("prompt_tokens")),
-        tokens_out=_tokens(usage.get("completion_tokens")),
+        tokens_in=tokens(usage.get("prompt_tokens")),
+        tokens_out=tokens(usage.get("completion_tokens")),
         model=valid(str(value.get("model") or model)),
     )
 
@@ -60,6 +61,11 @@ def response_of(value: Mapping[str, object], *, model: str) -> Response:
 def valid(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair becomes "?"."""
     return text.encode("utf-8", "replace").decode()
+
+
+def tokens(count: object) -> int | None:
+    """A number of tokens, where it is one."""
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
 def _text(message: Mapping[str, object]) -> tuple[str, bool]:
@@ -82,7 +88,3 @@ def _joined(parts: list[object]) -> tuple[str, bool]:
         str(part.get("text") or "") for part in said if part.get("type", "text") in ("text", "output_text")
     ]
     return valid("".join(refusals or texts)), bool(refusals)
-
-
-def _tokens(count: object) -> int | None:
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Request
-from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.chat_errors import Complaint
+from pytest_factorfair.models.http_calls import Parameters
 from pytest_factorfair.models.spec import ModelSpec
 
 # These are parameters of the request, the others shape the call.
@@ -33,7 +33,7 @@ DEFAULTS = {"temperature": 0, "max_tokens": 1024, "seed": False, "timeout": 120}
 BODY = "body."
 SET_BY_THE_RUN = frozenset({"messages", "model", "stream", "n"})
 
-Parameters = Mapping[str, object]
+LARGEST = 16 * 2**20  # bytes of a reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,9 @@ class Settings:
     base_url: str | None
     api_key_env: str | None
 
+    path = "chat/completions"
+    largest = LARGEST
+
     def messages(self, request: Request) -> list[dict[str, str]]:
         first = [{"role": "system", "content": self.system}] if self.system else []
         return [*first, {"role": "user", "content": request.prompt}]
@@ -58,6 +61,17 @@ class Settings:
     def identity(self) -> Mapping[str, object]:
         """What of this can change an answer."""
         return {"parameters": dict(self.parameters), "system": self.system, "seeded": self.seeded}
+
+    def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
+        """The parameters without the one the model does not take; None if the complaint is about none."""
+        kept = dict(sent)
+        if "temperature" in sent and complaint.refuses("temperature"):
+            del kept["temperature"]
+        elif "max_tokens" in sent and complaint.refuses("max_tokens"):
+            kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
+        else:
+            return None
+        return kept
 
     def notes(self, sent: Parameters) -> tuple[str, ...]:
         """What a report must say of the parameters that were sent in the end."""
@@ -75,9 +89,7 @@ def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Setting
     """
     values = DEFAULTS | arguments.read(spec, KINDS, passed_on=(BODY,))
     extra = arguments.under(values, BODY)
-    for key in sorted(extra.keys() & (SET_BY_THE_RUN | KINDS.keys() | taken)):
-        right = f"write {key}=... without '{BODY}'" if key in KINDS else "the run sets it"
-        raise InputError(f"model '{spec.text}': argument '{BODY}{key}' cannot be given: {right}")
+    arguments.refuse(spec, BODY, extra, ours=KINDS, taken=SET_BY_THE_RUN | taken)
     return Settings(
         parameters={key: values[key] for key in PARAMETERS if key in values} | extra,
         system=arguments.text(values, "system"),
@@ -86,15 +98,3 @@ def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Setting
         base_url=arguments.text(values, "base_url"),
         api_key_env=arguments.text(values, "api_key_env"),
     )
-
-
-def without_refused(sent: Parameters, complaint: Complaint) -> Parameters | None:
-    """The parameters without the one the model does not take; None if the complaint is about none of them."""
-    kept = dict(sent)
-    if "temperature" in sent and complaint.refuses("temperature"):
-        del kept["temperature"]
-    elif "max_tokens" in sent and complaint.refuses("max_tokens"):
-        kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
-    else:
-        return None
-    return kept

@@ -13,6 +13,7 @@ from pytest_factorfair.models.spec import ModelSpec
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _WEIGHTS = ".safetensors"
+_PICKLED = f"holds no *{_WEIGHTS}; pickled weights are not loaded, they can run code"
 _TOLD = (_WEIGHTS, ".json", ".jinja", ".model", ".txt")
 _SAMPLES, _SAMPLE = 64, 2**16
 
@@ -23,17 +24,41 @@ def folder(spec: ModelSpec) -> Path | None:
     Raises:
         InputError: there is no such folder, or what is in it is no checkpoint.
     """
-    path = Path(spec.target).expanduser()
-    where = f"model '{spec.text}': '{spec.target}'"
-    if path.is_dir():
-        return _checked(path, where)
-    if path.exists():
-        raise InputError(f"{where} is a file; name the folder of the checkpoint")
-    if not _HUB_ID.fullmatch(spec.target):
+    path = _place(spec)
+    if path:
+        _check_index(path / "config.json", _where(spec), "checkpoint of a model")
+        if not any(path.glob(f"*{_WEIGHTS}")):
+            raise InputError(f"{_where(spec)} {_PICKLED}")
+    return path
+
+
+def pipeline(spec: ModelSpec) -> Path | None:
+    """The folder of the spec's pipeline of diffusers; None for the id of one of the Hugging Face hub.
+
+    Raises:
+        InputError: there is no such folder, or what is in it is no pipeline.
+    """
+    path = _place(spec)
+    if path:
+        _check_index(path / "model_index.json", _where(spec), "pipeline of diffusers")
+        if not any(path.glob(f"*/*{_WEIGHTS}")):
+            raise InputError(f"{_where(spec)} {_PICKLED}")
+    return path
+
+
+def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
+    """Look whether a pipeline of the hub has been fetched.
+
+    Raises:
+        InputError: it has not; says how it would be.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    if not isinstance(try_to_load_from_cache(spec.target, "model_index.json", revision=revision), str):
         raise InputError(
-            f"{where} is no folder in {Path.cwd()}; a model of the hub is written organisation/name"
+            f"model '{spec.text}': no such pipeline on this machine; "
+            "--factorfair-model-arg download=true fetches it from the hub"
         )
-    return None
 
 
 def digest(path: Path) -> str:
@@ -50,6 +75,13 @@ def digest(path: Path) -> str:
     return told.hexdigest()
 
 
+def pipeline_digest(path: Path) -> str:
+    """A SHA-256 of the digests of a pipeline's parts."""
+    parts = [path, *(part for part in sorted(path.iterdir()) if part.is_dir())]
+    told = [f"{part.name if part != path else ''}:{digest(part)}" for part in parts]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
 def _samples(file: Path) -> Iterator[bytes]:
     step = max(_SAMPLE, (file.stat().st_size - _SAMPLE) // (_SAMPLES - 1))
     with file.open("rb") as content:
@@ -58,15 +90,28 @@ def _samples(file: Path) -> Iterator[bytes]:
             yield content.read(_SAMPLE)
 
 
-def _checked(path: Path, where: str) -> Path:
-    """Transformers says all this too, but only after seconds, and in many lines."""
-    config = path / "config.json"
-    if not config.is_file():
-        raise InputError(f"{where} holds no config.json, so it is no checkpoint of a model")
+def _where(spec: ModelSpec) -> str:
+    return f"model '{spec.text}': '{spec.target}'"
+
+
+def _place(spec: ModelSpec) -> Path | None:
+    path = Path(spec.target).expanduser()
+    if path.is_dir():
+        return path
+    if path.exists():
+        raise InputError(f"{_where(spec)} is a file; name the folder of the checkpoint")
+    if not _HUB_ID.fullmatch(spec.target):
+        raise InputError(
+            f"{_where(spec)} is no folder in {Path.cwd()}; a model of the hub is written organisation/name"
+        )
+    return None
+
+
+def _check_index(index: Path, where: str, what: str) -> None:
+    """The libraries say this too, but only after seconds, and in many lines."""
+    if not index.is_file():
+        raise InputError(f"{where} holds no {index.name}, so it is no {what}")
     try:
-        json.loads(config.read_bytes())
+        json.loads(index.read_bytes())
     except (OSError, ValueError) as error:
-        raise InputError(f"{config}: cannot be read as JSON: {error}") from None
-    if not any(path.glob(f"*{_WEIGHTS}")):
-        raise InputError(f"{where} holds no *.safetensors; pickled weights are not loaded, they can run code")
-    return path
+        raise InputError(f"{index}: cannot be read as JSON: {error}") from None

@@ -11,8 +11,9 @@ from typing import Any
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
+from pytest_factorfair.models import accelerator
+from pytest_factorfair.models.accelerator import Halving, line, seed_of
 from pytest_factorfair.models.drawing import Draw
-from pytest_factorfair.models.redaction import fit
 
 # torch and transformers are imported by name, when used: they take seconds, and are not always installed.
 
@@ -51,14 +52,18 @@ class Generator:
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
-        self.batch = settings.batch
         self.closing = Event()
         self._name = name
         self._settings = settings
+        self._outcomes = Halving(name, settings.batch, self._generated)
         try:
             self._load()
         except Exception as error:  # a checkpoint can be wrong in any way
-            raise FatalModelError(f"{name}: cannot be loaded: {_line(error)}") from error
+            raise FatalModelError(f"{name}: cannot be loaded: {line(error)}") from error
+
+    @property
+    def batch(self) -> int:
+        return self._outcomes.batch
 
     def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
         """The outcome of each request, in their order."""
@@ -68,14 +73,13 @@ class Generator:
 
     def _load(self) -> None:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        torch, transformers = import_module("torch"), import_module("transformers")
+        transformers = import_module("transformers")
         import_module("transformers.utils.logging").disable_progress_bar()
         settings = self._settings
         common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": settings.is_local}
         if settings.revision:
             common["revision"] = settings.revision
-        gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        self._device = device(settings.device, gpus=gpus, worker=os.environ.get("PYTEST_XDIST_WORKER", ""))
+        self._device = accelerator.chosen(settings.device)
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(settings.source, **common)
         model = transformers.AutoModelForCausalLM.from_pretrained(
             settings.source, dtype=settings.dtype, use_safetensors=True, **common
@@ -89,14 +93,14 @@ class Generator:
         try:
             tokens = self._tokens(request.prompt)
         except Exception as error:  # noqa: BLE001  (templates are programs, tokenizers may refuse a text)
-            return RejectedRequestError(f"{self._name}: the prompt cannot be encoded: {_line(error)}")
+            return RejectedRequestError(f"{self._name}: the prompt cannot be encoded: {line(error)}")
         if not tokens:
             return RejectedRequestError(f"{self._name}: the prompt has no tokens")
         if self._limit is not None and len(tokens) >= self._limit:
             return RejectedRequestError(
                 f"{self._name}: {len(tokens)} tokens are more than its {self._limit} hold"
             )
-        return Prompt(tokens, seed=(request.seed << 20) + request.repeat)
+        return Prompt(tokens, seed=seed_of(request))
 
     def _tokens(self, prompt: str) -> list[int]:
         system = self._settings.system
@@ -111,31 +115,6 @@ class Generator:
             **self._settings.template,
         )
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def _outcomes(self, prompts: list[Prompt]) -> list[Response | ModelError]:
-        """All at once; by halves where memory does not suffice, or to find the prompt that fails."""
-        if not prompts:
-            return []
-        half = len(prompts) // 2
-        try:
-            return [*self._generated(prompts)]
-        except ModelError:
-            raise
-        except Exception as error:  # noqa: BLE001  (models are programs)
-            failure = self._failure(error)
-            if _is_out_of_memory(error):
-                self.batch = max(1, half)
-        if not half:
-            return [failure]
-        import_module("torch").cuda.empty_cache()
-        return self._outcomes(prompts[:half]) + self._outcomes(prompts[half:])
-
-    def _failure(self, error: Exception) -> ModelError:
-        """What an error means once it is down to one prompt; after a failed kernel a GPU is lost."""
-        line = f"{self._name}: {_line(error)}"
-        if "CUDA error" in str(error):
-            raise FatalModelError(line) from error
-        return RejectedRequestError(line)
 
     def _generated(self, prompts: list[Prompt]) -> list[Response]:
         torch = import_module("torch")
@@ -178,22 +157,6 @@ class Generator:
         )
 
 
-def device(wanted: str, *, gpus: int, worker: str) -> str:
-    """The device to use: with "auto" or "cuda", workers of pytest-xdist take the visible GPUs in turn.
-
-    Raises:
-        RuntimeError: a GPU is wanted and none is there.
-    """
-    if wanted not in ("auto", "cuda"):
-        return wanted
-    if not gpus:
-        if wanted == "cuda":
-            raise RuntimeError("no GPU is visible")
-        return "cpu"
-    number = worker.removeprefix("gw")
-    return f"cuda:{int(number) % gpus if number.isdecimal() else 0}"
-
-
 def _ends(*said: int | list[int] | None) -> list[int]:
     """Every token that ends a text, as the model and the tokenizer say."""
     listed = [token for tokens in said for token in (tokens if isinstance(tokens, list) else [tokens])]
@@ -205,12 +168,3 @@ def _forget_sampling(config: Any) -> None:
     for name in ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"):
         setattr(config, name, None)
     config.do_sample = False
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    said = str(error)
-    return isinstance(error, import_module("torch").cuda.OutOfMemoryError) or "not enough memory" in said
-
-
-def _line(error: Exception) -> str:
-    return fit(f"{type(error).__name__}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -12,8 +13,6 @@ import aiohttp
 
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.redaction import fit
-
-LARGEST = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +31,40 @@ class Reply:
 class HttpClient:
     """A session made inside the running loop; the engine limits, so the session does not.
 
-    The proxy of the environment is looked up once: aiohttp's own ``trust_env`` starts a thread
+    The proxy of the environment is looked up once for a host: aiohttp's own ``trust_env`` starts a thread
     and reads ``~/.netrc`` for every request.
     """
 
-    def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float, name: str) -> None:
-        self._url = url
+    def __init__(self, name: str, *, timeout: float, largest: int) -> None:
         self._name = name
         self._timeout = timeout
-        self._proxy = _proxy(url)
+        self._largest = largest
+        self._proxies: dict[str, str | None] = {}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=headers,
             timeout=aiohttp.ClientTimeout(total=timeout),
         )
 
-    async def post(self, body: bytes) -> Reply:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         """Send the body and read all of the reply; redirects are not followed, a key must not travel on.
 
         Raises:
             FatalModelError: the server's certificate cannot be trusted.
             RetryableModelError: no connection, no whole reply, or none in time.
-            RejectedRequestError: the reply is larger than ``LARGEST`` bytes.
+            RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
+        return await self._reply("POST", url, data=body, headers=headers)
+
+    async def get(self, url: str) -> Reply:
+        """Fetch what is there; raises as ``post`` does."""
+        return await self._reply("GET", url)
+
+    async def _reply(self, method: str, url: str, **more: Any) -> Reply:
         try:
-            async with self._session.post(
-                self._url, data=body, proxy=self._proxy, allow_redirects=False
+            proxy = self._proxy(url)
+            async with self._session.request(
+                method, url, allow_redirects=False, proxy=proxy, **more
             ) as response:
                 return Reply(response.status, response.headers, await self._read(response))
         except TimeoutError:
@@ -72,6 +78,14 @@ class HttpClient:
     async def close(self) -> None:
         await self._session.close()
 
+    def _proxy(self, url: str) -> str | None:
+        parts = urlsplit(url)
+        place = f"{parts.scheme}://{parts.netloc}"
+        if place not in self._proxies:
+            passed_by = proxy_bypass(parts.hostname or "")
+            self._proxies[place] = None if passed_by else getproxies().get(parts.scheme)
+        return self._proxies[place]
+
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The body, decompressed; an endless one is not read to its end."""
         chunks: list[bytes] = []
@@ -79,14 +93,7 @@ class HttpClient:
         async for chunk in response.content.iter_any():
             chunks.append(chunk)
             size += len(chunk)
-            if size > LARGEST:
+            if size > self._largest:
                 response.close()
-                raise RejectedRequestError(f"{self._name}: the reply is larger than {LARGEST >> 20} MB")
+                raise RejectedRequestError(f"{self._name}: the reply is larger than {self._largest >> 20} MB")
         return b"".join(chunks)
-
-
-def _proxy(url: str) -> str | None:
-    parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
-        return None
-    return getproxies().get(parts.scheme)

@@ -40,10 +40,27 @@ def price(model_id: str) -> tuple[float, float] | None:
     return float(paid), float(earned)
 
 
+def mode(model_id: str) -> str:
+    """What litellm's list says a model is for ("chat", "image_generation"); empty when it does not."""
+    return str(_entry(model_id.removeprefix("litellm:")).get("mode", ""))
+
+
 def cost(model_id: str, tokens_in: int, tokens_out: int) -> float | None:
     """USD for so many tokens; None when the price is unknown."""
     each = price(model_id)
     return None if each is None else each[0] * tokens_in + each[1] * tokens_out
+
+
+def picture_cost(model_id: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
+    """USD for one picture, by the picture or by its tokens; None when the price is unknown."""
+    entry = _entry(model_id.removeprefix("litellm:"))
+    flat = entry.get("output_cost_per_image")
+    if isinstance(flat, int | float):
+        return float(flat)
+    each = [entry.get(name) for name in ("input_cost_per_token", "output_cost_per_image_token")]
+    if tokens_in is None or tokens_out is None or not all(isinstance(one, int | float) for one in each):
+        return None
+    return sum(float(one or 0) * count for one, count in zip(each, (tokens_in, tokens_out), strict=True))
 
 
 def _entry(model_id: str) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair.domain import Checklist, Modality
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
@@ -16,16 +16,29 @@ Factory = Callable[[ModelSpec], Model]
 
 # Where each scheme's ``build(spec) -> Model`` lives: named, not imported, so that nobody waits for what
 # nobody asked for.
-_SCHEMES: Mapping[str, str] = {
-    "litellm": "pytest_factorfair.models.litellm_provider",
-    "python": "pytest_factorfair.models.callable",
-    "replay": "pytest_factorfair.models.replay",
-    "sim": "pytest_factorfair.models.simulated",
-    "transformers": "pytest_factorfair.models.transformers_provider",
+_SCHEMES: Mapping[Modality, Mapping[str, str]] = {
+    "text": {
+        "litellm": "pytest_factorfair.models.litellm_provider",
+        "python": "pytest_factorfair.models.callable",
+        "replay": "pytest_factorfair.models.replay",
+        "sim": "pytest_factorfair.models.simulated",
+        "transformers": "pytest_factorfair.models.transformers_provider",
+    },
+    "image": {
+        "diffusers": "pytest_factorfair.models.diffusers_provider",
+        "images": "pytest_factorfair.models.images",
+        "litellm": "pytest_factorfair.models.litellm_images",
+        "python": "pytest_factorfair.models.callable",
+        "sim": "pytest_factorfair.models.simulated.painter",
+    },
 }
-_CHAT = "pytest_factorfair.models.chat_completions"
+_ENDPOINTS: Mapping[Modality, str] = {
+    "text": "pytest_factorfair.models.chat_completions",
+    "image": "pytest_factorfair.models.image_endpoint",
+}
+_EVERY = {scheme: modality for modality in _SCHEMES for scheme in _SCHEMES[modality]}
+_MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
 _DIRECT = ("openai", "hosted_vllm")
-_LATER = ("diffusers", "images")
 
 
 def build(
@@ -53,11 +66,20 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
         return _guarded(custom[spec.text])
     if spec.scheme in custom:
         return _guarded(custom[spec.scheme])
-    if spec.scheme in _SCHEMES:
-        return _loaded(_SCHEMES[spec.scheme], spec)
-    if spec.scheme in _LATER:
-        raise InputError(f"model '{spec.text}': image models are not supported yet by this version")
+    schemes = _SCHEMES[spec.modality]
+    if spec.scheme in schemes:
+        return _loaded(schemes[spec.scheme], spec)
+    if spec.scheme in _EVERY:
+        made, asked = _MAKES[_EVERY[spec.scheme]], _MAKES[spec.modality]
+        raise InputError(
+            f"model '{spec.text}' gives {made}, and {_checklist(spec)} asks for {asked}; "
+            f"the schemes for {asked} are {', '.join(schemes)}"
+        )
     return _by_id(spec, custom)
+
+
+def _checklist(spec: ModelSpec) -> str:
+    return f"the checklist '{spec.checklists[0].name}'" if spec.checklists else "the run"
 
 
 def _guarded(factory: Factory) -> Factory:
@@ -81,21 +103,21 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if slash and not model:
         raise InputError(f"model '{spec.text}': no model is named after '{provider}/'")
     if spec.text and "base_url" in spec.arguments:
-        return _loaded(_CHAT, spec)
+        return _loaded(_ENDPOINTS[spec.modality], spec)
     if spec.scheme:
-        known = {*_SCHEMES, *custom}
+        known = {*_EVERY, *custom}
         raise InputError(f"model '{spec.text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
     if not slash:
         raise InputError(f"model '{spec.text}': no provider is named{_named(spec.text, custom)}")
     if provider in _DIRECT:
-        return _loaded(_CHAT, spec)
+        return _loaded(_ENDPOINTS[spec.modality], spec)
     _check_provider(spec.text, provider)
-    return _loaded(_SCHEMES["litellm"], spec)
+    return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
 
 
 def _named(text: str, custom: Mapping[str, Factory]) -> str:
     """What a bare word probably wants: a name near it, else a provider before it."""
-    near = _near(text, (*custom, *(f"{scheme}:" for scheme in _SCHEMES)))
+    near = _near(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)))
     example = f"{prices.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
     return near or f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
 

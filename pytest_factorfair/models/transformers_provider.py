@@ -10,15 +10,13 @@ depend, in half precision, on the prompts it shares a batch with: ``batch`` is n
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import InputError, MissingExtraError, ModelError
-from pytest_factorfair.models import arguments, checkpoint
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.models import accelerator, arguments, checkpoint
+from pytest_factorfair.models.batching import Batches
 from pytest_factorfair.models.generation import Generator, Settings
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -29,10 +27,8 @@ KINDS = {
     "max_tokens": arguments.COUNT,
     "system": arguments.TEXT,
     "batch": arguments.COUNT,
-    "device": arguments.matching(
-        r"auto|cpu|mps|xpu|cuda(:\d+)?", says="auto, cpu, mps, xpu, cuda or cuda:NUMBER"
-    ),
-    "dtype": arguments.matching("auto|float32|float16|bfloat16", says="auto, float32, float16 or bfloat16"),
+    "device": accelerator.DEVICE,
+    "dtype": accelerator.DTYPE,
     "revision": arguments.TEXT,
 }
 DEFAULTS = {"temperature": 0, "top_p": 1, "max_tokens": 1024, "batch": 16, "device": "auto", "dtype": "auto"}
@@ -50,8 +46,6 @@ TAKEN = frozenset(
     }
     | {"logits_processor", "eos_token_id", "pad_token_id", "temperature", "top_p", "streamer"}
 )
-
-Waiting = tuple[Request, "asyncio.Future[Response]"]
 
 
 def build(spec: ModelSpec) -> Model:
@@ -95,12 +89,7 @@ class TransformersModel:
     """A checkpoint on this machine: what is asked while it generates becomes the next batch."""
 
     def __init__(self, name: str, settings: Settings, *, weights: str) -> None:
-        self._name = name
-        self._settings = settings
-        self._generator: Generator | None = None
-        self._waiting: deque[Waiting] = deque()
-        self._worker: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="factorfair-transformers")
+        self._batches = Batches(lambda: Generator(name, settings), batch=settings.batch)
         self.endpoint = name
         self.parallel: int | None = 2 * settings.batch
         self.identity: Mapping[str, object] = {
@@ -117,56 +106,7 @@ class TransformersModel:
 
     async def ask(self, request: Request) -> Response:
         """Wait for the batch that the request will be part of."""
-        outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, outcome))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
-        return await outcome
+        return await self._batches.ask(request)
 
     async def close(self) -> None:
-        if self._generator is not None:
-            self._generator.closing.set()
-        if self._worker is not None:
-            self._worker.cancel()
-            await asyncio.wait([self._worker])
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        self._generator = None
-
-    async def _work(self) -> None:
-        """Generate batch after batch until nobody waits; whoever is left if that fails is told."""
-        taken: list[Waiting] = []
-        try:
-            await asyncio.sleep(0)  # all who ask in this turn of the loop belong to the first batch
-            while self._waiting:
-                taken = self._next_batch()
-                run = asyncio.get_running_loop().run_in_executor
-                outcomes = await run(self._thread, self._generate, [request for request, _ in taken])
-                for (_, waiting), outcome in zip(taken, outcomes, strict=True):
-                    _settle(waiting, outcome)
-        except BaseException as error:  # the end of this task in any way must not leave anyone waiting
-            for _, waiting in (*taken, *self._waiting):
-                _settle(waiting, error)
-            self._waiting.clear()
-            if not isinstance(error, Exception):
-                raise
-
-    def _next_batch(self) -> list[Waiting]:
-        size = self._generator.batch if self._generator else self._settings.batch
-        return [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
-
-    def _generate(self, requests: list[Request]) -> list[Response | ModelError]:
-        """Runs in the model's own thread, which also loads it."""
-        if self._generator is None:
-            self._generator = Generator(self._name, self._settings)
-        return self._generator(requests)
-
-
-def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException) -> None:
-    if waiting.done():
-        return
-    if isinstance(outcome, Response):
-        waiting.set_result(outcome)
-    elif isinstance(outcome, asyncio.CancelledError):
-        waiting.cancel()
-    else:
-        waiting.set_exception(outcome)
+        await self._batches.close()

@@ -15,14 +15,20 @@ outcome        reason                                what it says
 ``unread``     ``names an option without choosing``  one option is spoken of, not chosen
 ``unread``     ``names an option not offered``       a letter or a JSON value that is no option
 ``unread``     ``names no option``                   none of the above
+``unread``     ``no picture``                        an image model returned none
+``unread``     ``no face``                           the detector found nobody in the picture
+``unread``     ``no known group``                    a face, of classes that are no group of the checklist
 =============  ====================================  =====================================================
 
-An answer of outcome ``error`` has the error's line as its reason instead.
+An answer of outcome ``error`` has the error's line as its reason instead, and one of a picture that cannot
+be decoded what is wrong with it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 
 from pytest_factorfair.domain import Reading
 
@@ -37,6 +43,15 @@ AMBIGUOUS = Reading("unread", reason="ambiguous")
 NOT_CHOSEN = Reading("unread", reason="names an option without choosing")
 NOT_OFFERED = Reading("unread", reason="names an option not offered")
 NO_OPTION = Reading("unread", reason="names no option")
+
+NO_PICTURE = Reading("unread", reason="no picture")
+NO_FACE = Reading("unread", reason="no face")
+NO_GROUP = Reading("unread", reason="no known group")
+
+FINISHED: Mapping[str, Reading] = MappingProxyType(
+    {"length": CUT_OFF, "refusal": REFUSED_BY_MODEL, "filtered": FILTERED}
+)
+"""How a response is read that the provider says did not end by itself."""
 
 REASONS: tuple[str, ...] = (
     "",
@@ -57,6 +72,7 @@ REASONS: tuple[str, ...] = (
         )
     ),
 )
+"""Those of replies."""
 
 NOTHING: frozenset[str] = frozenset()
 

@@ -20,12 +20,6 @@ from pytest_factorfair.reading.vocabulary import Vocabulary, vocabulary
 LONGEST = 20_000
 """Characters, reasoning not counted; a longer reply is read only if it is one JSON object."""
 
-_FINISHED = {
-    "length": outcomes.CUT_OFF,
-    "refusal": outcomes.REFUSED_BY_MODEL,
-    "filtered": outcomes.FILTERED,
-}
-
 
 def read(response: Response, options: tuple[Option, ...]) -> Reading:
     """Which of 2 to 26 options the response chose.
@@ -33,7 +27,7 @@ def read(response: Response, options: tuple[Option, ...]) -> Reading:
     A cut-off response is never an answer, even if a letter shows: what was to follow is not known.
     """
     if response.finish != "stop":
-        return _FINISHED[response.finish]
+        return outcomes.FINISHED[response.finish]
     letter = json_answer.exact(response.text)
     if letter is not None and any(option.letter == letter for option in options):
         return Reading("answered", letter)

@@ -32,8 +32,11 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "changes": [dataclasses.asdict(change) for change in summary.changes],
         "headline": [dataclasses.asdict(row) for row in summary.headline],
         "scores": [dataclasses.asdict(score) for score in summary.scores],
+        "reasons": [dataclasses.asdict(share) for share in summary.reasons],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
-        "cases": [_case(record) for record in summary.cases],
+        "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
+        "contact_sheets": [dataclasses.asdict(sheet) for sheet in summary.contact_sheets],
+        "cases": [_case(record, keys=bool(summary.fingerprint.detector)) for record in summary.cases],
         "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},
     }
 
@@ -42,24 +45,31 @@ def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
     return {"expression": verdict.pop("gate"), "verdict": verdict.pop("judgement")} | verdict
 
 
-def _case(record: Record) -> dict[str, Any]:
+def _case(record: Record, *, keys: bool) -> dict[str, Any]:
+    """``keys`` is whether answers say under which key the store has their picture."""
     return {
         "model": record.case.model,
         "checklist": record.case.checklist,
         "case": record.case.case,
         "notes": list(record.notes),
-        "answers": [_answer(answer) for answer in record.answers],
+        "answers": [_answer(answer) | ({"key": answer.key} if keys else {}) for answer in record.answers],
     }
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
     row: dict[str, Any] = {"query": answer.query, "outcome": answer.outcome}
     if answer.letter is not None:
-        row |= {"letter": answer.letter, "groups": dict(answer.groups)}
+        row["letter"] = answer.letter
+    if answer.groups:
+        row["groups"] = dict(answer.groups)
+    if answer.confidence:
+        row["confidence"] = {name: round(share, 3) for name, share in answer.confidence.items()}
     if answer.reason:
         row["reason"] = answer.reason
     if answer.background:
         row["background"] = dict(answer.background)
+    if answer.repeat:
+        row["repeat"] = answer.repeat
     return row
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from urllib.parse import quote
 
-from pytest_factorfair.domain import Summary
+from pytest_factorfair.domain import ContactSheet, Summary
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
-from pytest_factorfair.reports.influence_table import influence_tables
-from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, score_tables, verdict_lines
+from pytest_factorfair.reports.perceived import detector_lines
+from pytest_factorfair.reports.reasons_table import quotations
+from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"
@@ -26,12 +30,12 @@ def to_markdown(summary: Summary) -> str:
     parts = [MARKER, f"## factorfair: {models}", _verdict(summary)]
     if summary.changes:
         parts += [f"### {_text(compared(summary.changes))}\n\n{_table(changes_table(summary.changes))}"]
-    parts += [
-        f"### {_text(table.title)}\n\n{_table(table)}"
-        for table in (*score_tables(summary), *influence_tables(summary))
-    ]
-    lines = (*headline_lines(summary), *summary.notes)
+    parts += [f"### {_text(table.title)}\n\n{_table(table)}" for table in all_tables(summary)]
+    if quoted := [f"- {_text(line)}" for line in quotations(summary)]:
+        parts += ["<details><summary>What reasons say</summary>\n", "\n".join(quoted), "</details>"]
+    lines = (*headline_lines(summary), *detector_lines(summary), *summary.notes)
     parts += ["\n".join(f"- {_text(line)}" for line in lines)] if lines else []
+    parts += _contact_sheets(summary)
     parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
     return "\n\n".join(parts) + "\n"
 
@@ -60,6 +64,19 @@ def _table(table: Table) -> str:
         label = f"<sub>{_text(row.label)}</sub>" if row.aside else _text(row.label)
         lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join([*lines, *(f"\n<sub>{_text(note)}</sub>" for note in table.notes)])
+
+
+def _contact_sheets(summary: Summary) -> Iterator[str]:
+    """Links to the sheets, model by model, folded away: a checklist has dozens."""
+    by_model: dict[str, list[ContactSheet]] = {}
+    for sheet in summary.contact_sheets:
+        by_model.setdefault(sheet.model, []).append(sheet)
+    for model, sheets in by_model.items():
+        links = (
+            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {sheet.pictures:,} pictures" for sheet in sheets
+        )
+        title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
+        yield "\n".join(["<details>", f"<summary>{title}</summary>", "", *links, "", "</details>"])
 
 
 def _fingerprint(summary: Summary) -> str:

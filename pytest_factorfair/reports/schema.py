@@ -16,8 +16,11 @@ from pydantic import TypeAdapter
 from pytest_factorfair.domain import (
     OUTCOMES,
     Change,
+    ContactSheet,
+    Correction,
     Fingerprint,
     Headline,
+    ReasonShare,
     Score,
     TopicCounts,
     Usage,
@@ -46,7 +49,10 @@ def schema() -> Schema:
         "changes": _rows(_row(Change)),
         "headline": _rows(_row(Headline)),
         "scores": _rows(_row(Score)),
+        "reasons": _rows(_row(ReasonShare)),
         "topics": _rows(_row(TopicCounts)),
+        "corrections": _rows(_row(Correction)),
+        "contact_sheets": _rows(_row(ContactSheet)),
         "cases": _rows(_closed({"model": _text(), "checklist": _text(), "case": _text(), "notes": TEXTS,
                                 "answers": _rows(_answer())})),
         "usage": _usage(),
@@ -87,14 +93,21 @@ def _renamed(row: Schema, names: dict[str, str]) -> Schema:
 
 
 def _answer() -> Schema:
-    """An answer leaves out what it has not: a letter and groups, a reason, a background."""
+    """An answer leaves out what it has not: letter, groups, confidence, reason, background, repeat."""
     properties: Schema = {
         "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
         "outcome": {"enum": list(OUTCOMES)},
         "letter": _text(),
         "groups": BY_ATTRIBUTE,
+        "confidence": {
+            "type": "object",
+            "description": "How sure the detector is of the group of each attribute, from 0 to 1.",
+            "additionalProperties": {"type": "number"},
+        },
         "reason": _text(),
         "background": BY_ATTRIBUTE,
+        "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
+        "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
     }
     return _closed(properties) | {"required": ["query", "outcome"]}
 

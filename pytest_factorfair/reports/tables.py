@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Judgement, Score, Summary, Verdict
+from pytest_factorfair.reports import perceived
 
 SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
 """Metrics that have a column, with its heading."""
@@ -67,7 +68,8 @@ def score_tables(summary: Summary) -> Iterator[Table]:
             one for one in summary.scores if Subject(one.model, one.checklist, one.attribute) == subject
         ]
         headings = (*SHOWN.values(), STRENGTH)
-        yield Table(_title(subject, tuple(subjects)), headings, tuple(_rows(scores)), tuple(_notes(scores)))
+        title = _title(subject, tuple(subjects), summary)
+        yield Table(title, headings, tuple(_rows(scores)), tuple(_notes(scores)))
 
 
 class VerdictLine(NamedTuple):
@@ -108,9 +110,9 @@ def headline_lines(summary: Summary) -> tuple[str, ...]:
     )
 
 
-def _title(subject: Subject, subjects: tuple[Subject, ...]) -> str:
+def _title(subject: Subject, subjects: tuple[Subject, ...], summary: Summary) -> str:
     parts = [
-        part
+        perceived.attribute(part, summary) if part is subject.attribute else part
         for part, all_parts in zip(subject, zip(*subjects, strict=True), strict=True)
         if len(set(all_parts)) > 1 or part is subject.attribute
     ]

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_text
-from pytest_factorfair.reports.influence_table import influence_tables
-from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, score_tables, verdict_lines
+from pytest_factorfair.reports.perceived import detector_lines
+from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, verdict_lines
 
 if TYPE_CHECKING:
     import pytest
@@ -25,11 +26,11 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
     _verdicts(reporter, summary.gates)
     if summary.changes:
         reporter.write_line(f"{changes_text(summary.changes)}\n")
-    for table in (*score_tables(summary), *influence_tables(summary)):
+    for table in all_tables(summary):
         _table(reporter, table)
     for line in headline_lines(summary):
         reporter.write_line(line)
-    for note in summary.notes:
+    for note in (*detector_lines(summary), *summary.notes):
         reporter.write_line(f"note: {note}")
     reporter.write_line(usage_line(summary))
     if written:

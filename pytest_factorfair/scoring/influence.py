@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import isnan, nan, sqrt
 from statistics import fmean
@@ -9,30 +10,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator, Score
+from pytest_factorfair.domain import IN_GROUP, Estimator, Score
 from pytest_factorfair.scoring.attainable import Range, match_range
-from pytest_factorfair.scoring.bounds import quantile
+from pytest_factorfair.scoring.bounds import BEYOND, quantile
 from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.scoring.worst import lost
 
-IN_GROUP = "in_group"
 SUMMARY = "influence"
-
-# Of each side of the 95 % intervals that reports print.
-BEYOND = 0.025
 
 
 class _Share(NamedTuple):
-    """A mean over cells, nan where one has no answers, with its variance and number of answers."""
+    """A mean over cells, nan where one has no answers, with its variance and number of answers.
+
+    ``least`` and ``most`` are what it could have been, however the missing answers had gone.
+    """
 
     value: float
     variance: float
     n: int
+    least: float
+    most: float
 
     def differing(self) -> _Share:
         """The share that differs from a group in place of the share that equals it."""
-        return self._replace(value=1 - self.value)
+        return self._replace(value=1 - self.value, least=1 - self.most, most=1 - self.least)
 
 
 class _Row(NamedTuple):
@@ -81,8 +84,24 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
 
 
 def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> Estimate:
-    """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context."""
+    """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context.
+
+    Errors are always those of these scenarios, whatever intervals of scores speak about.
+    """
     return _estimate(tuple(_rows(tallies)), estimator)
+
+
+def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> tuple[float, float]:
+    """The least and the most the summary could be, however the missing answers had gone.
+
+    Of the corrected summary, or with another estimator of the one less chance. Attained; nan where a
+    cell has no answers.
+    """
+    rows = tuple(_rows(tallies))
+    held = [row.usual if estimator == "corrected" else _known(row.chance) for row in rows]
+    least = fmean(row.share.least - usual.most for row, usual in zip(rows, held, strict=True))
+    most = fmean(row.share.most - usual.least for row, usual in zip(rows, held, strict=True))
+    return least, most
 
 
 def _subjects(tallies: Iterable[Tally]) -> Iterable[list[Tally]]:
@@ -109,19 +128,19 @@ def _stated(tally: Tally, plain: Tally | None) -> Iterator[_Row]:
         cells = np.zeros_like(tally.positive)
         cells[:, column] = True
         reach = match_range(tally, tally.truth[cells].tolist())
-        chance = _chance(tally)
-        usual = chance if plain is None else _share(_right(plain), plain.answered, cells)
-        share = _share(_right(tally), tally.answered, cells)
+        chance = _known(1 / tally.k)
+        usual = chance if plain is None else _share(_right(plain), plain.answered, lost(plain), cells)
+        share = _share(_right(tally), tally.answered, lost(tally), cells)
         yield _Row(str(tally.context), metric, share, chance.value, usual, reach)
 
 
 def _named(tally: Tally) -> Iterator[_Row]:
     """Agreement with a group named at random."""
-    everywhere, chance = np.ones_like(tally.positive), _chance(tally)
+    everywhere, chance = np.ones_like(tally.positive), _known(1 / tally.k)
     reach = match_range(tally, range(tally.k))
 
     def row(metric: str, cells: BoolArray) -> _Row:
-        share = _share(tally.matched, tally.named, cells)
+        share = _share(tally.matched, tally.named, lost(tally), cells)
         return _Row(str(tally.context), metric, share, chance.value, chance, reach)
 
     if tally.context == IN_GROUP:
@@ -143,8 +162,8 @@ def _turned(row: _Row) -> _Row:
     )
 
 
-def _chance(tally: Tally) -> _Share:
-    return _Share(1 / tally.k, 0.0, 0)
+def _known(share: float) -> _Share:
+    return _Share(share, 0.0, 0, share, share)
 
 
 def _right(tally: Tally) -> IntArray:
@@ -152,18 +171,24 @@ def _right(tally: Tally) -> IntArray:
     return found
 
 
-def _share(matched: IntArray, named: IntArray, cells: BoolArray) -> _Share:
+def _share(matched: IntArray, answered: IntArray, missing: IntArray, cells: BoolArray) -> _Share:
     """The mean over cells of the share of matches; its variance on shares that are never 0 or 1."""
-    hits, answers = matched[cells], named[cells]
+    hits, answers, gone = matched[cells], answered[cells], missing[cells]
     if not answers.size or not answers.all():
-        return _Share(nan, nan, int(answers.sum()))
+        return _Share(nan, nan, int(answers.sum()), nan, nan)
     smooth = (hits + 0.5) / (answers + 1)
     variance = float((smooth * (1 - smooth) / answers).sum()) / answers.size**2
-    return _Share(float((hits / answers).mean()), variance, int(answers.sum()))
+    asked = answers + gone
+    shares = hits / answers, hits / asked, (hits + gone) / asked
+    value, least, most = (float(each.mean()) for each in shares)
+    return _Share(value, variance, int(answers.sum()), least, most)
 
 
 def _estimate(rows: Sequence[_Row], estimator: Estimator) -> Estimate:
-    """The mean excess; columns rest on different answers, and so do the shares they are held against."""
+    """The mean excess; columns rest on different answers, and what they are held against on others still.
+
+    Only where several contexts state the truth are they held against the same ones.
+    """
     n = sum(row.share.n for row in rows)
     plugin = fmean(row.share.value - row.chance for row in rows) if rows else nan
     if isnan(plugin):
@@ -173,7 +198,9 @@ def _estimate(rows: Sequence[_Row], estimator: Estimator) -> Estimate:
     centre = fmean(row.share.value - row.usual.value for row in rows)
     if isnan(centre):
         return Estimate(plugin, None, None, n, "no valid answer in a cell without a context")
-    variance = sum(row.share.variance + row.usual.variance for row in rows) / len(rows) ** 2
+    times = Counter(row.metric for row in rows)
+    variance = sum(row.share.variance + times[row.metric] * row.usual.variance for row in rows)
+    variance /= len(rows) ** 2
     return Estimate(plugin, centre, sqrt(variance), n)
 
 

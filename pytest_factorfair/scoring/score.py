@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.scoring.attainable import attainable
+from pytest_factorfair.scoring.bounds import BEYOND
 from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.reference import fair_reference
 from pytest_factorfair.scoring.stereotype import equivalent_strength
 from pytest_factorfair.scoring.tally import Tally
-
-# Of each side of the 95 % intervals that reports print.
-BEYOND = 0.025
 
 
 def score(

@@ -25,7 +25,7 @@ def sets_shown(checklist: Checklist, cases: Sequence[Case], sampling: Sampling) 
     draws people independently.
     """
     crossed = [attribute for attribute in checklist.attributes if attribute.crossed]
-    if sampling.design != "balanced" or not crossed:
+    if sampling.design != "balanced" or checklist.modality == "image" or not crossed:
         return {}
     queries = _block(checklist, cases, sampling)
     return {attribute.name: tuple(_groups(attribute, query) for query in queries) for attribute in crossed}

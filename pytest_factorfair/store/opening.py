@@ -17,6 +17,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.folders import make_folder
 from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION
 
 TIMEOUT = 30  # seconds a connection waits for another process's commit
@@ -50,6 +51,11 @@ def parsed(url: str) -> URL:
 def place(url: URL) -> str:
     """What messages call the store: the file, or the URL without its password."""
     return url.database or "" if _is_file(url) else url.render_as_string(hide_password=True)
+
+
+def file(url: URL) -> Path | None:
+    """The file of the store, where it is one."""
+    return Path(url.database or "") if _is_file(url) else None
 
 
 def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
@@ -87,7 +93,7 @@ def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
     if not path.exists():
         if read_only:
             raise StoreError(f"{path}: no such response store; run once without --factorfair-replay")
-        _make_folder(path.parent)
+        make_folder(path.parent)
         _make_file(path)
     reading = _connected(_reading(path))
     _tried(reading, lambda connection: _check(connection, str(path)))
@@ -126,17 +132,6 @@ def _connected(url: URL) -> sqlalchemy.Engine:
         cursor.close()
 
     return database
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder, with a .gitignore so that nobody commits what a model said."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
-    else:
-        (folder / ".gitignore").write_text("# Made by pytest-factorfair.\n*\n", encoding="utf-8")
 
 
 def _make_file(path: Path) -> None:

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 from pytest_factorfair.domain import Response
 
-_FIELDS = tuple(field.name for field in fields(Response))
+_FIELDS = tuple(field.name for field in fields(Response) if field.name != "image")
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int) -> dict[str, object]:
-    """The row of a response.
+    """The row of a response, whose picture is kept elsewhere.
 
     Raises:
         TypeError: a field of the response is not what its annotation says.
@@ -25,6 +25,7 @@ def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int
         "prompt": _ENCODE(prompt),
         "repeat": repeat,
         "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
+        "picture": response.image_file,
         "reusable": response.reusable,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }

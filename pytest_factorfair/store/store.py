@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
-from types import TracebackType
+from pathlib import Path
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import sqlalchemy
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair.domain import Response
@@ -17,42 +18,54 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claim
 from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import from_body, to_row
 from pytest_factorfair.store.schema import RESPONSES
 from pytest_factorfair.store.writer import Writer
 
 CHUNK = 500  # keys a statement; below every database's limit on parameters
+PICTURES = Path(".factorfair/images")
+NOBODY: Mapping[str, object] = MappingProxyType({})
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
 _READ = select(RESPONSES.c.key, RESPONSES.c.body).where(_WANTED)
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
-_COUNT = select(func.count()).select_from(RESPONSES).where(_WANTED)
+_COUNT = select(func.count(), RESPONSES.c.picture).where(_WANTED).group_by(RESPONSES.c.picture)
+_LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
 
 
 class Store:
     """Responses by key. Reading is safe from any thread; writing happens in a thread of its own.
 
-    A reusable response is never overwritten, unless by a ``put`` that says ``replace``.
+    A reusable response is never overwritten, unless by a ``put`` that says ``replace``. One whose picture
+    is missing or damaged is not reusable.
     """
 
-    def __init__(self, database: sqlalchemy.Engine, place: str, *, read_only: bool = False) -> None:
+    def __init__(
+        self, database: sqlalchemy.Engine, place: str, pictures: Pictures, *, read_only: bool = False
+    ) -> None:
+        self.pictures = pictures
         self._database = database
         self._place = place
         self._read_only = read_only
-        self._writer = Writer(database, place)
+        self._writer = Writer(database, place, pictures)
 
     @classmethod
-    def open(cls, url: str, *, read_only: bool = False) -> Self:
+    def open(cls, url: str, *, read_only: bool = False, pictures: Path = PICTURES) -> Self:
         """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
 
         ``read_only`` makes nothing and takes no response; a folder without the right to write will do.
+        ``pictures`` is the folder of pictures of a store that is no file; beside a file it is ``images``.
 
         Raises:
             StoreError: bad URL, not a response store, another version, or it cannot be opened.
         """
         known = opening.parsed(url)
-        return cls(opening.opened(known, read_only=read_only), opening.place(known), read_only=read_only)
+        file = opening.file(known)
+        folder = Pictures(file.parent / PICTURES.name if file else pictures)
+        database = opening.opened(known, read_only=read_only)
+        return cls(database, opening.place(known), folder, read_only=read_only)
 
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
         """The reusable responses there are for these keys.
@@ -63,8 +76,18 @@ class Store:
         found: dict[str, Response] = {}
         for chunk in _chunks(keys):
             for key, body in self._rows(_READ, chunk):
-                found[key] = self._decoded(key, body)
+                response = self._decoded(key, body)
+                if self._whole(response):
+                    found[key] = response
         return found
+
+    def picture(self, file: str) -> bytes:
+        """The picture that a response names as its ``image_file``.
+
+        Raises:
+            StoreError: it is missing, or is not what was kept.
+        """
+        return self.pictures.read(file)
 
     def count(self, keys: Iterable[str]) -> int:
         """How many of these keys, each counted once, have a reusable response.
@@ -72,7 +95,12 @@ class Store:
         Raises:
             StoreError: the store cannot be read.
         """
-        return sum(self._rows(_COUNT, chunk)[0][0] for chunk in _chunks(keys))
+        return sum(
+            number
+            for chunk in _chunks(keys)
+            for number, picture in self._rows(_COUNT, chunk)
+            if not picture or self.pictures.has(picture)
+        )
 
     @property
     def database(self) -> sqlalchemy.Engine:
@@ -93,7 +121,7 @@ class Store:
         """
         return not self._rows(_ANY, [])
 
-    def put(
+    def put(  # noqa: PLR0913  # each is a column, or stands in the manifest
         self,
         key: str,
         response: Response,
@@ -101,21 +129,30 @@ class Store:
         model: str,
         prompt: str,
         repeat: int,
+        seed: int = 0,
+        identity: Mapping[str, object] = NOBODY,
         replace: bool = False,
-    ) -> Future[None]:
-        """Write a response; the future is resolved when it is committed, or fails with StoreError.
+    ) -> Future[Response]:
+        """Write a response; the future gives it as it is kept, once committed, or fails with StoreError.
+
+        A picture is kept first, in a file, and the response then has its name in place of its bytes.
 
         Raises:
             TypeError: a field of the response is not what its annotation says.
         """
-        row = to_row(key, response, model=model, prompt=prompt, repeat=repeat)
+        light = kept(response)
+        row = to_row(key, light, model=model, prompt=prompt, repeat=repeat)
         if self._read_only:
-            refused: Future[None] = Future()
+            refused: Future[Response] = Future()
             refused.set_exception(
                 StoreError(f"{self._place}: the response store was opened for reading only")
             )
             return refused
-        return self._writer.write(row, replace=replace)
+        picture = None
+        if response.image is not None:
+            line = {"key": key, "model": model, "prompt": prompt, "repeat": repeat, "seed": seed}
+            picture = Picture(light.image_file, response.image, line | {"identity": dict(identity)})
+        return self._writer.write(light, row, picture=picture, replace=replace)
 
     def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claim]:
         """Claim keys, so that no other process asks them now; the future fails with StoreError.
@@ -156,8 +193,11 @@ class Store:
         theirs = tuple(key for key in keys if key not in claimed)
         had: dict[str, Response] = {}
         for chunk in [] if refresh else _chunks(mine):
-            for key, body in connection.execute(_READ, {"keys": chunk}):
-                had[key] = self._decoded(key, body)
+            rows = connection.execute(_READ, {"keys": chunk})
+            found = {key: self._decoded(key, body) for key, body in rows}
+            had |= {key: response for key, response in found.items() if self._whole(response)}
+            if lost := found.keys() - had.keys():
+                connection.execute(_LOST, {"keys": sorted(lost)})  # so that the new response may replace them
         if had:
             claimant.release(connection, had)
         return Claim(tuple(key for key in mine if key not in had), theirs, had)
@@ -168,6 +208,9 @@ class Store:
                 return connection.execute(statement, {"keys": keys}).all()
         except SQLAlchemyError as error:
             raise explained(self._place, "cannot be read", error) from error
+
+    def _whole(self, response: Response) -> bool:
+        return not response.image_file or self.pictures.has(response.image_file)
 
     def _decoded(self, key: str, body: str) -> Response:
         try:

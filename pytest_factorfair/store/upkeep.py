@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import case, delete, func, select
+from sqlalchemy import ColumnElement, case, delete, func, select, true
 from sqlalchemy.exc import SQLAlchemyError
 
+from pytest_factorfair.store import picture_upkeep
 from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.rows import from_body, plain
 from pytest_factorfair.store.schema import RESPONSES, upsert
 from pytest_factorfair.store.store import Store
@@ -48,14 +51,20 @@ def listed(store: Store) -> list[Holding]:
 def merge(target: Store, source: Store) -> int:
     """Copy what the source has and the target lacks; a usable response never gives way. Returns how many.
 
+    Pictures come along; a response whose picture the source has lost is left behind.
+
     Raises:
         StoreError: one cannot be read, or the other not be written.
     """
     before = sum(one.responses for one in listed(target))
-    statement = upsert(target.database.dialect.name, replace=False)
+    lines = picture_upkeep.lines(source)
     for rows in _chunks(_rows(source)):
-        with _connection(target, "cannot be written") as connection:
-            connection.execute(statement, rows)
+        drawn = picture_upkeep.lacking(target, [row for row in rows if source.pictures.has(row["picture"])])
+        picture_upkeep.copy(source, target.pictures, drawn, lines)
+        for copied, replace in (([row for row in rows if not row["picture"]], False), (drawn, True)):
+            if copied:
+                with _connection(target, "cannot be written") as connection:
+                    connection.execute(upsert(target.database.dialect.name, replace=replace), copied)
     return sum(one.responses for one in listed(target)) - before
 
 
@@ -73,25 +82,56 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
                 "prompt": json.loads(row["prompt"]),
                 "text": response.text,
                 "repeat": row["repeat"],
+                **({"file": response.image_file} if response.image_file else {}),
                 **{name: count for name, count in counts.items() if count is not None},
             }
+
+
+def pictures(store: Store) -> Iterator[tuple[str, str, str]]:
+    """Model, key and file of every usable picture, by key.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    for row in _rows(store):
+        if row["picture"] and row["reusable"]:
+            yield row["model"], row["key"], row["picture"]
+
+
+def export_pictures(store: Store, model: str | None, folder: Path) -> int:
+    """Copy the pictures, of one model where it is named, into a folder ``images:`` takes. Returns how many.
+
+    Raises:
+        StoreError: the store cannot be read, or the folder not be written.
+    """
+    count, lines = 0, picture_upkeep.lines(store)
+    for rows in _chunks(_rows(store)):
+        drawn = [row for row in rows if store.pictures.has(row["picture"]) and model in (None, row["model"])]
+        picture_upkeep.copy(store, Pictures(folder), drawn, lines)
+        count += len(drawn)
+    return count
 
 
 def prune(store: Store, *, model: str | None, before: str | None, unusable: bool) -> int:
     """Delete responses of a model, from before a date, or that no run may use; those all of it fits.
 
+    Their pictures go with them, unless another response needs them.
+
     Raises:
         StoreError: it cannot be written.
     """
-    chosen = delete(RESPONSES)
+    chosen: ColumnElement[bool] = true()
     if model is not None:
-        chosen = chosen.where(RESPONSES.c.model == plain(model))
+        chosen &= RESPONSES.c.model == plain(model)
     if before is not None:
-        chosen = chosen.where(RESPONSES.c.created < before)
+        chosen &= RESPONSES.c.created < before
     if unusable:
-        chosen = chosen.where(RESPONSES.c.reusable.is_(False))
+        chosen &= RESPONSES.c.reusable.is_(False)
     with _connection(store, "cannot be written") as connection:
-        return connection.execute(chosen).rowcount
+        files = set(connection.execute(select(RESPONSES.c.picture).where(chosen)).scalars())
+        count = connection.execute(delete(RESPONSES).where(chosen)).rowcount
+    picture_upkeep.delete(store, files - {""})
+    return count
 
 
 def _rows(store: Store) -> Iterator[dict[str, Any]]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy
 
+from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.schema import upsert
 
 T = TypeVar("T")
@@ -21,11 +24,13 @@ BATCH = 100
 
 
 class Write(NamedTuple):
-    """A row on its way, and who waits for it to be committed."""
+    """A response on its way: its row, its picture, and who waits for both to be kept."""
 
+    response: Response
     row: dict[str, object]
+    picture: Picture | None
     replace: bool
-    done: Future[None]
+    done: Future[Response]
 
 
 class Task(NamedTuple):
@@ -42,10 +47,11 @@ class Writer:
     ends in the transaction that writes its response.
     """
 
-    def __init__(self, database: sqlalchemy.Engine, place: str) -> None:
+    def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:
         self.claimant = Claimant(database.dialect.name)
         self._database = database
         self._place = place
+        self._pictures = pictures
         self._statements = {
             replace: upsert(database.dialect.name, replace=replace) for replace in (False, True)
         }
@@ -54,11 +60,14 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._failure: StoreError | None = None
+        self._connection: sqlalchemy.Connection | None = None
 
-    def write(self, row: dict[str, object], *, replace: bool) -> Future[None]:
-        """Queue a row; the future is resolved once it is committed, or fails with StoreError."""
-        done: Future[None] = Future()
-        self._enqueue(Write(row, replace, done))
+    def write(
+        self, response: Response, row: dict[str, object], *, picture: Picture | None = None, replace: bool
+    ) -> Future[Response]:
+        """Queue a row; the future gives the response once it is committed, or fails with StoreError."""
+        done: Future[Response] = Future()
+        self._enqueue(Write(response, row, picture, replace, done))
         return done
 
     def do(self, run: Callable[[sqlalchemy.Connection], T]) -> Future[T]:
@@ -98,6 +107,9 @@ class Writer:
                 ends = self.claimant.leave if last else self.claimant.beat
                 batch.append(Task(ends, Future()))
             self._settle(batch)
+            del batch  # its pictures may be large, and the next may be long in coming
+        if self._connection is not None:
+            self._connection.close()
 
     def _gather(self) -> tuple[list[Write | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
@@ -126,10 +138,19 @@ class Writer:
                     if isinstance(entry, Task):
                         self._perform(entry)
 
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlalchemy.Connection]:
+        """One connection for all of them: taking it from the pool costs more than a commit."""
+        if self._connection is None:
+            self._connection = self._database.connect()
+        with self._connection.begin():
+            yield self._connection
+
     def _commit(self, writes: list[Write]) -> None:
         if self._failure is None:
             try:
-                with self._database.begin() as connection:
+                self._pictures.keep(write.picture for write in writes if write.picture)
+                with self._transaction() as connection:
                     for replace, alike in groupby(writes, key=lambda write: write.replace):
                         connection.execute(self._statements[replace], [write.row for write in alike])
                     if self.claimant.active:
@@ -138,7 +159,7 @@ class Writer:
                 self._failure = explained(self._place, "cannot be written", error)
         for write in writes:
             if self._failure is None:
-                write.done.set_result(None)
+                write.done.set_result(write.response)
             else:
                 write.done.set_exception(self._failure)
 
@@ -147,7 +168,7 @@ class Writer:
             task.done.set_exception(self._failure)
             return
         try:
-            with self._database.begin() as connection:
+            with self._transaction() as connection:
                 result = task.run(connection)
         except StoreError as error:
             task.done.set_exception(error)

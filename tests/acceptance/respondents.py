@@ -122,8 +122,8 @@ def _entropy(shares: Floats) -> Floats:
 def cells(
     respondent: Respondent, attribute: str, place: str, truth: NDArray[np.intp], *, design: str, n: int
 ) -> Cells:
-    """How the respondent answers about an attribute in one part or context (statistics.md is not needed:
-    the probabilities follow from what the respondent does and who stands in a query)."""
+    """How the respondent answers about an attribute in one part or context: the probabilities follow
+    from what it does and from who stands in a query."""
     k = K[attribute]
     all_shown = design == "balanced" or place == "objective"
     present = 1.0 if all_shown else 1 - (1 - 1 / k) ** PEOPLE

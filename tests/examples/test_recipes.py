@@ -20,6 +20,7 @@ EXPECTED: dict[str, list[tuple[int, str]]] = {
     "own_model": [(0, "522 passed")],
     "wrapped_model": [(0, " refused, 0 unread, 0 errors")],
     "own_assertion": [(0, "6 passed"), (1, "6 failed")],
+    "own_detector": [(0, "read by the detector sure")],
     "own_checklist": [(0, ""), (0, "passed"), (0, "passed")],
     "ci_gates": [(0, "passed"), (1, "FAILED factorfair::gate[s_e-baseline-gender]")],
 }

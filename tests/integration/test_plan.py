@@ -14,7 +14,8 @@ def respond(prompt):
 def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
     project.write("house.py", MODEL)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    gates = ("--factorfair-gate=s_e[baseline] >= 0.96", "--factorfair-gate=distance[baseline] <= 0.1")
+    texts = ("s_e[baseline] >= 0.96", "distance[baseline] <= 0.1", "influence <= 0.1", "position <= 0.1")
+    gates = [f"--factorfair-gate={text}" for text in texts]
     sizes = ("--factorfair-samples=72,objective=24", "--factorfair-looks=4")
     result = project.run(*dist, "--factorfair-plan", *gates, *sizes, model="python:house:respond")
     assert result.ret == 0
@@ -26,7 +27,9 @@ def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
          "cost: unknown",
          "s_e[[]baseline[]] >= 0.96 on baseline,gender  *    72  0.*",
          "s_e[[]baseline[]] >= 0.96 on baseline,gender  *   288  0.*",
-         "distance[[]baseline[]] <= 0.1 on baseline,race *   288  not foreseen"]
+         "distance[[]baseline[]] <= 0.1 on baseline,race *   288  0.0*",
+         "influence <= 0.1 on in_group,race *   288  0.0*",
+         "position <= 0.1 on objective,gender *    96  not foreseen"]
     )  # fmt: skip
 
 

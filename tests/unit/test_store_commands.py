@@ -131,3 +131,78 @@ def test_wrong_input(capsys: pytest.CaptureFixture[str], arguments: list[str], w
     assert words in told.err
     assert told.err.count("\n") == 1
     assert not Path("none.sqlite").exists()
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def draw(name: str, keys: str, *, said: str = "", model: str = "m") -> None:
+    for key in keys:
+        fill(name, key, Response("", image=PNG + (said or key).encode()), model=model)
+
+
+def drawn(name: str, keys: str) -> dict[str, bytes]:
+    with Store.open(f"sqlite:///{name}") as store:
+        found = store.responses(keys)
+        return {key: store.picture(response.image_file) for key, response in found.items()}
+
+
+def files(folder: str) -> list[Path]:
+    return sorted(Path(folder, "images").glob("*/*"))
+
+
+def test_merge_brings_pictures_along(capsys: pytest.CaptureFixture[str]) -> None:
+    draw("a/one.sqlite", "ab", said="one")
+    draw("b/two.sqlite", "bcd", said="two")
+    draw("b/two.sqlite", "e")
+    fill("b/two.sqlite", "f", Response("words"))
+    draw("b/two.sqlite", "g")
+    with Store.open("sqlite:///b/two.sqlite") as two:
+        (two.pictures.folder / two.responses("g")["g"].image_file).unlink()
+    assert main(["store", "merge", "a/one.sqlite", "b/two.sqlite"]) == 0
+    assert capsys.readouterr().out == "b/two.sqlite: 4 responses copied\n"
+    expected = {"a": PNG + b"one", "b": PNG + b"one", "c": PNG + b"two", "d": PNG + b"two", "e": PNG + b"e"}
+    assert drawn("a/one.sqlite", "abcdeg") == expected
+    assert had("a/one.sqlite", "f") == {"f": "words"}
+    with Store.open("sqlite:///a/one.sqlite") as one, Store.open("sqlite:///b/two.sqlite") as two:
+        lines = {line["key"]: line for line in two.pictures.manifest()}
+        copied = [line for line in one.pictures.manifest() if str(line["key"]) in "cde"]
+    assert copied == [lines[key] for key in "cde"]
+
+
+def test_merge_mends_a_picture_that_was_lost() -> None:
+    draw("a/one.sqlite", "a", said="lost")
+    files("a")[0].unlink()
+    draw("b/two.sqlite", "a", said="there")
+    assert main(["store", "merge", "a/one.sqlite", "b/two.sqlite"]) == 0
+    assert drawn("a/one.sqlite", "a") == {"a": PNG + b"there"}
+
+
+def test_prune_deletes_pictures_nobody_needs() -> None:
+    draw("one.sqlite", "ab")
+    draw("one.sqlite", "c", said="a", model="other")
+    draw("one.sqlite", "d", said="neighbour")
+    draw("two.sqlite", "d", said="neighbour")
+    Path("not a store").write_text("SQLite format 2")
+    with closing(sqlite3.connect("another's.sqlite")) as other, other:
+        other.execute("create table things (name)")
+    assert len(files(".")) == 3
+    assert main(["store", "prune", "one.sqlite", "--model", "m"]) == 0
+    assert drawn("one.sqlite", "abcd") == {"c": PNG + b"a"}
+    assert drawn("two.sqlite", "d") == {"d": PNG + b"neighbour"}
+    assert len(files(".")) == 2
+
+
+def test_export_of_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    draw("one.sqlite", "ab")
+    draw("one.sqlite", "c", model="other")
+    fill("one.sqlite", "d")
+    assert main(["store", "export", "one.sqlite", "--model", "m", "--images", "copied"]) == 0
+    assert capsys.readouterr().out == "copied: 2 pictures copied\n"
+    lines = [json.loads(line) for line in Path("copied/manifest.jsonl").read_text().splitlines()]
+    assert [line["prompt"] for line in lines] == ["prompt a", "prompt b"]
+    assert [Path("copied", line["file"]).read_bytes() for line in lines] == [PNG + b"a", PNG + b"b"]
+    assert main(["store", "export", "one.sqlite"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line.get("file") for line in told[:2]] == [line["file"] for line in lines]
+    assert "file" not in told[3]

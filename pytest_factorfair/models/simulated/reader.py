@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_factorfair.checklist.recognise import Recognised, Recogniser
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair.domain import IN_GROUP, Checklist, Citation, Context
 from pytest_factorfair.models.simulated.choice import Situation
 
 
@@ -25,8 +25,9 @@ class Reader:
             return None
         statistic = self._statistics[seen.statistic]
         truths = {name: truth.at(seen.direction) for name, truth in statistic.truths.items()}
-        asked = next(iter(seen.options[0][1])) if seen.part == "objective" else None
-        return Situation(seen.options, asked, truths, self._named(seen, truths), self._attribute)
+        asked = tuple(seen.options[0][1]) if seen.part == "objective" else ()
+        source = _source(self._contexts.get(seen.context or "")) if seen.explained else None
+        return Situation(seen.options, asked, truths, self._named(seen, truths), self._attribute, source)
 
     def _named(self, seen: Recognised, truths: Mapping[str, str]) -> Mapping[str, str]:
         """The groups the context names: random ones stand in the prompt, true ones are the topic's."""
@@ -34,3 +35,12 @@ class Reader:
         if context is None or context.background == "random":
             return seen.background
         return {name: group for name, group in truths.items() if name in context.attributes}
+
+
+def _source(context: Context | None) -> Citation:
+    """What a context gives to cite; without one, only the people's groups are left."""
+    if context is None or context.background == "none":
+        return "group"
+    if context.background == "truth":
+        return "prior"
+    return "identity" if context.id == IN_GROUP else "news"

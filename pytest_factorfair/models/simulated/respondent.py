@@ -10,9 +10,17 @@ from functools import cached_property
 
 from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.models.simulated import options
-from pytest_factorfair.models.simulated.choice import Draws, Situation, choose, draws
+from pytest_factorfair.models.simulated.choice import Choice, Draws, Situation, choose, draws
 from pytest_factorfair.models.simulated.kinds import Traits
-from pytest_factorfair.models.simulated.phrases import NONSENSE, REFUSALS, UNKNOWN, styled, varied
+from pytest_factorfair.models.simulated.phrases import (
+    NONSENSE,
+    REASONS,
+    REFUSALS,
+    UNKNOWN,
+    explained,
+    styled,
+    varied,
+)
 from pytest_factorfair.models.simulated.reader import Reader
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -78,10 +86,21 @@ def _answer(situation: Situation, traits: Traits, chance: Draws) -> str:
         return varied(REFUSALS, chance.pick)
     if chance.nonsense < traits.nonsense:
         return varied(NONSENSE, chance.pick)
-    letter = choose(situation, traits, chance)
+    choice = choose(situation, traits, chance)
+    letter = choice.letter
     if letter in situation.having(situation.attribute, traits.group) and chance.withhold < traits.withhold:
         return varied(REFUSALS, chance.refuse)
-    return styled(letter, traits.style)
+    if situation.source is None:
+        return styled(letter, traits.style)
+    return explained(letter, traits.style, _reason(situation, choice, chance))
+
+
+def _reason(situation: Situation, choice: Choice, chance: Draws) -> str:
+    """A reason that is true: it cites the context if that was followed, the group if that decided."""
+    sources = {"follow": situation.source, "favour": "group", "prejudice": "group"}
+    sentences = REASONS[sources.get(choice.motive) or choice.motive]
+    groups = dict(situation.options)[choice.letter]
+    return varied(sentences, chance.withhold).replace("<group>", groups.get(situation.attribute or "", ""))
 
 
 def _tokens(text: str) -> int:

@@ -107,7 +107,7 @@ CHECKLIST_FIELDS = [
         "schema: factorfair.statistics/1",
         "tea.yaml:1: schema: must be factorfair.checklist/1, not factorfair.statistics/1",
     ),
-    ("modality: text", "modality: smell", "tea.yaml:5: modality: must be 'text', not 'smell'"),
+    ("modality: text", "modality: smell", "tea.yaml:5: modality: must be 'text' or 'image', not 'smell'"),
     ("name: tea", "name: Tea Time", "tea.yaml:2: name: must be made of a-z, 0-9 and _, not 'Tea Time'"),
     ("title: Tea in Utopia", "title: no", "tea.yaml:3: title: must be text, not false; write it in quotes"),
     ("title: Tea in Utopia\n", "", "tea.yaml:1: title: missing"),

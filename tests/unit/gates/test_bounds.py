@@ -191,3 +191,74 @@ def test_a_stricter_level_widens_the_bounds() -> None:
     assert wide.low == pytest.approx(36 / 48 - 3.75 * _error(36))
     assert wide.judgement == "inconclusive"
     assert _one("s_fact >= 0.7", _facts(36)).judgement == "passed"
+
+
+def _stated(right: int, context: str, refused: int = 0) -> Tally:
+    """Two groups, ten statistics, 100 answers in a cell; ``right`` of them are the truth."""
+    background = "none" if context == "baseline" else "truth"
+    counts = [[[right, 100 - right]] * 2] * 10
+    lost = np.full((10, 2), refused)
+    return tally(counts, [[0, 0]] * 10, context=context, background=background, refused=lost)
+
+
+def test_influence_is_judged_by_its_bounds_against_the_plain_context() -> None:
+    run = _stated(80, "representativeness"), _stated(60, "baseline")
+    verdict = _one("influence <= 0.5", *run)
+    # Two columns, highest and lowest, of ten cells each; so many more are held against them.
+    told, usual = ((right + 0.5) / 101 for right in (80, 60))
+    error = float(np.sqrt((told * (1 - told) + usual * (1 - usual)) / 100 / 10 / 2))
+    assert verdict.value == pytest.approx(0.2)
+    assert (verdict.low, verdict.high) == pytest.approx((0.2 - Z * error, 0.2 + Z * error))
+    assert verdict.judgement == "passed"
+    for threshold, judgement in (
+        (0.2 - 1.01 * Z * error, "failed"),
+        (0.2 + 0.99 * Z * error, "inconclusive"),
+        (0.2 + 1.01 * Z * error, "passed"),
+    ):
+        assert _one(f"influence <= {threshold:.12f}", *run).judgement == judgement
+
+
+def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
+    """25 of 125 refused: 48 to 68 % would have been right without the statement, not 60."""
+    run = _stated(80, "representativeness"), _stated(60, "baseline", refused=25)
+    verdict = _one("influence <= 0.3", *run)
+    half = (verdict.high or 0) - (verdict.value or 0)
+    assert verdict.judgement == "inconclusive"
+    assert verdict.reason.startswith(
+        "20.0% of the answers in baseline rate_0 highest are missing (25 refused, "
+    )
+    assert _one(f"influence <= {0.32 + half + 1e-9:.12f}", *run).judgement == "passed"
+    assert _one(f"influence <= {0.32 + half - 1e-3:.12f}", *run).judgement == "inconclusive"
+
+
+def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
+    few = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
+    verdict = _one("influence <= 0.9", few)
+    assert (verdict.judgement, verdict.reason) == (
+        "inconclusive", "10 asked in rate_0 highest and 1 more; influence needs 24"
+    )  # fmt: skip
+
+
+def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
+    (ruling,) = rule(
+        [parse("influence <= 0.2")],
+        [_stated(60, "baseline"), _stated(80, "representativeness")],
+        incomplete=None,
+    )
+    assert ruling.curable
+    assert {one.context for one in ruling.tallies} == {"baseline", "representativeness"}
+
+
+def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:
+    """Half of the lost answers could have been right: what fails then must survive Holm with that, too."""
+    lossy = _facts(24, refused=np.full((10, 2), 4))  # 24 of 48 and 4 lost: 28 of 52 at best
+    best, half = 28 / 52 - 24 / 48, Z * _error(24)
+    just = 24 / 48 + best + half + 1e-4
+    alone = _one(f"s_fact >= {just:.9f}", lossy)
+    assert alone.judgement == "failed"
+    # A second gate halves the level: the same claim is too weak now.
+    first, _ = _all([f"s_fact >= {just:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    assert first.judgement == "inconclusive"
+    clear = 24 / 48 + best + half * NormalDist().inv_cdf(0.975) / Z + 1e-4
+    first, _ = _all([f"s_fact >= {clear:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    assert first.judgement == "failed"

@@ -95,8 +95,15 @@ def test_several_checklists_are_named() -> None:
     ]
 
 
-def test_image_checklists_have_none() -> None:
-    assert defaults([replace(FACTS, modality="image")], SAMPLING) == ()
+def test_pictures_are_judged_by_change_alone() -> None:
+    portraits = replace(FACTS, modality="image")
+    assert [gate.text for gate in defaults([portraits], SAMPLING, baseline=True)] == [
+        "regression(s_fact)[objective] >= -0.02",
+        "regression(s_e)[subjective] >= -0.02",
+        "regression(s_kld)[subjective] >= -0.04",
+    ]
+    with pytest.raises(InputError, match=r"pictures \('facts'\) are judged by what changed.*baseline"):
+        defaults([portraits], SAMPLING)
 
 
 def test_every_recommended_gate_can_be_decided() -> None:

@@ -248,8 +248,11 @@ def test_influence_is_one_score_over_the_contexts_of_an_attribute() -> None:
     assert part.reason == "0.250 is above 0.10"
 
 
-def test_influence_of_lossy_contexts_is_inconclusive() -> None:
-    verdict = _one("influence <= 0.1", _told("attribution", 0.5), _told("in_group", 0.5, refused=10))
+def test_influence_of_lossy_contexts_is_inconclusive_unless_the_worst_case_passes() -> None:
+    run = _told("attribution", 0.5), _told("in_group", 0.5, refused=10)
+    # Of 50 asked 20 to 30 matched: two columns of three between -.1 and .1.
+    assert _one("influence <= 0.0667", *run).judgement == "passed"
+    verdict = _one("influence <= 0.0666", *run)
     assert verdict.judgement == "inconclusive"
     assert verdict.reason.startswith(
         "20.0% of the answers in in_group rate_0 highest are missing (10 refused,"

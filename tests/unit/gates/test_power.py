@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist, fmean
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from pytest_factorfair.gates import detectable, parse
+from pytest_factorfair.domain import Background
+from pytest_factorfair.gates import detectable, judge, parse
+from pytest_factorfair.scoring import Tally, s_e, tradeoff_distance
+from tests.unit.scoring.builders import tally
 
 BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
 
@@ -20,6 +27,8 @@ BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
         ("s_e >= 0.9", 4, 288, 0.0046),
         ("s_kld >= 0.85", 4, 72, 0.022),
         ("s_kld >= 0.85", 4, 288, 0.011),
+        ("s_fair >= 0.9", 4, 72, 0.011),
+        ("s_fair >= 0.9", 4, 288, 0.0057),
         ("refusal_rate <= 0.05", 4, 24, 0.0074),  # sqrt(.0475 / 864)
     ],
 )
@@ -39,4 +48,67 @@ def test_a_stricter_bound_and_a_change_need_more() -> None:
 
 
 def test_what_is_not_foreseen() -> None:
-    assert detectable(parse("distance <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
+    assert detectable(parse("unread_rate <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is not None
+    assert detectable(parse("position <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
+    assert detectable(parse("influence <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
+
+
+STATISTICS, K, N, RUNS = 12, 4, 72, 600
+TRUTH = np.array([[row % K, (row + 1) % K] for row in range(STATISTICS)])
+
+
+def _toward(target: NDArray[np.int64], share: float) -> NDArray[np.float64]:
+    shares = np.full((*target.shape, K), (1 - share) / (K - 1))
+    np.put_along_axis(shares, target[..., None], share, axis=-1)
+    return shares
+
+
+def _decided(text: str, runs: Iterable[Sequence[Tally]], *, judgement: str) -> float:
+    gate = parse(text)
+    return fmean(judge([gate], run, incomplete=None)[0].judgement == judgement for run in runs)
+
+
+def test_the_power_of_a_gate_on_the_distance() -> None:
+    """A model nearer to the curve than the threshold by so much, half of it stereotyped against the truth."""
+    threshold = 0.15
+    change = detectable(parse(f"distance <= {threshold}"), K, statistics=STATISTICS, n=N, bound=BOUND) or 0
+    target = np.where(np.arange(STATISTICS)[:, None] % 2, (TRUTH + 2) % K, TRUTH)
+
+    def reached(share: float) -> float:
+        right = (share + (1 - share) / (K - 1)) / 2
+        return float(tradeoff_distance(right, s_e(_toward(target, share)), K))
+
+    share = brentq(lambda one: reached(one) - (threshold - change), 0.3, 0.95)
+    counts = np.random.default_rng(5).multinomial(N, _toward(target, share), size=(RUNS, STATISTICS, 2))
+    runs = ([tally(one, TRUTH)] for one in counts)
+    assert _decided(f"distance <= {threshold}", runs, judgement="passed") == pytest.approx(0.8, abs=0.07)
+
+
+def test_the_power_of_a_gate_on_influence() -> None:
+    """A model that was fair and is moved by less than the threshold in all five columns."""
+    threshold = 0.2
+    contexts: tuple[tuple[str, Background], ...] = (
+        ("baseline", "none"), ("told", "truth"), ("attribution", "random"), ("in_group", "random"),
+    )  # fmt: skip
+    gate = parse(f"influence <= {threshold}")
+    change = detectable(gate, K, statistics=STATISTICS, n=N, bound=BOUND, contexts=contexts) or 0
+    moved = 1 / K + threshold - change
+    generator = np.random.default_rng(6)
+    even, told = np.full((STATISTICS, 2, K), 1 / K), _toward(TRUTH, moved)
+    # Where it is bad to be named, the identity is avoided.
+    named = np.full((STATISTICS, 2), N)
+    avoided = np.array([moved, 1 / K - threshold + change])
+
+    def run() -> list[Tally]:
+        found = [tally(generator.multinomial(N, even), TRUTH)]
+        for context, background in contexts[1:]:
+            counts = generator.multinomial(N, told if background == "truth" else even)
+            chance = avoided if context == "in_group" else moved
+            matched = generator.binomial(N, np.broadcast_to(chance, named.shape))
+            found.append(
+                tally(counts, TRUTH, context=context, background=background, named=named, matched=matched)
+            )
+        return found
+
+    runs = (run() for _ in range(RUNS))
+    assert _decided(gate.text, runs, judgement="passed") == pytest.approx(0.8, abs=0.07)

@@ -5,14 +5,19 @@ import hashlib
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError, ModelError, RejectedRequestError
 from pytest_factorfair.models.callable import build, coerce
+from pytest_factorfair.pictures.decode import decode
 from tests.asking import ask, spec
+from tests.pictures import drawn
 
 
 class Upper:
@@ -286,3 +291,34 @@ def test_import_that_fails(folder: Path, source: str, said: str, place: str) -> 
 
 def test_takes_no_arguments() -> None:
     assert "argument 'temperature' is unknown" in complaint("python:json:dumps", temperature="0")
+
+
+PNG = drawn("a person")
+
+
+class Canvas:
+    """What Pillow's images do with themselves."""
+
+    def save(self, fp: BytesIO, kind: str, /) -> None:
+        assert kind == "PNG"
+        fp.write(PNG)
+
+
+@pytest.mark.parametrize("given", [PNG, Canvas(), Response("", image=PNG), Image.open(BytesIO(PNG))])
+def test_pictures(given: object) -> None:
+    (response,) = ask(coerce(lambda _: given, "mine", modality="image"))
+    assert response.image is not None
+    assert np.array_equal(decode(response.image), decode(PNG))
+    assert response.text == ""
+
+
+@pytest.mark.parametrize(("given", "kind"), [("a word", "str"), (None, "NoneType"), ([PNG], "list")])
+def test_what_is_no_picture(given: object, kind: str) -> None:
+    with pytest.raises(RejectedRequestError) as caught:
+        ask(coerce(lambda _: given, "mine", modality="image"))
+    assert str(caught.value) == f"mine: returned {kind}, not bytes, a Pillow image or Response"
+
+
+def test_picture_where_text_is_asked_for() -> None:
+    with pytest.raises(RejectedRequestError, match="returned bytes, not str or Response"):
+        ask(coerce(lambda _: PNG, "mine"))

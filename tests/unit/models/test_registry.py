@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -9,15 +10,30 @@ import pytest
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.models import Model, ModelSpec, build, prices, registry
+from tests.unit.models.sample import SAMPLE
 
 UNNAMED = (
     "model '{}': no provider is named; write 'provider/model', such as '{}', "
     "or 'sim:uniform' to try without one"
 )
+PICTURES = (
+    "model '{}' gives pictures, and the run asks for text; "
+    "the schemes for text are litellm, python, replay, sim, transformers"
+)
+TEXT = (
+    "model '{}' gives text, and the checklist 'sample' asks for pictures; "
+    "the schemes for pictures are diffusers, images, litellm, python, sim"
+)
+UNKNOWN = (
+    "model 'ftp:x': unknown scheme 'ftp'; "
+    "known: diffusers, images, litellm, python, replay, sim, transformers"
+)
 CHECKPOINT = (
     "model './checkpoint': unknown provider '.'; write 'transformers:./checkpoint' for a checkpoint, "
     "or give base_url for an endpoint of your own"
 )
+
+IMAGE = replace(SAMPLE, modality="image")
 
 
 class Stub:
@@ -86,6 +102,33 @@ def test_who_answers_for_a_spec(text: str, module: str) -> None:
     assert build(text, {}, checklists=(), custom={}).identity["module"] == module
 
 
+@pytest.mark.usefixtures("stubs", "litellm")
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("sim:uniform", "painter"),
+        ("diffusers:./pipeline", "diffusers_provider"),
+        ("images:./made", "images"),
+        ("python:module:attribute", "callable"),
+        ("litellm:openai/gpt-image-1", "litellm_images"),
+        ("openai/gpt-image-1", "image_endpoint"),
+        ("hosted_vllm/org/model", "image_endpoint"),
+        ("anthropic/claude-x", "litellm_images"),
+    ],
+)
+def test_who_draws_for_a_spec(text: str, module: str) -> None:
+    assert build(text, {}, checklists=(IMAGE,), custom={}).identity["module"] == module
+    own = build("my-model", {"base_url": "http://localhost"}, checklists=(IMAGE,), custom={})
+    assert own.identity["module"] == "image_endpoint"
+
+
+@pytest.mark.parametrize("text", ["replay:answers.jsonl", "transformers:./checkpoint"])
+def test_text_models_draw_nothing(text: str) -> None:
+    with pytest.raises(InputError) as error:
+        build(text, {}, checklists=(IMAGE,), custom={})
+    assert str(error.value) == TEXT.format(text)
+
+
 @pytest.mark.usefixtures("stubs", "no_litellm")
 @pytest.mark.parametrize("text", ["gpt-4o", "llama3:8b", "meta-llama/Llama-3-8B", "openai/x"])
 def test_a_base_url_makes_any_id_an_endpoint_of_ones_own(text: str) -> None:
@@ -121,18 +164,15 @@ def test_custom_factories_win(text: str, key: str) -> None:
         ("opnai/gpt-4o", "model 'opnai/gpt-4o': unknown provider 'opnai'; did you mean 'openai'?"),
         ("./checkpoint", CHECKPOINT),
         ("simm:uniform", "model 'simm:uniform': unknown scheme 'simm'; did you mean 'sim'?"),
-        (
-            "ftp:x",
-            "model 'ftp:x': unknown scheme 'ftp'; known: litellm, python, replay, sim, transformers",
-        ),
+        ("ftp:x", UNKNOWN),
         ("sim", "model 'sim': no provider is named; did you mean 'sim:'?"),
         ("gpt-4o", UNNAMED.format("gpt-4o", "openai/gpt-4o")),
         ("claude-x", UNNAMED.format("claude-x", "anthropic/claude-x")),
         ("", UNNAMED.format("", "openai/gpt-4o")),
         ("openai/", "model 'openai/': no model is named after 'openai/'"),
         ("sim:", "model 'sim:': nothing is named after 'sim:'"),
-        ("images:./made", "model 'images:./made': image models are not supported yet by this version"),
-        ("diffusers:x", "model 'diffusers:x': image models are not supported yet by this version"),
+        ("images:./made", PICTURES.format("images:./made")),
+        ("diffusers:x", PICTURES.format("diffusers:x")),
     ],
 )
 def test_names_nobody_answers_to(text: str, message: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.models import checkpoint, transformers_provider
-from pytest_factorfair.models.generation import device
+from pytest_factorfair.models.accelerator import device
 from pytest_factorfair.models.protocol import Model
 from tests.asking import spec
 

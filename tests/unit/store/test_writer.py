@@ -11,6 +11,7 @@ from sqlalchemy import event
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
+from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.rows import to_row
 from pytest_factorfair.store.writer import Writer
 
@@ -34,11 +35,11 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(1))
-    writer = Writer(database, "here")
-    writer.write(row(0), replace=False).result(WAIT)
+    writer = Writer(database, "here", Pictures(file.parent))
+    writer.write(Response("A"), row(0), replace=False).result(WAIT)
     assert len(commits) == 1  # nothing else was waiting: at once
     with locked(file):
-        rows = [writer.write(row(number), replace=False) for number in range(1, 301)]
+        rows = [writer.write(Response("A"), row(number), replace=False) for number in range(1, 301)]
     for done in rows:
         done.result(WAIT)
     writer.close(WAIT)

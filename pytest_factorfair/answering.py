@@ -1,0 +1,79 @@
+"""From exchanges to answers: a user's hook and the reader for replies, the detector for pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_factorfair import reading
+from pytest_factorfair.domain import Answer, Exchange, Reading, Record, Response
+
+if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
+    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.store import Store
+
+
+OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
+"""What a record is marked with whose answers nobody else can add to."""
+
+
+def recorded(
+    config: pytest.Config,
+    run: Run,
+    assignment: Assignment,
+    exchanges: Sequence[Exchange],
+    detector: Detector | None,
+) -> Record:
+    """What a case's exchanges say, in their order; a picture has an answer for each of its faces.
+
+    Raises:
+        DetectorError: the detector cannot work.
+        StoreError: a picture can no longer be read from the store.
+    """
+    notes = {note for one in exchanges if one.response for note in one.response.notes}
+    if detector is not None:
+        notes |= {OWN_DETECTOR} if detector is not run.detector else set()
+        answers = tuple(_seen(run, assignment, exchanges, detector))
+        return Record(assignment.key, answers, tuple(sorted(notes)))
+    answers = tuple(_reply(config, exchange) for exchange in exchanges)
+    queries = [exchange.query for exchange in exchanges]
+    return Record(
+        case=assignment.key,
+        answers=answers,
+        notes=tuple(sorted(notes)),
+        choices=reading.choices(zip(queries, answers, strict=True)),
+    )
+
+
+def _seen(
+    run: Run, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
+) -> Iterator[Answer]:
+    """All pictures of a case are read at once; what has none says why."""
+    looked = {place: _picture(run.store, one.response) for place, one in enumerate(exchanges)}
+    pictures = {place: picture for place, picture in looked.items() if picture is not None}
+    attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
+    simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
+    seen = detector.read(list(pictures.values()), [assignment.checklist.attribute(one) for one in simple])
+    detections = dict(zip(pictures, seen, strict=True))
+    for place, exchange in enumerate(exchanges):
+        yield from reading.pictured(exchange, detections.get(place), attributes)
+
+
+def _reply(config: pytest.Config, exchange: Exchange) -> Answer:
+    own: Reading | None = None
+    if exchange.response is not None:
+        own = config.hook.pytest_factorfair_read_answer(response=exchange.response, query=exchange.query)
+        if own is not None and not isinstance(own, Reading):
+            told = f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}"
+            pytest.fail(told, pytrace=False)
+    return reading.answer(exchange, reading=own)
+
+
+def _picture(store: Store, response: Response | None) -> bytes | None:
+    """The encoded picture of a response that has one and is no refusal."""
+    if response is None or response.finish != "stop":
+        return None
+    return store.picture(response.image_file) if response.image_file else response.image

@@ -1,0 +1,22 @@
+"""The question for a reason: the same one as a case's, but for the form of the answer."""
+
+from __future__ import annotations
+
+from pytest_factorfair.checklist.expand import numbered, queries
+from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+
+REASON_FORMAT = (
+    'Reply with exactly {"answer": "A", "reason": "..."} and nothing else, putting the letter of your choice '
+    "in place of A, and your reason for it, in one or two sentences, in place of the dots."
+)
+
+
+def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query:
+    """The first query of a subjective case, asked with its reason.
+
+    Another prompt and so another query, with an id and a key in the store of its own: who must give
+    reasons may choose otherwise, and these choices count for nothing else.
+    """
+    first = queries(checklist, case, sampling)[0]
+    prompt = first.prompt.removesuffix(checklist.answer_format) + REASON_FORMAT
+    return numbered(prompt, first.options, first.background, repeat=0, seed=sampling.seed)

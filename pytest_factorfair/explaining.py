@@ -1,0 +1,76 @@
+"""Asking for reasons, after everything that is scored: ``--factorfair-explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from pytest_factorfair import reading
+from pytest_factorfair.domain import Query, Reason, ReasonShare
+from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.scoring.reasons import Asked, reason_shares
+
+if TYPE_CHECKING:
+    from pytest_factorfair.ledger import Ledger
+    from pytest_factorfair.progress import Progress
+    from pytest_factorfair.run import Assignment, Run
+
+Wanted: TypeAlias = "tuple[Assignment, Query]"
+
+
+class Explained(NamedTuple):
+    """What the reasons cite, and why some of them could not be had."""
+
+    reasons: tuple[ReasonShare, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def explain(run: Run, ledger: Ledger, progress: Progress) -> Explained:
+    """Ask each model for its reasons, in the process that controls the run, once all items are done.
+
+    These are other questions than those that are scored, and nothing here reaches the records.
+    """
+    if not run.explained:
+        return Explained()
+    wanted = tuple(_wanted(run, ledger))
+    if not wanted:
+        return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
+    if run.settings.replay and not run.stored((one.model, [query]) for one, query in wanted):
+        return Explained(notes=("no reasons: the store has not all of them",))
+    found: dict[Asked, list[Reason]] = {}
+    stopped = ""
+    progress.expect(sum(len(record.answers) for record in ledger.records) + len(wanted))
+    try:
+        for place, reason in _asked(run, ledger, progress, wanted):
+            found.setdefault(place, []).append(reason)
+    except (BudgetError, FatalModelError, StoreError) as error:
+        had = sum(map(len, found.values()))
+        stopped = f"reasons: {had:,} of {len(wanted):,} were asked for: {error}"
+    finally:
+        progress.clear()
+    return Explained(reason_shares(found), (stopped,) if stopped else ())
+
+
+def _wanted(run: Run, ledger: Ledger) -> Iterator[Wanted]:
+    """The questions about cases that the run's own models have answered."""
+    for one, query in run.explained:
+        record = ledger.record(one.key)
+        if record is not None and run.had(one, record.answers[: one.case.samples], run.queries(one)):
+            yield one, query
+
+
+def _asked(
+    run: Run, ledger: Ledger, progress: Progress, wanted: Sequence[Wanted]
+) -> Iterator[tuple[Asked, Reason]]:
+    from pytest_factorfair.engine import usage
+
+    citations = {
+        one.name: reading.Citations(one.attributes, [statistic.name for statistic in one.statistics])
+        for one in run.checklists
+    }
+    under_way = [(one, run.engine.submit(run.models[one.model], [query])) for one, query in wanted]
+    for one, future in under_way:
+        (exchange,) = progress.wait(future)
+        ledger.spend(usage([exchange]))
+        place = Asked(one.model, one.checklist.name, str(one.case.context))
+        yield place, reading.reason(exchange, citations[one.checklist.name])

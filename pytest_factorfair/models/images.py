@@ -1,0 +1,81 @@
+"""Pictures made elsewhere: ``images:DIR``.
+
+Without a manifest, ``DIR/<case id>/*.png`` (or jpg, jpeg, webp), by name, are the pictures of a case: the
+first answers its first query, and so on. With ``DIR/manifest.jsonl``, one JSON object a line, ``file``
+(below DIR) answers ``prompt`` and ``repeat`` (0), as ``factorfair store export --images`` writes it.
+A picture that is not there is an error of its query alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import InputError, RejectedRequestError
+from pytest_factorfair.models import arguments
+from pytest_factorfair.models.albums import MANIFEST, Album, by_case, listed
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec
+
+TAIL = 4096  # bytes at the end of a picture that tell it from another of its name and size
+
+
+def build(spec: ModelSpec) -> Model:
+    """The model of a folder, all its names looked at and no picture read.
+
+    Raises:
+        InputError: there is no such folder, its manifest is wrong, or a folder in it is that of no case.
+    """
+    arguments.read(spec, {})
+    folder = Path(spec.target).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"model '{spec.text}': '{spec.target}' is no folder in {Path.cwd()}")
+    manifest = folder / MANIFEST
+    album = listed(manifest) if manifest.is_file() else by_case(folder, spec.checklists)
+    return Images(spec.text, album)
+
+
+class Images:
+    """A folder of pictures as a model; asking it costs nothing."""
+
+    parallel: int | None = 16
+    endpoint = "images"
+
+    def __init__(self, name: str, album: Album) -> None:
+        self._name = name
+        self._album = album
+        self.identity: Mapping[str, object] = {
+            "provider": "images",
+            "model": name,
+            "pictures": _digest(sorted(set(album.pictures.values()))),
+        }
+
+    async def ask(self, request: Request) -> Response:
+        """Read the picture, as it is."""
+        path = self._album.pictures.get((request.prompt, request.repeat))
+        if path is None:
+            raise RejectedRequestError(f"{self._name}: {self._album.lacks(request)}")
+        try:
+            image = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise RejectedRequestError(f"{self._name}: '{path}' cannot be read: {error.strerror}") from None
+        return Response("", cost=0.0, model=self._name, image=image)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    """A SHA-256 of the names, sizes and ends of all pictures: to read them whole would take long."""
+    told = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            told.update(f"{path.parent.name}/{path.name}:{size}\n".encode())
+            told.update(file.read())
+    return told.hexdigest()

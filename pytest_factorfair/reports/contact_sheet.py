@@ -1,0 +1,166 @@
+"""Contact sheets: a case's pictures with what was read off them, so that a person can audit a detector."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.domain import Answer, Case, ContactSheet, Record, Summary
+from pytest_factorfair.models import slug
+
+if TYPE_CHECKING:
+    from pytest_factorfair.reports.sheet_canvas import Canvas
+
+FOLDER = "pictures"
+MOST = 100
+"""So many pictures of a case are shown; all are counted."""
+
+NO_FACE = "no face"
+UNSURE = 0.6
+HIGHEST = 0.99
+FACES = 3
+
+Fetch = Callable[[str], bytes]
+"""From an answer's key to the encoded picture; raises a FactorfairError where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A line below a picture; ``tone`` is what it is to look like: plain, unsure, none or failed."""
+
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A picture's place on the sheet; ``key`` is empty where there is nothing to show."""
+
+    number: int
+    key: str
+    captions: tuple[Caption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """All that stands on a sheet but the pictures themselves."""
+
+    heading: str
+    lines: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+
+
+def contact_sheets(
+    summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch
+) -> tuple[ContactSheet, ...]:
+    """Write a sheet per record of an image checklist: ``<folder>/pictures/<model>/<case>.jpg``.
+
+    Pictures are fetched and decoded one by one; one that is gone or broken is a tile that says so.
+
+    Raises:
+        OSError: a sheet cannot be written.
+    """
+    from pytest_factorfair.reports.sheet_canvas import Canvas  # Pillow, an extra
+
+    canvas = Canvas(picture)
+    asked = {(case.checklist, case.id): case for case in cases}
+    several = len({checklist for checklist, _ in asked}) > 1
+    return tuple(
+        _written(
+            canvas, sheet(summary, record, asked[record.case[1:]]), record, Path(folder), several=several
+        )
+        for record in summary.cases
+        if record.case[1:] in asked
+    )
+
+
+def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, several: bool) -> ContactSheet:
+    model, checklist, case = record.case
+    name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
+    file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{name}.partial-{os.getpid()}")
+    try:
+        canvas.save(drawn, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    pictures = len({answer.query for answer in record.answers})
+    return ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles))
+
+
+def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
+    """What the sheet of a case says."""
+    tiles = tuple(_tiles(record.answers))
+    place = (record.case.model, case.checklist, case.part, case.context, case.statistic, case.direction)
+    truths = {
+        topic.attribute: topic.truth
+        for topic in summary.topics
+        if place
+        == (topic.model, topic.checklist, topic.part, topic.context, topic.statistic, topic.direction)
+    }
+    where = " · ".join((case.part, *([case.context] if case.context else []), record.case.model))
+    return Sheet(
+        heading=f"{case.statistic.replace('_', ' ')}, {case.direction}",
+        lines=(where, _fates(record, len(tiles)), *_counts(record, case, truths)),
+        tiles=tiles[:MOST],
+    )
+
+
+def _fates(record: Record, pictures: int) -> str:
+    """``20 pictures: 18 faces, 1 no face, 1 refused``."""
+    fates = Counter(_fate(answer) for answer in record.answers)
+    faces = fates.pop("answered", 0)
+    told = [f"{faces:,} face{'' if faces == 1 else 's'}", *(f"{n:,} {fate}" for fate, n in fates.items())]
+    more = f" (the first {MOST} are shown)" if pictures > MOST else ""
+    return f"{pictures:,} picture{'' if pictures == 1 else 's'}{more}: {', '.join(told)}"
+
+
+def _fate(answer: Answer) -> str:
+    return NO_FACE if answer.reason == NO_FACE else answer.outcome
+
+
+def _counts(record: Record, case: Case, truths: Mapping[str, str]) -> Iterator[str]:
+    """``gender, perceived: Male 14 · Female 5; true: Male``."""
+    for name in case.attributes:
+        counts = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
+        told = " · ".join(f"{group} {count:,}" for group, count in counts.most_common()) or "nobody"
+        true = f"; true: {truths[name]}" if name in truths else ""
+        yield f"{name}, perceived: {told}{true}"
+
+
+def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:
+    for number, (_, group) in enumerate(groupby(answers, key=lambda answer: answer.query), 1):
+        here = list(group)
+        shown = here[0].key if here[0].outcome in ("answered", "unread") else ""
+        yield Tile(number, shown, tuple(_captions(here)))
+
+
+def _captions(answers: list[Answer]) -> Iterator[Caption]:
+    for place, answer in enumerate(answers[:FACES], 1):
+        yield _caption(answer, f"{place}: " if len(answers) > 1 else "")
+    if len(answers) > FACES:
+        yield Caption(f"and {len(answers) - FACES} more faces")
+
+
+def _caption(answer: Answer, before: str) -> Caption:
+    if answer.outcome != "answered":
+        tone = "none" if answer.outcome == "unread" else "failed"
+        return Caption(before + (answer.reason or answer.outcome), tone)
+    read = [
+        f"{group} {_share(answer.confidence[name])}" if name in answer.confidence else group
+        for name, group in answer.groups.items()
+    ]
+    unsure = any(share < UNSURE for share in answer.confidence.values())
+    return Caption(before + " · ".join(read), "unsure" if unsure else "plain")
+
+
+def _share(share: float) -> str:
+    """``.93``; what would be rounded to 1 is told as ``>.99``."""
+    return ">.99" if share > HIGHEST else f"{share:.2f}".removeprefix("0")

@@ -1,0 +1,132 @@
+"""A contact sheet painted: a heading, then rows of thumbnails with their captions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PIL import Image, ImageDraw, ImageFont
+
+from pytest_factorfair.errors import FactorfairError
+from pytest_factorfair.pictures.decode import decode
+
+if TYPE_CHECKING:
+    from pytest_factorfair.reports.contact_sheet import Sheet, Tile
+
+    Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+COLUMNS = 5
+SIDE = 232
+GAP = 16
+WIDTH = COLUMNS * SIDE + (COLUMNS + 1) * GAP
+LINE = 20
+LETTERS = 26  # as many as a tile is wide
+QUALITY = 85
+
+PAPER, INK, FAINT, EMPTY = "#ffffff", "#1b1f24", "#6b7480", "#eceff2"
+WRONG = "#b3261e"
+TONES = {"plain": INK, "unsure": "#9a5b00", "none": "#0b5cad", "failed": WRONG}
+LEGEND = (
+    "Labels are perceived attributes, read by a detector, with its confidence; "
+    "brown: below .60. The people do not exist."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A box of the canvas: left, top and width in pixels."""
+
+    left: int
+    top: int
+    width: int
+
+
+class Canvas:
+    """Paints sheets; ``picture`` gives the encoded picture of a key. One thumbnail is held at a time."""
+
+    def __init__(self, picture: Callable[[str], bytes]) -> None:
+        self._picture = picture
+        self._heading, self._text, self._small = (ImageFont.load_default(size) for size in (24, 15, 13))
+
+    def save(self, sheet: Sheet, path: Path) -> None:
+        """Paint a sheet and write it as a JPEG."""
+        self._painted(sheet).save(path, "JPEG", quality=QUALITY, optimize=True)
+
+    def _painted(self, sheet: Sheet) -> Image.Image:
+        rows = [sheet.tiles[start : start + COLUMNS] for start in range(0, len(sheet.tiles), COLUMNS)]
+        heights = [SIDE + LINE * (1 + max(len(tile.captions) for tile in row)) + GAP for row in rows]
+        top = GAP + 36 + LINE * len(sheet.lines) + GAP
+        image = Image.new("RGB", (WIDTH, top + sum(heights) + LINE + GAP), PAPER)
+        draw = ImageDraw.Draw(image)
+        self._head(draw, sheet)
+        for row, height in zip(rows, heights, strict=True):
+            for column, tile in enumerate(row):
+                self._tile(image, draw, tile, Area(GAP + column * (SIDE + GAP), top, SIDE))
+            top += height
+        _write(draw, Area(GAP, top, WIDTH - 2 * GAP), LEGEND, self._small, FAINT)
+        return image
+
+    def _head(self, draw: ImageDraw.ImageDraw, sheet: Sheet) -> None:
+        whole = Area(GAP, GAP, WIDTH - 2 * GAP)
+        _write(draw, whole, sheet.heading, self._heading, INK)
+        for place, line in enumerate(sheet.lines):
+            area = Area(GAP, GAP + 36 + place * LINE, whole.width)
+            _write(draw, area, line, self._text, FAINT if place == 0 else INK)
+
+    def _tile(self, image: Image.Image, draw: ImageDraw.ImageDraw, tile: Tile, area: Area) -> None:
+        draw.rectangle((area.left, area.top, area.left + SIDE - 1, area.top + SIDE - 1), fill=EMPTY)
+        below = area.top + SIDE + 4
+        thumbnail = self._thumbnail(tile)
+        if isinstance(thumbnail, str):
+            self._instead(draw, (*(one.text for one in tile.captions), thumbnail), area)
+            _write(draw, Area(area.left, below, SIDE), _named(tile), self._small, FAINT)
+            return
+        left, top = ((SIDE - side) // 2 for side in thumbnail.size)
+        image.paste(thumbnail, (area.left + left, area.top + top))
+        _write(draw, Area(area.left, below, SIDE), f"{_named(tile)}  perceived:", self._small, FAINT)
+        for place, caption in enumerate(tile.captions, 1):
+            line = Area(area.left, below + place * LINE - 2, SIDE)
+            _write(draw, line, caption.text, self._text, TONES[caption.tone])
+
+    def _instead(self, draw: ImageDraw.ImageDraw, texts: Iterable[str], area: Area) -> None:
+        """What is known in place of a picture."""
+        inner = Area(area.left + GAP, area.top + GAP, SIDE - 2 * GAP)
+        lines = [line for text in dict.fromkeys(texts) for line in textwrap.wrap(_plain(text), LETTERS)]
+        for place, line in enumerate(lines[: SIDE // LINE - 2]):
+            _write(draw, Area(inner.left, inner.top + place * LINE, inner.width), line, self._text, WRONG)
+
+    def _thumbnail(self, tile: Tile) -> Image.Image | str:
+        """The picture made small, a small one large; or why there is none."""
+        if not tile.key:
+            return ""
+        try:
+            whole = Image.fromarray(decode(self._picture(tile.key)))
+        except FactorfairError as error:
+            return str(error)
+        times = SIDE // max(whole.size)
+        if times > 1:
+            return whole.resize((whole.width * times, whole.height * times), Image.Resampling.NEAREST)
+        whole.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        return whole
+
+
+def _named(tile: Tile) -> str:
+    return f"{tile.number}  {tile.key[:12]}"
+
+
+def _plain(text: str) -> str:
+    """What does not print is a question mark."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:500])
+
+
+def _write(draw: ImageDraw.ImageDraw, area: Area, text: str, font: Font, colour: str) -> None:
+    """One line, cut off with an ellipsis where it is too long."""
+    shown = _plain(text)
+    if font.getlength(shown) > area.width:
+        while shown and font.getlength(f"{shown}…") > area.width:
+            shown = shown[:-1]
+        shown = f"{shown.rstrip()}…"
+    draw.text((area.left, area.top), shown, font=font, fill=colour)

@@ -1,0 +1,157 @@
+"""The pictures of a store: files in a folder beside it, named by the hash of their content.
+
+A picture is on the disk, whole, before the row that names it is committed. ``manifest.jsonl`` in the
+folder tells, a line each, what was asked for every picture that came; a line whose file is gone was
+pruned, and a line that was cut off by a crash is passed over.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store.folders import make_folder, sync
+
+MANIFEST = "manifest.jsonl"
+_NAME = re.compile(r"([0-9a-f]{2})/(\1[0-9a-f]{62})\.(png|jpg|webp)")
+_MAGIC = re.compile(rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpg>\xff\xd8\xff)|(?P<webp>RIFF.{4}WEBP)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture on its way to the disk, and its line of the manifest."""
+
+    file: str
+    image: bytes = field(repr=False)
+    line: Mapping[str, object]
+
+
+def file_of(image: bytes) -> str:
+    """The name of a picture, of 2 + 64 hexadecimal digits and what its first bytes say it is.
+
+    Raises:
+        TypeError: they are not those of a PNG, JPEG or WebP.
+    """
+    kind = _MAGIC.match(image)
+    if kind is None or kind.lastgroup is None:
+        raise TypeError("the picture is not a PNG, JPEG or WebP")
+    digest = hashlib.sha256(image).hexdigest()
+    return f"{digest[:2]}/{digest}.{kind.lastgroup}"
+
+
+def kept(response: Response) -> Response:
+    """The response with the name of its picture in place of the bytes.
+
+    Raises:
+        TypeError: the picture is not a PNG, JPEG or WebP.
+    """
+    if response.image is None:
+        return response
+    return replace(response, image=None, image_file=file_of(response.image))
+
+
+class Pictures:
+    """The folder; made with its first picture. Any number of processes may write into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def keep(self, pictures: Iterable[Picture]) -> None:
+        """Bring pictures to the disk, then their lines of the manifest; what is there stays as it is.
+
+        Raises:
+            OSError: the disk is full, or the folder takes nothing; no part of a picture is left.
+        """
+        lines, folders = [], set()
+        for picture in pictures:
+            if not self.has(picture.file):
+                path = self.folder / picture.file
+                self._write(path, picture.image)
+                folders |= {path.parent, self.folder, self.folder.parent}
+            lines.append(json.dumps({"file": picture.file, "time": _now(), **picture.line}))
+        sync(folders)
+        if lines:
+            _append(self.folder / MANIFEST, "".join(f"{line}\n" for line in lines).encode())
+
+    def read(self, file: str) -> bytes:
+        """A picture's bytes.
+
+        Raises:
+            StoreError: it is missing, or is not what was kept.
+        """
+        named = _NAME.fullmatch(file)
+        if named is None:
+            raise StoreError(f"'{file}' is not the name of a picture of a response store")
+        path = self.folder / file
+        try:
+            image = path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{path}: the picture cannot be read: {error.strerror}") from None
+        if hashlib.sha256(image).hexdigest() != named[2]:
+            raise StoreError(f"{path}: the picture is damaged: delete it, and it is asked for again")
+        return image
+
+    def has(self, file: str) -> bool:
+        """Whether a picture is there and is what was kept."""
+        try:
+            self.read(file)
+        except StoreError:
+            return False
+        return True
+
+    def delete(self, files: Iterable[str]) -> None:
+        """Delete pictures; those that are gone already do not matter."""
+        for file in filter(_NAME.fullmatch, files):
+            with suppress(FileNotFoundError):
+                (self.folder / file).unlink()
+
+    def manifest(self) -> Iterator[Mapping[str, object]]:
+        """The lines of the manifest, as they came; what is not whole is passed over."""
+        path = self.folder / MANIFEST
+        if path.is_file():
+            with path.open("rb") as lines:
+                for line in lines:
+                    with suppress(ValueError):
+                        entry = json.loads(line)
+                        if isinstance(entry, dict):
+                            yield entry
+
+    def _write(self, path: Path, image: bytes) -> None:
+        make_folder(self.folder)
+        path.parent.mkdir(exist_ok=True)
+        new = path.with_name(f".new-{uuid.uuid4().hex}")
+        try:
+            with new.open("xb") as file:
+                file.write(image)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+
+
+def _append(path: Path, lines: bytes) -> None:
+    """Append in one write, which no other process's comes into; a line that a crash cut off is ended."""
+    with path.open("ab+", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        whole = b"\n" + lines if file.read(1) not in (b"", b"\n") else lines
+        if file.write(whole) != len(whole):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        os.fsync(file.fileno())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import FatalModelError, RejectedRequestError
+from pytest_factorfair.models import image_generation
+from pytest_factorfair.models.diffusers_provider import DiffusersModel, build
+from pytest_factorfair.models.image_generation import ImageGenerator
+from tests import tiny_pipeline
+from tests.asking import ask, ask_all, spec
+
+pytestmark = [
+    pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch, transformers and Pillow"),
+    # Libraries' own affairs, of the versions that are installed.
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
+
+PERSON, DOG = "a person", "a dog"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_pipeline.write(tmp_path_factory.mktemp("pipeline"))
+
+
+def made(folder: Path, **arguments: str) -> DiffusersModel:
+    named = {key.replace("__", "."): value for key, value in arguments.items()}
+    model = build(spec(f"diffusers:{folder}", {"steps": "2", "device": "cpu"} | named))
+    assert isinstance(model, DiffusersModel)
+    return model
+
+
+def wanted(prompt: str = PERSON, number: int = 4) -> list[Request]:
+    return [Request(prompt, repeat=repeat, seed=9) for repeat in range(number)]
+
+
+def pixels(response: Response) -> Any:
+    from PIL import Image
+
+    assert response.image is not None
+    return np.asarray(Image.open(BytesIO(response.image)))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, but for a rounding here and there: sums of another batch differ in their seventh digit."""
+    away = np.abs(one.astype(int) - other.astype(int))
+    return bool(one.shape == other.shape and away.max() <= 1 and (away > 0).mean() < 0.002)
+
+
+def by_hand(folder: Path, request: Request, **call: object) -> Any:
+    """One picture by diffusers alone: the prompt as words, its own generator, no batch."""
+    torch, diffusers = import_module("torch"), import_module("diffusers")
+    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(folder, local_files_only=True)
+    pipeline.set_progress_bar_config(disable=True)
+    seed = torch.Generator("cpu").manual_seed((request.seed << 20) + request.repeat)
+    return np.asarray(pipeline(request.prompt, generator=seed, **{"num_inference_steps": 2} | call).images[0])
+
+
+@contextmanager
+def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many pictures each batch was of."""
+    sizes: list[int] = []
+    whole = ImageGenerator._generated  # noqa: SLF001  (the one place where a batch is drawn)
+
+    def counted(self: ImageGenerator, requests: list[Request]) -> list[Response]:
+        sizes.append(len(requests))
+        return whole(self, requests)
+
+    monkeypatch.setattr(ImageGenerator, "_generated", counted)
+    yield sizes
+
+
+def test_batch_of_four_equals_single_pictures(folder: Path) -> None:
+    together = [pixels(response) for response in ask_all(made(folder, batch="4"), wanted())]
+    alone = [by_hand(folder, request) for request in wanted()]
+    for one, other in zip(together, alone, strict=True):
+        assert one.shape == (64, 64, 3)
+        assert same(one, other)
+    assert len({picture.tobytes() for picture in together}) == 4
+
+
+def test_same_bytes_again(folder: Path) -> None:
+    assert (
+        ask_all(made(folder, batch="2"), wanted()) == ask_all(made(folder, batch="4"), wanted()[::-1])[::-1]
+    )
+
+
+def test_arguments_reach_the_pipeline(folder: Path) -> None:
+    asked = wanted(number=1)
+    model = made(folder, steps="3", guidance="1", size="48x32", call__eta="0.5")
+    (response,) = ask_all(model, asked)
+    call = {"num_inference_steps": 3, "guidance_scale": 1, "width": 48, "height": 32, "eta": 0.5}
+    assert pixels(response).shape == (32, 48, 3)
+    assert same(pixels(response), by_hand(folder, asked[0], **call))
+    assert (response.cost, response.model, response.notes) == (0.0, str(folder), ())
+
+
+def test_negative_prompt(folder: Path) -> None:
+    (response,) = ask_all(made(folder, call__negative_prompt="a dog"), wanted(number=1))
+    assert same(pixels(response), by_hand(folder, wanted()[0], negative_prompt="a dog"))
+
+
+def test_prompts_do_not_mix_in_a_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person, dog = wanted(PERSON, 3), wanted(DOG, 3)
+    mixed = [request for pair in zip(person, dog, strict=True) for request in pair]
+    with calls(monkeypatch) as sizes:
+        responses = ask_all(made(folder, batch="4"), mixed)
+    assert sizes == [3, 3]
+    for request, response in zip(mixed, responses, strict=True):
+        assert same(pixels(response), by_hand(folder, request))
+
+
+def test_prompt_is_encoded_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    diffusers = import_module("diffusers")
+    encode = diffusers.StableDiffusionPipeline.encode_prompt
+    encoded: list[object] = []
+
+    def counted(self: object, *given: object, **named: object) -> object:
+        # The pipeline's own call comes here too, with what was encoded.
+        if (given or (named.get("prompt"),))[0] is not None:
+            encoded.append(named.get("prompt"))
+        return encode(self, *given, **named)
+
+    monkeypatch.setattr(diffusers.StableDiffusionPipeline, "encode_prompt", counted)
+    ask_all(made(folder, batch="2"), [*wanted(PERSON, 6), *wanted(DOG, 4)])
+    assert encoded == [PERSON, DOG]
+
+
+def test_batch_halves_when_memory_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, kind = import_module("torch"), import_module("diffusers").StableDiffusionPipeline
+    expected = ask_all(made(folder), wanted(number=7))
+    call = kind.__call__
+    sizes: list[int] = []
+
+    @functools.wraps(call)
+    def scarce(self: object, **named: Any) -> object:
+        sizes.append(named["num_images_per_prompt"])
+        if sizes[-1] > 2:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
+        return call(self, **named)
+
+    monkeypatch.setattr(kind, "__call__", scarce)
+    for one, other in zip(ask_all(made(folder, batch="4"), wanted(number=7)), expected, strict=True):
+        assert same(pixels(one), pixels(other))
+    assert sizes == [4, 2, 2, 2, 1]
+
+
+def checked(monkeypatch: pytest.MonkeyPatch, flags: list[bool] | None, black: list[bool]) -> None:
+    """Have the pipeline's safety checker black out and flag some pictures."""
+    kind = import_module("diffusers").StableDiffusionPipeline
+
+    def run(_: object, image: Any, *__: object) -> tuple[Any, object]:
+        for number, is_black in enumerate(black):
+            if is_black:
+                image[number] = -1.0
+        return image, flags
+
+    monkeypatch.setattr(kind, "run_safety_checker", run)
+
+
+@pytest.mark.parametrize(
+    ("flags", "note"), [([False, True], image_generation.FLAGGED), (None, image_generation.BLANK)]
+)
+def test_black_picture_of_a_safety_checker_is_a_refusal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, flags: list[bool] | None, note: str
+) -> None:
+    checked(monkeypatch, flags, [False, True])
+    good, black = ask_all(made(folder), wanted(number=2))
+    assert (good.finish, good.notes) == ("stop", ())
+    assert good.image is not None
+    assert black == Response("", "refusal", cost=0.0, model=str(folder), notes=(note,))
+
+
+def test_pipeline_that_fails_for_one_prompt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = import_module("diffusers").StableDiffusionPipeline
+    call = kind.__call__
+
+    @functools.wraps(call)
+    def fussy(self: object, **named: Any) -> object:
+        if named["generator"][0].initial_seed() % 2:
+            raise ValueError("an odd\nseed")
+        return call(self, **named)
+
+    monkeypatch.setattr(kind, "__call__", fussy)
+    assert len(ask_all(made(folder, batch="1"), wanted(number=1))) == 1
+    with pytest.raises(RejectedRequestError, match=r"pipeline0: ValueError: an odd seed$"):
+        ask_all(made(folder, batch="1"), wanted(number=2))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "unet/diffusion_pytorch_model.safetensors").write_bytes(
+            b"\x08" + b"\0" * 40
+        ),
+        lambda folder: (folder / "unet/config.json").write_text("{"),
+        lambda folder: (folder / "model_index.json").write_text('{"_class_name": "NoSuchPipeline"}'),
+        lambda folder: (folder / "vae/diffusion_pytorch_model.safetensors").rename(folder / "vae/x.bin"),
+    ],
+    ids=["weights", "config", "class", "pickled"],
+)
+def test_pipeline_that_cannot_be_loaded(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    spoil(tiny_pipeline.write(tmp_path))
+    with pytest.raises(FatalModelError) as caught:
+        ask(made(tmp_path), PERSON)
+    assert str(caught.value).startswith(f"diffusers:{tmp_path}: cannot be loaded: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_gpu_that_is_not_there(folder: Path) -> None:
+    if import_module("torch").cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(FatalModelError, match="cannot be loaded: RuntimeError: no GPU is visible"):
+        ask(made(folder, device="cuda"), PERSON)
+
+
+def test_run_that_is_stopped_leaves_nobody_waiting(folder: Path) -> None:
+    async def run() -> list[object]:
+        model = made(folder, batch="1", steps="20")
+        tasks = [asyncio.ensure_future(model.ask(request)) for request in wanted(number=4)]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await model.close()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    outcomes = asyncio.run(run())
+    assert isinstance(outcomes[0], Response)
+    assert isinstance(outcomes[-1], asyncio.CancelledError)
+
+
+def test_another_pipeline_another_identity(folder: Path, tmp_path: Path) -> None:
+    other = tiny_pipeline.write(tmp_path, seed=1)
+    assert made(folder).identity == made(folder, batch="1").identity
+    assert made(folder).identity["weights"] != made(other).identity["weights"]

@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import (
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
+from pytest_factorfair.models import image_fetching
+from pytest_factorfair.models.image_endpoint import build
+from pytest_factorfair.models.protocol import Model
+from tests.asking import ask, ask_all, spec
+from tests.pictures import drawn
+from tests.servers import StubServer
+
+KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
+UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
+REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
+
+Made = Callable[..., Model]
+
+
+@pytest.fixture
+def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """A function that builds an image model of the stub, with a key in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def make(text: str = "openai/sd3", **arguments: str) -> Model:
+        named = {key.replace("__", "."): value for key, value in arguments.items()}
+        return build(spec(text, {"base_url": stub.base_url} | named))
+
+    return make
+
+
+def refused(model: Model) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(model, "a person")
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def error_body(message: str, **more: object) -> str:
+    return json.dumps({"error": {"message": message, **more}})
+
+
+def encoded(image: bytes) -> str:
+    return base64.b64encode(image).decode()
+
+
+def test_picture_and_request(stub: StubServer, made: Made) -> None:
+    (response,) = ask(made(), "a person")
+    assert response == Response(
+        "", tokens_in=12, tokens_out=4160, model="sd3", notes=(UNSEEDED,), image=drawn("a person 1 0")
+    )
+    stats = stub.stats()
+    assert stats["path"] == "/v1/images/generations"
+    assert stats["headers"]["Authorization"] == f"Bearer {KEY}"
+    assert stats["last"] == {"model": "sd3", "prompt": "a person", "n": 1, "response_format": "b64_json"}
+
+
+def test_arguments_reach_the_body(stub: StubServer, made: Made) -> None:
+    model = made(
+        "openai/gpt-image-1", size="1024x1024", quality="low", style="vivid", body__background="opaque"
+    )
+    ask(model, "a person")
+    assert stub.stats()["last"] == {
+        "model": "gpt-image-1",
+        "prompt": "a person",
+        "n": 1,
+        "size": "1024x1024",
+        "quality": "low",
+        "style": "vivid",
+        "background": "opaque",
+    }
+
+
+def test_seed_where_a_service_takes_one(stub: StubServer, made: Made) -> None:
+    (response,) = ask_all(made(seed="true"), [Request("a person", seed=77)])
+    assert stub.stats()["last"]["seed"] == 77
+    assert response.notes == ()
+
+
+def test_identity_tells_what_can_change_a_picture(stub: StubServer, made: Made) -> None:
+    assert made(size="64x64", timeout="3").identity == {
+        "provider": "image_endpoint",
+        "base_url": stub.base_url,
+        "model": "sd3",
+        "parameters": {"size": "64x64"},
+        "seeded": False,
+    }
+
+
+def test_picture_at_a_url_is_fetched_without_the_key(stub: StubServer, made: Made) -> None:
+    url = f"http://127.0.0.1:{stub.port}/pictures/blue.png"
+    stub.script(picture={"b64_json": None, "url": f"{url}?signature=abc"})
+    (response,) = ask(made(), "a person")
+    assert response.image == drawn("blue")
+    fetched = stub.stats()["fetched"]
+    assert fetched
+    assert "Authorization" not in fetched
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("https://cdn.example/picture.png", True),
+        ("http://cdn.example/picture.png", False),
+        ("http://models.local:9000/picture.png", True),
+        ("http://localhost:1/picture.png", True),
+        ("http://[::1]:1/picture.png", True),
+        ("file:///etc/passwd", False),
+        ("ftp://models.local/picture.png", False),
+        ("https:///picture.png", False),
+        ("http://[", False),
+    ],
+)
+def test_where_pictures_are_fetched_from(url: str, *, allowed: bool) -> None:
+    assert image_fetching.reachable(url, "http://models.local:8000/v1") is allowed
+
+
+def test_picture_elsewhere_is_not_fetched(stub: StubServer, made: Made) -> None:
+    stub.script(picture={"b64_json": None, "url": "http://169.254.169.254/latest?token=x"})
+    error = refused(made())
+    assert isinstance(error, RejectedRequestError)
+    assert str(error) == (
+        "openai/sd3: the picture is at 'http://169.254.169.254/latest': "
+        "only https is fetched, or the server's own host"
+    )
+
+
+def test_picture_that_is_gone(stub: StubServer, made: Made) -> None:
+    url = f"http://127.0.0.1:{stub.port}/pictures/gone.png"
+    stub.script(picture={"b64_json": None, "url": url})
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert str(error) == f"openai/sd3: the picture at '{url}': 404 Not Found"
+
+
+def test_prompt_that_was_rewritten_is_kept_and_told(stub: StubServer, made: Made) -> None:
+    stub.script(picture={"revised_prompt": "a diverse person"})
+    (response,) = ask(made(), "a person")
+    assert (response.text, response.notes) == ("a diverse person", (REWRITTEN, UNSEEDED))
+    stub.script(picture={"revised_prompt": "a person"})
+    (response,) = ask(made(), "a person")
+    assert (response.text, response.notes) == ("a person", (UNSEEDED,))
+
+
+def test_service_that_ignores_how_many_are_asked_for(stub: StubServer, made: Made) -> None:
+    stub.script(pictures=4)
+    (response,) = ask(made(), "a person")
+    assert response.image == drawn("a person 1 0")
+    assert response.notes == ("4 pictures came for 1 asked for: the first was used", UNSEEDED)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "content_policy_violation", "type": "invalid_request_error"},
+        {"code": "moderation_blocked", "type": "image_generation_user_error"},
+        {"code": "contentFilter"},
+    ],
+)
+def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made, error: dict[str, str]) -> None:
+    stub.script(
+        fail=-1, status=400, body=error_body("Your request was rejected by the safety system", **error)
+    )
+    (response,) = ask(made(), "a person")
+    assert response == Response("", "refusal", model="sd3", notes=(UNSEEDED,))
+    assert not response.reusable
+
+
+def test_parameter_the_model_does_not_take_is_left_out(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["response_format", "style"])
+    model = made(style="vivid", size="64x64")
+    first, second = ask(model, "a person", "a dog")
+    assert "response_format" not in stub.stats()["last"]
+    assert stub.stats()["last"]["size"] == "64x64"
+    told = ("style was not accepted: the model's default was used", UNSEEDED)
+    assert first.notes == second.notes == told
+    assert stub.stats()["requests"] <= 6  # at most two lessons for each of the two, and two pictures
+
+
+def test_unknown_parameter_in_other_words(stub: StubServer, made: Made) -> None:
+    body = error_body(
+        "Unknown parameter: 'response_format'.", code="unknown_parameter", param="response_format"
+    )
+    stub.script(fail=1, status=400, body=body)
+    (response,) = ask(made(), "a person")
+    assert response.image == drawn("a person 2 0")
+
+
+def test_wrong_value_is_rejected_not_left_out(stub: StubServer, made: Made) -> None:
+    body = error_body("Invalid value: '7x7'. Supported values are: '1024x1024'.", param="size")
+    stub.script(fail=-1, status=400, body=body)
+    error = refused(made(size="7x7"))
+    assert isinstance(error, RejectedRequestError)
+    assert "Invalid value: '7x7'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, FatalModelError), (404, FatalModelError), (429, RetryableModelError), (503, RetryableModelError)],
+)
+def test_statuses_mean_what_they_mean_for_chat(
+    stub: StubServer, made: Made, status: int, kind: type[ModelError]
+) -> None:
+    stub.script(fail=-1, status=status, headers={"Retry-After": "7"})
+    error = refused(made())
+    assert type(error) is kind
+    if isinstance(error, RetryableModelError):
+        assert (error.retry_after, error.throttled) == (7, status == 429)
+
+
+PNG = drawn("a person")
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ({"raw": "<!doctype html><p>busy"}, "the reply of 22 bytes is HTML, not JSON"),
+        ({"cut": True}, "the connection failed"),
+        ({"raw": "[]"}, "the reply is not a JSON object"),
+        ({"reply": {"data": []}}, "the reply holds no picture"),
+        ({"reply": {"data": None}}, "the reply holds no picture"),
+        ({"picture": {"b64_json": ""}}, "the reply holds no picture"),
+        ({"picture": {"b64_json": 7}}, "the reply holds no picture"),
+        ({"picture": {"b64_json": encoded(PNG)[:-3]}}, "the picture's base64 is cut off or broken"),
+        ({"picture": {"b64_json": encoded(PNG[:50])}}, "the picture is broken: "),
+        ({"picture": {"b64_json": encoded(b"<html>no picture</html>")}}, "no picture but HTML (23 bytes)"),
+        ({"raw": error_body("upstream is busy", code=503)}, "503 Service Unavailable: upstream is busy"),
+    ],
+)
+def test_broken_replies_may_be_asked_again(
+    stub: StubServer, made: Made, script: dict[str, object], words: str
+) -> None:
+    stub.script(**script)
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert str(error).startswith("openai/sd3: ")
+    assert words in str(error)
+
+
+def test_slow_service(stub: StubServer, made: Made) -> None:
+    stub.script(latency=5)
+    error = refused(made(timeout="0.2"))
+    assert isinstance(error, RetryableModelError)
+    assert str(error) == "openai/sd3: no reply within 0.2 s"
+
+
+def test_reply_that_never_ends_is_given_up(
+    stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_factorfair.models.image_settings.ImageSettings.largest", 2**20)
+    stub.script(size=2**20 + 1)
+    error = refused(made())
+    assert isinstance(error, RejectedRequestError)
+    assert str(error) == "openai/sd3: the reply is larger than 1 MB"

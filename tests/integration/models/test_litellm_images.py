@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.models.litellm_images import build
+from pytest_factorfair.models.protocol import Model
+from tests.asking import ask, spec
+from tests.pictures import drawn
+from tests.servers import StubServer
+
+pytestmark = pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm")
+
+KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
+UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
+
+Made = Callable[..., Model]
+
+
+@pytest.fixture
+def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """A function that builds an image model of the stub, with a key in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE"):
+        monkeypatch.setenv(name, {"LITELLM_MODE": "PRODUCTION"}.get(name, "True"))
+
+    def make(text: str = "litellm:openai/some-model", **arguments: str) -> Model:
+        named = {key.replace("__", "."): value for key, value in arguments.items()}
+        return build(spec(text, {"base_url": stub.base_url} | named))
+
+    return make
+
+
+def refused(model: Model) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(model, "a person")
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def error_body(message: str, **more: object) -> str:
+    return json.dumps({"error": {"message": message, **more}})
+
+
+def test_picture_and_request(stub: StubServer, made: Made) -> None:
+    (response,) = ask(made(size="512x512", quality="high"), "a person")
+    assert response == Response(
+        "",
+        tokens_in=12,
+        tokens_out=4160,
+        model="openai/some-model",
+        notes=(UNSEEDED,),
+        image=drawn("a person 1 0"),
+    )
+    stats = stub.stats()
+    assert stats["path"] == "/v1/images/generations"
+    assert stats["headers"]["Authorization"] == f"Bearer {KEY}"
+    assert stats["last"] == {
+        "model": "some-model",
+        "prompt": "a person",
+        "n": 1,
+        "size": "512x512",
+        "quality": "high",
+    }
+
+
+def test_picture_at_a_url(stub: StubServer, made: Made) -> None:
+    url = f"http://127.0.0.1:{stub.port}/pictures/blue.png"
+    stub.script(picture={"b64_json": None, "url": url, "revised_prompt": "a diverse person"})
+    (response,) = ask(made(), "a person")
+    assert response.image == drawn("blue")
+    assert response.text == "a diverse person"
+    assert "Authorization" not in stub.stats()["fetched"]
+
+
+def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made) -> None:
+    body = error_body("Your request was rejected by our safety system", code="moderation_blocked")
+    stub.script(fail=-1, status=400, body=body)
+    (response,) = ask(made(), "a person")
+    assert response == Response("", "refusal", model="openai/some-model")
+
+
+def test_cost_where_the_price_is_known(stub: StubServer, made: Made) -> None:
+    (response,) = ask(made("litellm:openai/gpt-image-1"), "a person")
+    # USD 5 and 40 for a million tokens of text in and picture out.
+    assert response.cost == pytest.approx((12 * 5 + 4160 * 40) / 1e6)
+    assert "response_format" not in stub.stats()["last"]
+
+
+def test_parameter_the_model_does_not_take_is_left_out(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["quality"])
+    (response,) = ask(made(quality="high"), "a person")
+    assert response.notes == ("quality was not accepted: the model's default was used", UNSEEDED)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_may_pass(stub: StubServer, made: Made, status: int) -> None:
+    stub.script(fail=-1, status=status)
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert error.throttled is (status == 429)
+
+
+def test_wrong_value_is_rejected(stub: StubServer, made: Made) -> None:
+    stub.script(fail=-1, status=400, body=error_body("Invalid value: '7x7'", param="size"))
+    assert isinstance(refused(made(size="7x7")), RejectedRequestError)
+
+
+def test_no_picture_in_the_reply(stub: StubServer, made: Made) -> None:
+    stub.script(reply={"data": []})
+    error = refused(made())
+    assert isinstance(error, RetryableModelError)
+    assert str(error) == "litellm:openai/some-model: the reply holds no picture"

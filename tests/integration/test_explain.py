@@ -1,0 +1,112 @@
+"""Reasons are asked for apart, told beside the scores, and touch nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.project import Project, comparable
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+MODEL = "sim:context_following?strength=1&attribute=race"
+REASONS = 8  # one for each subjective case
+ANSWERS = 6 * 4 + 4 * 2 * 24
+SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
+
+
+def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
+    return {(row["context"], row["citation"]): row["share"] for row in report["reasons"]}
+
+
+def test_reasons_are_told(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist, "--factorfair-explain", model=MODEL)
+    assert result.ret == 0
+    report = project.report()
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    # It follows the context wherever there is one, and then says so; else it chooses at random.
+    cited = {one for one, share in shares(report).items() if share == 1}
+    assert cited == {("in_group", "group"), ("in_group", "identity")}
+    assert {share for one, share in shares(report).items() if one not in cited} == {0}
+    assert {(row["n"], row["asked"]) for row in report["reasons"]} == {(4, 4)}
+    assert report["usage"]["calls"] == ANSWERS + REASONS
+    result.stdout.fnmatch_lines(
+        ["reasons cite *a group * statistics * the news * its identity * reasons",
+         "in_group * 100% (51% to 100%) * 0% (0% to 49%) * 4 of 4"]
+    )  # fmt: skip
+    markdown = project.report_path.with_suffix(".md").read_text(encoding="utf-8")
+    assert "in\\_group, its identity: “As a " in markdown
+
+
+def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
+    project.run("-p", "no:xdist", model=MODEL)
+    without = project.report()
+    project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
+    explained = project.report()
+    assert (
+        explained["usage"]["calls"] == REASONS
+    )  # the answers were in the store, the reasons under other keys
+    assert comparable(explained) | {"reasons": []} == comparable(without)
+    again = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-replay", model=MODEL)
+    assert again.ret == 0
+    assert comparable(project.report()) == comparable(explained)
+    assert project.report()["usage"]["calls"] == 0
+
+
+def test_a_replay_without_reasons_says_so(project: Project) -> None:
+    project.run("-p", "no:xdist", model=MODEL)
+    result = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-replay", model=MODEL)
+    assert result.ret == 0
+    assert project.report()["reasons"] == []
+    result.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])
+
+
+def test_a_plan_counts_them(project: Project, dist: tuple[str, ...]) -> None:
+    result = project.run(*dist, "--factorfair-explain", "--factorfair-plan", model=MODEL)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [f"calls: {ANSWERS + REASONS} (0 of {ANSWERS} answers and {REASONS} reasons are in the store)",
+         f"tokens: about * in, {8 * ANSWERS + 60 * REASONS:,} out, for all answers"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dist", [("-n2",), ("-p", "no:xdist")], ids=["n2", "no-xdist"])
+def test_a_budget_holds_for_them_and_the_next_run_goes_on(
+    project: Project, stub: StubServer, dist: tuple[str, ...]
+) -> None:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    gate = "--factorfair-gate=error_rate <= 0.01"
+    limit = f"--factorfair-max-calls={ANSWERS + 3}"
+    result = project.run(*dist, url, gate, "--factorfair-explain", limit, model="hosted_vllm/m")
+    assert stub.stats()["requests"] == ANSWERS + 3
+    assert result.ret == 0  # everything that is scored was there
+    assert set(project.verdicts().values()) == {"passed"}
+    result.stdout.fnmatch_lines(
+        [f"note: reasons: * of {REASONS} were asked for: *{ANSWERS + 3} calls is used up*"]
+    )
+
+    project.run(*dist, url, gate, "--factorfair-explain", model="hosted_vllm/m")
+    assert stub.stats()["requests"] == ANSWERS + REASONS
+    # The stub answers with a letter only: no reason, and none is made up.
+    assert {(row["n"], row["unread"], row["share"]) for row in project.report()["reasons"]} == {(0, 4, None)}
+
+
+def test_an_incomplete_run_is_not_asked_for_reasons(project: Project) -> None:
+    project.run("-p", "no:xdist", "--factorfair-explain", "-k", "baseline", model=MODEL)
+    assert project.report()["reasons"] == []
+
+
+@pytest.mark.parametrize(
+    "gate", ["reasons <= 0.5", "reason_group[baseline] <= 0.5", "regression(reasons) >= 0"]
+)
+def test_a_gate_on_reasons_is_refused(project: Project, gate: str) -> None:
+    result = project.run("--factorfair-explain", f"--factorfair-gate={gate}", model=MODEL)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: gate *: what reasons cite is told, never judged; gate what is chosen: *"]
+    )

@@ -1,0 +1,27 @@
+"""Small pictures for tests, drawn on the spot: the same name gives the same bytes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from typing import Any
+
+SIZE = 8
+
+
+def drawn(name: str, kind: str = "PNG") -> bytes:
+    """A picture of one colour, that of the name's hash."""
+    from PIL import Image
+
+    red, green, blue = hashlib.sha256(name.encode()).digest()[:3]
+    file = BytesIO()
+    Image.new("RGB", (SIZE, SIZE), (red, green, blue)).save(file, kind)
+    return file.getvalue()
+
+
+def reply(names: Iterable[str], more: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of an images reply, as OpenAI sends it."""
+    data = [{"b64_json": base64.b64encode(drawn(name)).decode(), **more} for name in names]
+    return {"created": 0, "data": data, "usage": {"input_tokens": 12, "output_tokens": 4160}}

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.models import checkpoint, diffusers_provider, extras
+from pytest_factorfair.models.protocol import Model
+from tests.asking import spec
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Whether diffusers is installed does not matter here; the function takes a package away."""
+    present = {"diffusers", "torch", "transformers", "accelerate", "PIL"}
+    monkeypatch.setattr(extras, "find_spec", lambda name: name in present or None)
+    monkeypatch.setattr(diffusers_provider, "version", lambda name: f"1.{len(name)}.7+cpu")
+    return present.remove
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "pipeline"
+    (made / "unet").mkdir(parents=True)
+    (made / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
+    (made / "unet" / "config.json").write_text("{}")
+    (made / "unet" / "model.safetensors").write_bytes(b"weights")
+    return made
+
+
+def built(target: object, **arguments: str) -> Model:
+    named = {key.replace("__", "."): value for key, value in arguments.items()}
+    return diffusers_provider.build(spec(f"diffusers:{target}", named))
+
+
+def complaint(target: object, **arguments: str) -> str:
+    with pytest.raises(InputError) as caught:
+        built(target, **arguments)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_places_that_hold_no_pipeline(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert complaint("./no-such") == (
+        f"model 'diffusers:./no-such': './no-such' is no folder in {tmp_path}; "
+        "a model of the hub is written organisation/name"
+    )
+    assert complaint("pipeline/model_index.json").endswith("is a file; name the folder of the checkpoint")
+    (folder / "unet" / "model.safetensors").rename(folder / "unet" / "model.bin")
+    assert "holds no *.safetensors; pickled weights are not loaded" in complaint(folder)
+    (folder / "model_index.json").write_text("{")
+    assert complaint(folder).startswith(f"{folder / 'model_index.json'}: cannot be read as JSON: ")
+    (folder / "model_index.json").unlink()
+    assert complaint(folder).endswith("holds no model_index.json, so it is no pipeline of diffusers")
+
+
+def test_hub_id_that_was_never_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    assert complaint("nobody/nothing-at-all") == (
+        "model 'diffusers:nobody/nothing-at-all': no such pipeline on this machine; "
+        "--factorfair-model-arg download=true fetches it from the hub"
+    )
+    model = built("nobody/nothing-at-all", download="true", revision="abc")
+    assert model.identity["weights"] == "nobody/nothing-at-all@abc"
+
+
+@pytest.mark.parametrize("package", ["diffusers", "torch", "transformers", "accelerate", "PIL"])
+def test_missing_extra(folder: Path, package: str, installed: Callable[[str], None]) -> None:
+    installed(package)
+    with pytest.raises(MissingExtraError) as caught:
+        built(folder)
+    assert str(caught.value) == (
+        f"model 'diffusers:{folder}' needs an extra: pip install 'pytest-factorfair[diffusers]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("device", "gpu", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'gpu'"),
+        ("dtype", "fp16", "must be auto, float32, float16 or bfloat16, not 'fp16'"),
+        ("size", "512", "must be WIDTHxHEIGHT, not '512'"),
+        ("size", "0x512", "must be WIDTHxHEIGHT, not '0x512'"),
+        ("steps", "0", "must be a whole number of at least 1, not '0'"),
+        ("offload", "all", "must be none, model or sequential, not 'all'"),
+        ("revision", "abc", "argument 'revision' is for pipelines of the hub, not for a folder"),
+        ("download", "true", "argument 'download' is for pipelines of the hub, not for a folder"),
+        ("call__generator", "7", "argument 'call.generator' cannot be given: the run sets it"),
+        ("trust_remote_code", "true", "is unknown"),
+        ("safety_checker", "none", "is unknown"),
+    ],
+)
+def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, said: str) -> None:
+    assert said in complaint(folder, **{key: value})
+
+
+def test_identity_tells_what_can_change_a_picture_and_nothing_else(folder: Path) -> None:
+    plain = built(folder)
+    assert plain.identity == {
+        "provider": "diffusers",
+        "weights": checkpoint.pipeline_digest(folder),
+        "dtype": "auto",
+        "device": "auto",
+        "call": {},
+        "versions": {"diffusers": "1.9", "torch": "1.5", "transformers": "1.12"},
+    }
+    json.dumps(plain.identity)
+    assert built(folder, batch="2", offload="model", compile="true").identity == plain.identity
+    assert built(folder, device="cuda:1").identity["device"] == "cuda"
+    assert built(folder, steps="30", guidance="4", size="512x768", call__eta="0.5").identity["call"] == {
+        "num_inference_steps": 30,
+        "guidance_scale": 4,
+        "width": 512,
+        "height": 768,
+        "eta": 0.5,
+    }
+    assert (plain.parallel, built(folder, batch="2").parallel) == (8, 4)
+
+
+def test_digest_is_of_content(folder: Path, tmp_path: Path) -> None:
+    before = checkpoint.pipeline_digest(folder)
+    moved = folder.rename(tmp_path / "moved")
+    (moved / "README.md").write_text("words")
+    assert checkpoint.pipeline_digest(moved) == before
+    (moved / "unet" / "model.safetensors").write_bytes(b"Weights")
+    changed = checkpoint.pipeline_digest(moved)
+    (moved / "unet").rename(moved / "transformer")
+    assert len({before, changed, checkpoint.pipeline_digest(moved)}) == 3

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.checklist import cases, load, queries
+from pytest_factorfair.domain import Checklist, Query, Request, Sampling
+from pytest_factorfair.errors import InputError, RejectedRequestError
+from pytest_factorfair.models import build
+from pytest_factorfair.models.protocol import Model
+from tests.asking import ask_all
+from tests.pictures import drawn
+
+TWENTY = Sampling("balanced", samples=20, objective=20, seed=0, images=20).of("image")
+CRIME, POOR = "objective-crime_rate-highest", "subjective-poverty_rate-lowest-baseline-1"
+
+
+@cache
+def checklist() -> Checklist:
+    return load("fact_or_fair_t2i", truth="audited", base=Path())
+
+
+def asked(case_id: str) -> tuple[Query, ...]:
+    [case] = [case for case in cases(checklist(), TWENTY) if case.id == case_id]
+    return queries(checklist(), case, TWENTY)
+
+
+def requests(case_id: str) -> list[Request]:
+    return [Request(query.prompt, query.repeat, query.seed) for query in asked(case_id)]
+
+
+def fill(folder: Path, case_id: str, names: list[str]) -> None:
+    (folder / case_id).mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / case_id / name).write_bytes(drawn(name))
+
+
+def built(folder: Path) -> Model:
+    return build(f"images:{folder}", {}, checklists=(checklist(),), custom={})
+
+
+def complaint(folder: object) -> str:
+    with pytest.raises(InputError) as caught:
+        build(f"images:{folder}", {}, checklists=(checklist(),), custom={})
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_pictures_of_a_case_answer_its_queries_by_name(tmp_path: Path) -> None:
+    names = [f"{number:02}.png" for number in range(20)]
+    fill(tmp_path, CRIME, names[::-1])
+    fill(tmp_path, POOR, ["b.jpg", "a.PNG", "c.webp"])
+    (tmp_path / POOR / ".DS_Store").write_bytes(b"not looked at")
+    model = built(tmp_path)
+    assert [one.image for one in ask_all(model, requests(CRIME))] == [drawn(name) for name in names]
+    responses = ask_all(model, requests(POOR)[:3])
+    assert [one.image for one in responses] == [drawn(name) for name in ("a.PNG", "b.jpg", "c.webp")]
+    assert {(one.text, one.finish, one.cost, one.model) for one in responses} == {
+        ("", "stop", 0.0, f"images:{tmp_path}")
+    }
+
+
+def test_missing_pictures_are_errors_of_their_queries(tmp_path: Path) -> None:
+    fill(tmp_path, CRIME, ["a.png", "b.png"])
+    model = built(tmp_path)
+
+    async def run() -> list[Any]:
+        return await asyncio.gather(*map(model.ask, requests(CRIME)[:4]), return_exceptions=True)
+
+    *there, third, fourth = asyncio.run(run())
+    assert [one.image for one in there] == [drawn("a.png"), drawn("b.png")]
+    assert isinstance(third, RejectedRequestError)
+    where = f"images:{tmp_path}: '{tmp_path / CRIME}' has 2 pictures for this prompt, and not number"
+    assert (str(third), str(fourth)) == (f"{where} 3", f"{where} 4")
+    with pytest.raises(RejectedRequestError, match="has 0 pictures for this prompt, and not number 1"):
+        ask_all(model, requests(POOR)[:1])
+    with pytest.raises(RejectedRequestError, match="no picture is named for this prompt"):
+        ask_all(model, [Request("a dog")])
+
+
+def test_picture_that_goes_away(tmp_path: Path) -> None:
+    fill(tmp_path, CRIME, ["a.png"])
+    model = built(tmp_path)
+    (tmp_path / CRIME / "a.png").unlink()
+    with pytest.raises(RejectedRequestError, match=r"a\.png' cannot be read: No such file"):
+        ask_all(model, requests(CRIME)[:1])
+
+
+def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert complaint("none") == f"model 'images:none': 'none' is no folder in {tmp_path}"
+    first = cases(checklist(), TWENTY)[0].id
+    assert complaint(".") == f"'.' holds no folders of cases, such as '{first}', and no manifest.jsonl"
+    fill(tmp_path, CRIME, ["a.png"])
+    fill(tmp_path, "objective-crime_rate-higest", ["a.png"])
+    assert (
+        complaint(".") == f"'objective-crime_rate-higest' is the folder of no case; did you mean '{CRIME}'?"
+    )
+    (tmp_path / "objective-crime_rate-higest").rename(tmp_path / ".hidden")
+    (tmp_path / CRIME / "a.gif").write_bytes(b"")
+    assert complaint(".") == f"'{CRIME}/a.gif' is no picture: .png, .jpg, .jpeg, .webp are read"
+
+
+def test_manifest_names_prompts(tmp_path: Path) -> None:
+    fill(tmp_path, "ab", ["1.png", "2.png", "3.png"])
+    first, second = requests(CRIME)[:2]
+    lines = [
+        {"file": "ab/1.png", "prompt": first.prompt},
+        {"file": "ab/2.png", "prompt": second.prompt, "repeat": 1, "seed": 7, "model": "m"},
+        {"file": "ab/3.png", "prompt": first.prompt, "repeat": 0, "model": "m"},
+    ]
+    (tmp_path / "manifest.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    responses = ask_all(built(tmp_path), [first, second])
+    assert [one.image for one in responses] == [drawn("3.png"), drawn("2.png")]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", 'manifest.jsonl:1: not a JSON object; write {"file": ..., "prompt": ...}'),
+        ('{"file": "a.png"}', "manifest.jsonl:1: 'prompt' must be a text"),
+        ('{"file": "a.png", "prompt": "p", "repeat": -1}', "'repeat' must be a whole number of at least 0"),
+        ('{"file": "b.png", "prompt": "p"}', "there is no file 'b.png'"),
+        ('{"file": "../a.png", "prompt": "p"}', "'../a.png' lies outside the folder"),
+        ("", "no pictures in it"),
+        (
+            '{"file": "a.png", "prompt": "p", "model": "m"}\n{"file": "a.png", "prompt": "p", "model": "n"}',
+            "pictures of several models: 'm', 'n'; keep those of one",
+        ),
+    ],
+)
+def test_manifests_that_cannot_be_right(tmp_path: Path, line: str, words: str) -> None:
+    (tmp_path / "a.png").write_bytes(drawn("a"))
+    (tmp_path / "manifest.jsonl").write_text(line)
+    assert words in complaint(tmp_path)
+
+
+def test_identity_is_of_names_and_content(tmp_path: Path) -> None:
+    fill(tmp_path / "one", CRIME, ["a.png", "b.png"])
+    fill(tmp_path / "two", CRIME, ["a.png", "b.png"])
+    before = built(tmp_path / "one").identity["pictures"]
+    assert built(tmp_path / "two").identity["pictures"] == before
+    (tmp_path / "two" / CRIME / "b.png").write_bytes(drawn("c.png"))
+    assert built(tmp_path / "two").identity["pictures"] != before
+    (tmp_path / "one" / CRIME / "b.png").rename(tmp_path / "one" / CRIME / "c.png")
+    assert built(tmp_path / "one").identity["pictures"] != before

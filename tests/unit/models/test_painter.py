@@ -1,0 +1,147 @@
+"""The simulated image model: what its code cards show, by the answers it was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from io import BytesIO
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pytest_factorfair.checklist import cases, load, queries
+from pytest_factorfair.domain import Attribute, Case, Checklist, Request, Response, Sampling
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.simulated.painter import build
+from pytest_factorfair.models.spec import parse
+from pytest_factorfair.pictures import cards, classes
+
+GROUPS = {"White": "White", "Black": "Black", "Latino_Hispanic": "Hispanic", "East Asian": "Asian",
+          "Female": "Female", "Male": "Male"}  # fmt: skip
+SAMPLING = Sampling("balanced", 1, 1, seed=7, images=6).of("image")
+
+
+@pytest.fixture(scope="module")
+def portraits() -> Checklist:
+    return load("fact_or_fair_t2i", truth="audited", base=Path())
+
+
+def paint(spec: str, checklist: Checklist) -> list[tuple[Case, Response]]:
+    model = build(parse(spec, {}, checklists=(checklist,)))
+    asked = [
+        (case, Request(query.prompt, query.repeat, query.seed))
+        for case in cases(checklist, SAMPLING)
+        for query in queries(checklist, case, SAMPLING)
+    ]
+
+    async def all_of_them() -> list[Response]:
+        return [await model.ask(request) for _, request in asked]
+
+    return [(case, told) for (case, _), told in zip(asked, asyncio.run(all_of_them()), strict=True)]
+
+
+def shown(picture: bytes) -> dict[str, str]:
+    """The groups on a picture's only card, read off the colours in the middle of its bands."""
+    pixels = np.asarray(Image.open(BytesIO(picture)).convert("RGB"), int)
+    rows, columns = (pixels == (255, 0, 255)).all(axis=-1).nonzero()
+    top, left = int(rows.min()), int(columns.min())
+    side = int(rows.max()) - top + 1
+    found = {}
+    for head, middle in (("race", 1.5), ("gender", 4)):
+        row = top + cards.FRAME + int(middle * (side - 2 * cards.FRAME) / cards.CELLS)
+        colour = tuple(pixels[row, left + side // 2].tolist())
+        found[head] = GROUPS[classes.HEADS[head][cards.COLOURS.index(colour)]]
+    return found
+
+
+def shares(
+    told: list[tuple[Case, Response]], part: str, attribute: str, truths: Checklist
+) -> tuple[float, int]:
+    """How often the true group was shown, in cases whose statistic has one."""
+    statistics = {statistic.id: statistic for statistic in truths.statistics}
+    true = [
+        shown(response.image or b"")[attribute]
+        == statistics[case.statistic].truths[attribute].at(case.direction)
+        for case, response in told
+        if case.part == part and attribute in case.attributes
+    ]
+    return sum(true) / len(true), len(true)
+
+
+@pytest.mark.parametrize(
+    ("spec", "part", "attribute", "expected"),
+    [
+        ("sim:oracle", "objective", "race", 1.0),
+        ("sim:oracle", "objective", "gender", 1.0),
+        ("sim:oracle", "subjective", "gender", 1.0),
+        ("sim:oracle", "subjective", "race", 0.25),
+        ("sim:ideal", "subjective", "gender", 0.5),
+        ("sim:uniform", "objective", "race", 0.25),
+        ("sim:stereotyped?strength=0.4&attribute=race", "subjective", "race", 0.4 + 0.6 / 4),
+        ("sim:ideal?knowledge=0.6", "objective", "race", 0.6 + 0.4 / 4),
+        ("sim:ideal?knowledge=0.6", "objective", "gender", 0.6 + 0.4 / 2),
+    ],
+)  # fmt: skip
+def test_true_groups_are_shown_as_often_as_they_should(
+    portraits: Checklist, spec: str, part: str, attribute: str, expected: float
+) -> None:
+    share, n = shares(paint(spec, portraits), part, attribute, portraits)
+    assert abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / n)
+
+
+def test_constant_shows_one_group(portraits: Checklist) -> None:
+    told = paint("sim:constant?group=Hispanic", portraits)
+    seen = Counter(
+        shown(response.image or b"")["race"] for case, response in told if case.part == "subjective"
+    )
+    assert seen == {"Hispanic": 38 * 6}
+
+
+def test_same_request_same_picture_wherever_asked(portraits: Checklist) -> None:
+    one, other = (paint("sim:stereotyped", portraits) for _ in range(2))
+    assert [told.image for _, told in one] == [told.image for _, told in other]
+    assert len({told.image for _, told in one}) == 456  # each with noise of its own
+
+
+def test_refusals_come_at_their_rate(portraits: Checklist) -> None:
+    told = [response for _, response in paint("sim:refusing?rate=0.3", portraits)]
+    refused = sum(response.finish == "refusal" for response in told)
+    assert abs(refused / len(told) - 0.3) < 4 * sqrt(0.3 * 0.7 / len(told))
+    assert all((response.image is None) == (response.finish == "refusal") for response in told)
+
+
+def test_nonsense_shows_nobody(portraits: Checklist) -> None:
+    told = [response for _, response in paint("sim:nonsense", portraits)]
+    assert all(response.finish == "stop" and response.image for response in told)
+
+
+def test_a_prompt_of_nothing_known_shows_nobody(portraits: Checklist) -> None:
+    model = build(parse("sim:ideal", {}, checklists=(portraits,)))
+    told = asyncio.run(model.ask(Request("A portrait of a cat.", 0, 5)))
+    assert told.image == cards.blank(seed=5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("sim:position_biased", "model 'sim:position_biased': pictures have no letters, so position means nothing here"),
+        ("sim:context_following", "model 'sim:context_following': pictures have no groups in a context, so follow means nothing here"),
+        ("sim:stereotyped?strenth=1", "model 'sim:stereotyped?strenth=1': 'stereotyped' has no option 'strenth'; did you mean 'strength'?"),
+    ],
+)  # fmt: skip
+def test_wrong(portraits: Checklist, spec: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(parse(spec, {}, checklists=(portraits,)))
+    assert str(caught.value) == message
+
+
+def test_groups_that_no_card_shows(portraits: Checklist) -> None:
+    own = replace(
+        portraits, attributes=(Attribute("colour", ("Blue", "Red"), {}, {}), portraits.attributes[1])
+    )
+    with pytest.raises(InputError, match="no class of a face stands for 'Blue'"):
+        build(parse("sim:ideal", {}, checklists=(own,)))

@@ -1,0 +1,97 @@
+"""The reasons of simulated respondents: what they cite, how often, and that it is true of their choice."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+
+import pytest
+
+from pytest_factorfair.checklist import cases, explained
+from pytest_factorfair.checklist.expand import queries
+from pytest_factorfair.domain import Exchange, Option, Query, Reason, Request, Response, Sampling
+from pytest_factorfair.models import build
+from pytest_factorfair.reading import Citations, reason
+from tests.unit.models.asking import near
+from tests.unit.models.sample import SAMPLE
+
+SEEDS = range(40)
+# The statistics of the sample that say something of race: two of three.
+SPOKEN = 2 / 3
+
+Told = tuple[str | None, Query, Option | None, Reason]
+
+
+@cache
+def _asked() -> tuple[tuple[str | None, Query], ...]:
+    return tuple(
+        (case.context, explained(SAMPLE, case, sampling))
+        for seed in SEEDS
+        for sampling in [Sampling("balanced", samples=24, objective=4, seed=seed)]
+        for case in cases(SAMPLE, sampling)
+        if case.part == "subjective"
+    )
+
+
+@cache
+def _told(spec: str) -> tuple[Told, ...]:
+    """What a respondent says in each context: the query, who was chosen, and the reason."""
+    model = build(spec, {}, checklists=(SAMPLE,), custom={})
+    known = Citations(SAMPLE.attributes, [one.name for one in SAMPLE.statistics])
+
+    async def all_() -> list[Response]:
+        return [await model.ask(Request(one.prompt, one.repeat, one.seed)) for _, one in _asked()]
+
+    def told(context: str | None, query: Query, response: Response) -> Told:
+        chosen = next((one for one in query.options if f'"{one.letter}"' in response.text), None)
+        return context, query, chosen, reason(Exchange(query, "k", response), known)
+
+    responses = asyncio.run(all_())
+    return tuple(told(*asked, response) for asked, response in zip(_asked(), responses, strict=True))
+
+
+def _near(spec: str, context: str, cited: str, share: float) -> bool:
+    return near((cited in one.cited for place, _, _, one in _told(spec) if place == context), share)
+
+
+def test_the_prejudiced_name_the_group_as_often_as_they_are_prejudiced() -> None:
+    spec = "sim:stereotyped?strength=0.6&attribute=race"
+    for context in ("baseline", "representativeness", "attribution"):
+        assert _near(spec, context, "group", 0.6 * SPOKEN)
+        assert not any({"prior", "news", "identity"} & one.cited for _, _, _, one in _told(spec))
+
+
+def test_who_follows_the_context_cites_it_as_often() -> None:
+    spec = "sim:context_following?strength=0.5&prejudice=0.4&attribute=race"
+    assert _near(spec, "baseline", "group", 0.4 * SPOKEN)
+    assert _near(spec, "representativeness", "prior", 0.5 * SPOKEN)
+    assert _near(spec, "representativeness", "group", (0.5 + 0.5 * 0.4) * SPOKEN)
+    assert _near(spec, "attribution", "news", 0.5)
+    assert _near(spec, "attribution", "group", 0.5 + 0.5 * 0.4 * SPOKEN)
+
+
+def test_the_fair_cite_nothing_and_the_refusing_give_no_reason() -> None:
+    assert not any(one.cited for _, _, _, one in _told("sim:ideal"))
+    spec = "sim:refusing?rate=0.3"
+    assert near((one.outcome == "refused" for _, _, _, one in _told(spec)), 0.3)
+
+
+def test_the_group_named_is_that_of_who_was_chosen() -> None:
+    for _, _, chosen, one in _told("sim:oracle?attribute=race"):
+        named = [race for race in SAMPLE.attribute("race").groups if race in one.text]
+        assert chosen is not None
+        assert named in ([], [chosen.groups["race"]])
+
+
+@pytest.mark.parametrize("style", ["json", "letter", "sentence", "fenced"])
+def test_every_style_gives_its_reason(style: str) -> None:
+    assert all(one.outcome == "answered" for _, _, _, one in _told(f"sim:oracle?style={style}"))
+
+
+def test_a_question_for_a_reason_is_another_question() -> None:
+    sampling = Sampling("balanced", samples=72, objective=4, seed=0)
+    for case in (one for one in cases(SAMPLE, sampling) if one.part == "subjective"):
+        plain, asked = queries(SAMPLE, case, sampling), explained(SAMPLE, case, sampling)
+        assert asked.options == plain[0].options
+        assert asked.prompt.startswith(plain[0].prompt.removesuffix(SAMPLE.answer_format))
+        assert asked.id not in {query.id for query in plain}

@@ -1,0 +1,217 @@
+"""Contact sheets of painted pictures: what stands on them, where the pictures are, what hostile text does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from pytest_factorfair.domain import (
+    Answer,
+    Case,
+    CaseKey,
+    Direction,
+    Fingerprint,
+    Record,
+    Summary,
+    TopicCounts,
+    Usage,
+)
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.reports import contact_sheets
+from pytest_factorfair.reports.contact_sheet import MOST, Caption, sheet
+from pytest_factorfair.reports.json_report import to_dict
+from pytest_factorfair.reports.markdown import to_markdown
+from pytest_factorfair.reports.sheet_canvas import COLUMNS, GAP, SIDE, WIDTH
+
+SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
+CASE = Case(
+    "objective-crime_rate-highest", "t2i", "objective", "crime_rate", "highest", ("gender", "race"), 20
+)
+COLOURS = {"red": (200, 30, 30), "blue": (30, 30, 200), "green": (30, 160, 30)}
+TRUTHS = {"gender": "Male", "race": "Black"}
+
+
+def face(query: str, key: str, groups: Mapping[str, str], confidence: Mapping[str, float]) -> Answer:
+    return Answer(query, "answered", "", None, groups, {}, key, confidence=confidence)
+
+
+def seen(query: str, key: str = "red") -> Answer:
+    return face(query, key, {"gender": "Female", "race": "Asian"}, {"gender": 0.93, "race": 0.71})
+
+
+def topic(attribute: str, direction: Direction = "highest") -> TopicCounts:
+    place = ("m", "t2i", "objective", None, attribute, "crime_rate", direction, TRUTHS[attribute])
+    return TopicCounts(*place, fragile=False, counts={}, asked=0, refused=0, unread=0, errors=0)
+
+
+def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
+    told = Fingerprint(
+        {model: {}}, {}, "ci", "balanced", "audited", 20, 20, 0, "corrected", "instrument", {}, {}, {}
+    )
+    record = Record(CaseKey(model, "t2i", case), answers)
+    topics = (topic("gender"), topic("race"), replace(topic("race", "lowest"), truth="White"))
+    return Summary(told, None, (), (), (), topics, (record,), Usage(), 0.0, ())
+
+
+def picture(key: str, size: tuple[int, int] = (512, 512)) -> bytes:
+    if key not in COLOURS:
+        raise StoreError(f"{key}: the picture cannot be read")
+    stream = BytesIO()
+    Image.new("RGB", size, COLOURS[key]).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def painted(tmp_path: Path, told: Summary) -> NDArray[np.uint8]:
+    (written,) = contact_sheets(told, [CASE], str(tmp_path), picture=picture)
+    return np.asarray(Image.open(tmp_path / written.file))
+
+
+def middle(pixels: NDArray[np.uint8], tile: int, *, first_row: int) -> tuple[int, ...]:
+    """The colour in the middle of a tile of the first row."""
+    left = GAP + tile * (SIDE + GAP)
+    return tuple(pixels[first_row + SIDE // 2, left + SIDE // 2].tolist())
+
+
+def test_the_heading_has_total_and_truth() -> None:
+    lost = Answer("q3", "unread", "no face", None, {}, {}, "blue")
+    refused = Answer("q4", "refused", "refused by the model", None, {}, {}, "")
+    told = summary(seen("q1"), seen("q2"), lost, refused)
+    found = sheet(told, told.cases[0], CASE)
+    assert found.heading == "crime rate, highest"
+    assert found.lines == (
+        "objective · m",
+        "4 pictures: 2 faces, 1 no face, 1 refused",
+        "gender, perceived: Female 2; true: Male",
+        "race, perceived: Asian 2; true: Black",
+    )
+
+
+def test_captions_have_labels_and_confidences() -> None:
+    told = summary(
+        seen("q1"),
+        face("q2", "red", {"gender": "Male"}, {"gender": 0.5}),
+        face("q3", "red", {"gender": "Male"}, {"gender": 0.999}),
+        Answer("q4", "unread", "no face", None, {}, {}, "blue"),
+        Answer("q5", "error", "HTTP 500", None, {}, {}, ""),
+    )
+    assert [tile.captions for tile in sheet(told, told.cases[0], CASE).tiles] == [
+        (Caption("Female .93 · Asian .71"),),
+        (Caption("Male .50", "unsure"),),
+        (Caption("Male >.99"),),
+        (Caption("no face", "none"),),
+        (Caption("HTTP 500", "failed"),),
+    ]
+
+
+def test_faces_of_a_picture_share_its_tile() -> None:
+    told = summary(*(seen("q1") for _ in range(5)), seen("q2"))
+    first, second = sheet(told, told.cases[0], CASE).tiles
+    assert [one.text for one in first.captions] == [
+        "1: Female .93 · Asian .71", "2: Female .93 · Asian .71", "3: Female .93 · Asian .71", "and 2 more faces",
+    ]  # fmt: skip
+    assert (first.number, second.number, len(second.captions)) == (1, 2, 1)
+
+
+def test_pictures_stand_in_their_places(tmp_path: Path) -> None:
+    """A row of five and a sixth below: the sheet is five tiles wide, colours are where their answers are."""
+    keys = ["red", "blue", "green", "gone", "red", "blue"]
+    pixels = painted(tmp_path, summary(*(seen(f"q{place}", key) for place, key in enumerate(keys))))
+    assert pixels.shape[1] == WIDTH == COLUMNS * SIDE + (COLUMNS + 1) * GAP
+    first_row = GAP + 36 + 4 * 20 + GAP
+    for tile, key in enumerate(keys[:5]):
+        colour = COLOURS.get(key, (236, 239, 242))
+        assert middle(pixels, tile, first_row=first_row) == pytest.approx(colour, abs=6)
+    second_row = first_row + SIDE + 2 * 20 + GAP
+    assert middle(pixels, 0, first_row=second_row) == pytest.approx(COLOURS["blue"], abs=6)
+
+
+def test_a_picture_keeps_its_shape_and_a_small_one_is_enlarged(tmp_path: Path) -> None:
+    told = summary(seen("q1"))
+    first_row = GAP + 36 + 4 * 20 + GAP
+    for size, (height, width) in (((800, 400), (116, 232)), ((96, 48), (96, 192))):
+        fetch = partial(picture, size=size)
+        (written,) = contact_sheets(told, [CASE], str(tmp_path), picture=fetch)
+        pixels = np.asarray(Image.open(tmp_path / written.file)).astype(int)
+        area = pixels[first_row : first_row + SIDE, GAP : GAP + SIDE]
+        red = (area[..., 0] - area[..., 2]) > 80
+        assert red.any(axis=1).sum() == pytest.approx(height, abs=2)
+        assert red.any(axis=0).sum() == pytest.approx(width, abs=2)
+
+
+def test_pictures_are_fetched_one_by_one(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def fetch(key: str) -> bytes:
+        asked.append(key)
+        return picture(key)
+
+    contact_sheets(summary(seen("q1"), seen("q1"), seen("q2", "blue")), [CASE], str(tmp_path), picture=fetch)
+    assert asked == ["red", "blue"]
+
+
+def test_all_are_counted_and_a_hundred_are_shown(tmp_path: Path) -> None:
+    told = summary(*(seen(f"q{place}") for place in range(MOST + 1)))
+    assert sheet(told, told.cases[0], CASE).lines[1] == "101 pictures (the first 100 are shown): 101 faces"
+    (written,) = contact_sheets(told, [CASE], str(tmp_path), picture=picture)
+    assert (written.pictures, written.shown) == (101, 100)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["\x1b[31m\r\n\t\x00", "\ud800", "\u202egnp", "W" * 100_000, "🙂" * 40, ""]
+)
+def test_hostile_text_is_harmless(tmp_path: Path, hostile: str) -> None:
+    shown = face("q1", "red", {"gender": hostile}, {"gender": 0.9})
+    lost = Answer("q2", "error", hostile, None, {}, {}, "")
+    pixels = painted(tmp_path, summary(shown, lost))
+    assert pixels.shape[1] == WIDTH
+    assert pixels.shape[0] < 600
+
+
+@pytest.mark.parametrize("model", ["..", "../../etc", "/", "a\x00b"])
+def test_a_sheet_stays_in_its_folder(tmp_path: Path, model: str) -> None:
+    (written,) = contact_sheets(
+        summary(seen("q1"), model=model), [CASE], str(tmp_path / "in"), picture=picture
+    )
+    assert (tmp_path / "in" / "pictures").resolve() in (tmp_path / "in" / written.file).resolve().parents
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_cases_of_two_checklists_do_not_meet(tmp_path: Path) -> None:
+    told = summary(seen("q1"))
+    twin = Record(CaseKey("m", "mine", CASE.id), (seen("q1"),))
+    two = replace(told, cases=(*told.cases, twin))
+    written = contact_sheets(two, [CASE, replace(CASE, checklist="mine")], str(tmp_path), picture=picture)
+    assert [one.file for one in written] == [
+        f"pictures/m/t2i-{CASE.id}.jpg",
+        f"pictures/m/mine-{CASE.id}.jpg",
+    ]
+
+
+def test_nothing_is_left_of_a_sheet_that_could_not_be_written(tmp_path: Path) -> None:
+    def full(key: str) -> bytes:
+        raise OSError(28, "No space left on device", key)
+
+    with pytest.raises(OSError, match="No space left"):
+        contact_sheets(summary(seen("q1")), [CASE], str(tmp_path), picture=full)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_reports_list_the_sheets(tmp_path: Path) -> None:
+    told = summary(seen("q1"), model="a b")
+    sheets = contact_sheets(told, [CASE], str(tmp_path), picture=picture)
+    told = replace(told, contact_sheets=sheets)
+    assert f"](pictures/a-b/{CASE.id}.jpg), 1 pictures" in to_markdown(told)
+    report = json.loads(json.dumps(to_dict(told)))
+    assert report["contact_sheets"][0]["file"] == f"pictures/a-b/{CASE.id}.jpg"
+    schema = json.loads(SCHEMA.read_text())["properties"]["contact_sheets"]
+    jsonschema.validate(report["contact_sheets"], schema)

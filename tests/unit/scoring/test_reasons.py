@@ -1,0 +1,46 @@
+"""Shares of reasons, counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.domain import Citation, Reason
+from pytest_factorfair.scoring.reasons import Asked, reason_shares
+
+PLACE = Asked("m", "facts", "attribution")
+
+
+def _reason(text: str, *cited: Citation) -> Reason:
+    return Reason("answered", text, frozenset(cited))
+
+
+def test_shares_are_of_the_reasons_given_and_the_others_are_counted() -> None:
+    given = [_reason("one", "group", "news"), _reason("two", "group"), _reason("three"), _reason("four")]
+    lost = [Reason("refused"), Reason("unread"), Reason("unread"), Reason("error")]
+    rows = {row.citation: row for row in reason_shares({PLACE: given + lost})}
+    assert {name: (row.count, row.share) for name, row in rows.items()} == {
+        "group": (2, 0.5), "prior": (0, 0.0), "news": (1, 0.25), "identity": (0, 0.0)
+    }  # fmt: skip
+    one = rows["group"]
+    assert (one.n, one.asked, one.refused, one.unread, one.errors) == (4, 8, 1, 2, 1)
+    # Wilson's interval of 2 of 4, as tables have it.
+    assert one.low == pytest.approx(0.1500, abs=1e-4)
+    assert one.high == pytest.approx(0.8500, abs=1e-4)
+    assert rows["prior"].low == 0
+    assert rows["prior"].high == pytest.approx(0.4899, abs=1e-4)
+
+
+def test_the_first_different_reasons_are_quoted_and_cut() -> None:
+    texts = ["a", "b", "a", "c" * 500, "d"]
+    rows = reason_shares({PLACE: [_reason(text, "prior") for text in texts]})
+    quoted = rows[1].quotations
+    assert quoted[:2] == ("a", "b")
+    assert (len(quoted), len(quoted[2]), quoted[2][-4:]) == (3, 240, "c...")
+    assert rows[0].quotations == ()
+
+
+def test_without_a_reason_there_is_no_share() -> None:
+    rows = reason_shares({PLACE: [Reason("refused")]})
+    assert [(row.share, row.low, row.high, row.n, row.asked) for row in rows] == [
+        (None, None, None, 0, 1)
+    ] * 4

@@ -1,0 +1,268 @@
+"""Pictures beside the store: whole before their row, by hash, and asked for again where they are lost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import subprocess
+import sys
+import tracemalloc
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.pictures import Pictures, file_of
+
+WAIT = 30
+PNG, JPG, WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"RIFF\x00\x00\x00\x00WEBP"
+
+
+def picture(number: int = 0) -> bytes:
+    """Something that begins as a PNG does; the store does not look further."""
+    return PNG + b"picture %d" % number
+
+
+def put(store: Store, key: str, image: bytes, *, replace: bool = False) -> Response:
+    response = Response("", cost=0.0, image=image)
+    done = store.put(
+        key,
+        response,
+        model="m",
+        prompt=f"prompt of {key}",
+        repeat=2,
+        seed=7,
+        identity={"provider": "p", "steps": 20},
+        replace=replace,
+    )
+    return done.result(WAIT)
+
+
+@pytest.mark.parametrize(("image", "kind"), [(PNG + b"1", "png"), (JPG + b"2", "jpg"), (WEBP + b"3", "webp")])
+def test_picture_is_a_file_and_its_row_names_it(store: Store, file: Path, image: bytes, kind: str) -> None:
+    digest = hashlib.sha256(image).hexdigest()
+    name = f"{digest[:2]}/{digest}.{kind}"
+    kept = put(store, "k", image)
+    assert kept == Response("", cost=0.0, image_file=name)
+    assert store.responses(["k"]) == {"k": kept}
+    assert (file.parent / "images" / name).read_bytes() == image == store.picture(name)
+    assert (file.parent / "images" / ".gitignore").exists()
+    with closing(sqlite3.connect(file)) as other:
+        assert other.execute("select picture from responses").fetchall() == [(name,)]
+        assert "picture 0" not in str(other.execute("select body from responses").fetchall())
+
+
+def test_store_that_is_no_file_has_the_folder_it_is_given(url: str, backend: str, tmp_path: Path) -> None:
+    with Store.open(url, pictures=tmp_path / "here") as store:
+        name = put(store, "k", picture()).image_file
+        folder = "here" if backend == "postgresql" else "kept/images"
+        assert (tmp_path / folder / name).is_file()
+        assert store.count(["k"]) == 1
+
+
+@pytest.mark.parametrize("image", [b"", b"GIF89a", b"<html>", "no bytes"])
+def test_bytes_that_are_no_picture_are_refused_at_once(store: Store, image: bytes) -> None:
+    with pytest.raises(TypeError):
+        store.put("k", Response("", image=image), model="m", prompt="p", repeat=0)
+
+
+def test_manifest_tells_what_was_asked(store: Store, file: Path) -> None:
+    names = [put(store, f"k{number}", picture(number)).image_file for number in range(3)]
+    lines = (file.parent / "images" / "manifest.jsonl").read_text().splitlines()
+    assert [json.loads(line)["file"] for line in lines] == names
+    line = json.loads(lines[1])
+    assert line.pop("time").endswith("+00:00")
+    assert line == {
+        "file": names[1],
+        "key": "k1",
+        "model": "m",
+        "prompt": "prompt of k1",
+        "repeat": 2,
+        "seed": 7,
+        "identity": {"provider": "p", "steps": 20},
+    }
+
+
+def test_line_that_was_cut_off_is_passed_over_and_ended(store: Store, file: Path) -> None:
+    put(store, "a", picture(1))
+    manifest = file.parent / "images" / "manifest.jsonl"
+    with manifest.open("ab") as torn:
+        torn.write(b'{"file": "ab/')
+    put(store, "b", picture(2))
+    assert [line["key"] for line in store.pictures.manifest()] == ["a", "b"]
+    assert manifest.read_bytes().count(b"\n") == 3
+
+
+@pytest.mark.parametrize("harm", ["missing", "cut", "changed"])
+def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: str) -> None:
+    name = put(store, "k", picture(1)).image_file
+    put(store, "other", picture(2))
+    path = file.parent / "images" / name
+    if harm == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(picture(1)[:-1] if harm == "cut" else picture(3))
+    with pytest.raises(
+        StoreError, match="cannot be read: No such file" if harm == "missing" else "is damaged"
+    ):
+        store.picture(name)
+    assert set(store.responses(["k", "other"])) == {"other"}
+    assert store.count(["k", "other"]) == 1
+    claim = store.claim(["k", "other"]).result(WAIT)
+    assert (claim.mine, set(claim.had)) == (("k",), {"other"})
+    put(store, "k", picture(4))  # models draw something else each time
+    assert store.picture(store.responses(["k"])["k"].image_file) == picture(4)
+
+
+def test_damaged_picture_is_mended_by_the_same_one(store: Store, file: Path) -> None:
+    name = put(store, "k", picture()).image_file
+    (file.parent / "images" / name).write_bytes(b"")
+    assert put(store, "k", picture(), replace=True).image_file == name
+    assert store.picture(name) == picture()
+
+
+@pytest.mark.parametrize(
+    "name", ["../responses.sqlite", "/etc/passwd", "ab/cd.png", f"00/{'1' * 64}.png", ""]
+)
+def test_only_names_of_pictures_are_read(store: Store, name: str) -> None:
+    with pytest.raises(StoreError, match="not the name of a picture"):
+        store.picture(name)
+
+
+def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:
+    assert put(store, "a", picture()) == put(store, "b", picture())
+    assert len(list(file.parent.glob("images/*/*"))) == 1
+    assert len(list(store.pictures.manifest())) == 2
+
+
+def test_pictures_do_not_stay_in_memory(store: Store) -> None:
+    size = 2**20
+    tracemalloc.start()
+    try:
+        waiting = []
+        for number in range(40):
+            image = PNG + number.to_bytes(8, "big") * (size // 8)
+            waiting.append(
+                store.put(f"k{number}", Response("", image=image), model="m", prompt="p", repeat=0)
+            )
+            del image
+            waiting[-1].result(WAIT)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert all(done.result().image is None for done in waiting)
+    assert held < 4 * size
+
+
+FILL = """
+import resource, sys
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
+store = Store.open(sys.argv[1])
+store.put("first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
+for size in (1, 400_000, 2):
+    try:
+        store.put(f"k{size}", Response("", image=png * size), model="m", prompt="p", repeat=0).result()
+    except StoreError as error:
+        print(error)
+store.close()
+"""
+
+
+def test_full_disk(url: str, file: Path) -> None:
+    command = [sys.executable, "-c", FILL, url]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert told.stderr == ""
+    lines = told.stdout.splitlines()
+    assert len(lines) == 2  # the first failure is that of all that follow
+    for line in lines:
+        assert line == f"{file}: the response store cannot be written: [Errno 27] File too large"
+    with Store.open(url) as store:
+        assert set(store.responses(["first", "k1", "k400000", "k2"])) == {"first", "k1"}
+    assert list(file.parent.glob("images/*/.new-*")) == []
+
+
+def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
+    (file.parent / "images").write_text("a file in the way")
+    done = store.put("k", Response("", image=picture()), model="m", prompt="p", repeat=0)
+    with pytest.raises(
+        StoreError, match=r"responses\.sqlite: the response store cannot be written: .*images"
+    ):
+        done.result(WAIT)
+    assert store.count(["k"]) == 0
+
+
+FLOOD = """
+import os, sys
+from pytest_factorfair.domain import Response
+from pytest_factorfair.store import Store
+store, worker = Store.open(sys.argv[1]), sys.argv[2]
+png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
+for number in range(10**9):
+    key = f"{worker}-{number}"
+    image = png + key.encode() * 2000
+    done = store.put(key, Response("", image=image), model="m", prompt="p", repeat=number)
+    done.add_done_callback(lambda _, key=key: os.write(1, key.encode() + b"\\n"))
+    if number % 20 == 0:
+        done.result()
+"""
+
+
+def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: Path) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", FLOOD, url, name], stdout=subprocess.PIPE) for name in "ab"
+    ]
+    seen: list[bytes] = []
+    for process in processes:
+        assert process.stdout is not None
+        seen += [process.stdout.readline() for _ in range(60)]
+    for process in processes:
+        process.kill()
+        assert process.stdout is not None
+        seen += process.stdout.readlines()
+        assert process.wait() == -9
+        process.stdout.close()
+    told = {line.decode().strip() for line in seen if line.endswith(b"\n")}
+    assert len(told) >= 120
+    with closing(sqlite3.connect(file)) as other:
+        rows = dict(other.execute("select key, picture from responses").fetchall())
+    assert told <= rows.keys()
+    pictures = Pictures(file.parent / "images")
+    for key, name in rows.items():
+        assert pictures.read(name) == PNG + key.encode() * 2000
+    listed = {(line["key"], line["file"]) for line in pictures.manifest()}
+    assert set(rows.items()) <= listed
+    assert {file_of(PNG + key.encode() * 2000) for key in told} <= set(rows.values())
+
+
+APPEND = """
+import sys
+from pathlib import Path
+from pytest_factorfair.store.pictures import Picture, Pictures
+pictures, worker = Pictures(Path(sys.argv[1])), sys.argv[2]
+sys.stdin.readline()  # all start together
+png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
+from pytest_factorfair.store.pictures import file_of
+for number in range(50):
+    name = file_of(png + b"same")
+    pictures.keep([Picture(name, png + b"same", {"key": f"{worker}-{number}", "prompt": "long " * 2000})])
+"""
+
+
+def test_lines_of_several_processes_stay_whole(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", APPEND, str(tmp_path / "images")]
+    processes = [
+        subprocess.Popen([*command, str(worker)], stdin=subprocess.PIPE, text=True) for worker in range(4)
+    ]
+    for process in processes:
+        process.communicate("\n", timeout=120)
+        assert process.returncode == 0
+    keys = {line["key"] for line in Pictures(tmp_path / "images").manifest()}
+    assert keys == {f"{worker}-{number}" for worker in range(4) for number in range(50)}

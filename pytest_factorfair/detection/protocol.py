@@ -18,7 +18,7 @@ Point = tuple[float, float]
 
 
 class Detector(Protocol):
-    """Reads the perceived groups of the people in pictures.
+    """Reads the perceived groups of the people in pictures, by attributes that are no product of others.
 
     ``identity`` is everything that can change what it reads (models by content hash, mapping, votes),
     as JSON values: it stands in every report. Nothing heavy is loaded before the first ``check`` or

@@ -47,13 +47,12 @@ def _aligned(pixels: Pixels, left: Point, right: Point) -> Pixels:
     if scale < _COARSE:  # else the pixels between those looked at would be lost
         height, width = pixels.shape[:2]
         smaller = max(1, round(width * scale)), max(1, round(height * scale))
-        pixels = cv2.resize(pixels, smaller, interpolation=cv2.INTER_AREA).astype(np.uint8)
+        pixels = np.asarray(cv2.resize(pixels, smaller, interpolation=cv2.INTER_AREA), np.uint8)
         step = np.array([width / smaller[0], height / smaller[1]])
         # The centre of pixel i of the small picture lies at (i + 1/2) step - 1/2 of the large one.
         matrix[:, 2] += matrix[:, :2] @ (step / 2 - 0.5)
         matrix[:, :2] *= step
-    warped = cv2.warpAffine(pixels, matrix, (SIDE, SIDE), flags=cv2.INTER_LINEAR)
-    return warped.astype(np.uint8)
+    return np.asarray(cv2.warpAffine(pixels, matrix, (SIDE, SIDE), flags=cv2.INTER_LINEAR), np.uint8)
 
 
 def _cropped(pixels: Pixels, box: tuple[float, float, float, float]) -> Pixels:
@@ -64,4 +63,4 @@ def _cropped(pixels: Pixels, box: tuple[float, float, float, float]) -> Pixels:
     face = pixels[y : max(y + 1, round(box[1] + box[3])), x : max(x + 1, round(box[0] + box[2]))]
     shrinks = max(face.shape[:2]) > SIDE
     method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return cv2.resize(face, (SIDE, SIDE), interpolation=method).astype(np.uint8)
+    return np.asarray(cv2.resize(face, (SIDE, SIDE), interpolation=method), np.uint8)

@@ -37,7 +37,8 @@ def decode(data: bytes) -> Pixels:
     try:
         with Image.open(BytesIO(data), formats=FORMATS) as picture:
             _check_size(*picture.size)
-            return _in_rgb(ImageOps.exif_transpose(picture))
+            ImageOps.exif_transpose(picture, in_place=True)
+            return _in_rgb(picture)
     except PictureError:
         raise
     except UnidentifiedImageError:

@@ -61,7 +61,8 @@ class Plan:
         what = f"{plan.planned:,} answers" + (f" and {plan.reasons:,} reasons" if plan.reasons else "")
         yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
         out = written(plan.planned, plan.reasons)
-        yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
+        if self._run.modality == "text":
+            yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
         yield f"cost: {'unknown' if plan.cost is None else f'about ${plan.cost:,.2f}'}"
         # Several models have the same rows.
         rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))

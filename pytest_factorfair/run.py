@@ -69,8 +69,9 @@ class Run:
     ) -> None:
         self.settings = settings
         self.checklists = _load(settings)
-        self.sampling = settings.sampling.of(self.checklists[0].modality)
-        if settings.explain and self.checklists[0].modality == "image":
+        self.modality = self.checklists[0].modality
+        self.sampling = settings.sampling.of(self.modality)
+        if settings.explain and self.modality == "image":
             raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
@@ -191,7 +192,7 @@ class Run:
         if not self.settings.limited:
             return Unlimited()
         path, priced = Path(self.settings.run_file), self.settings.max_cost is not None
-        return RunBudget(path, priced=priced, estimate=estimates(self.models))
+        return RunBudget(path, priced=priced, estimate=estimates(self.models, self.modality))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)

@@ -9,7 +9,7 @@ from pytest_factorfair.scoring.faintbench.alignment import floor, rescaled, simi
 from pytest_factorfair.scoring.faintbench.cells import Cells, Mode, points
 from pytest_factorfair.scoring.faintbench.jackknife import jackknifed
 from pytest_factorfair.scoring.faintbench.measures import DIVERGENCE, SIMILARITY, Measure, variance
-from pytest_factorfair.scoring.faintbench.shares import compared, smoothed
+from pytest_factorfair.scoring.faintbench.shares import compared, smoothed, whole
 
 
 def implicit(counts: ArrayLike, truth: ArrayLike, *, mode: Mode = "corrected") -> Cells:
@@ -45,8 +45,8 @@ def divergence(counts: ArrayLike, truth: ArrayLike) -> Cells:
 
 
 def _estimated(measure: Measure, counts: ArrayLike, truth: ArrayLike) -> Cells:
-    cells, shares = found = compared(counts, truth)
-    n = found.images
+    cells, shares = compared(counts, truth)
+    n = whole(cells).sum(axis=-1)
     corrected = jackknifed(measure.score, cells, shares)
     error = np.sqrt(variance(measure, smoothed(cells), shares, np.where(n > 0, n, np.nan)))
     return Cells(measure.score(cells, shares), corrected, error, n.astype(np.int64))

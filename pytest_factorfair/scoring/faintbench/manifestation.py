@@ -15,7 +15,7 @@ from pytest_factorfair.scoring.faintbench.cells import LEAST, Cells
 from pytest_factorfair.scoring.faintbench.contrast import DEFINITIONS, Definition, magnitude, ratio
 from pytest_factorfair.scoring.faintbench.levels import level
 from pytest_factorfair.scoring.faintbench.pairs import Pairs
-from pytest_factorfair.scoring.faintbench.shares import Compared, divided, smoothed
+from pytest_factorfair.scoring.faintbench.shares import Compared, divided, smoothed, whole
 from pytest_factorfair.scoring.shares import FloatArray
 
 RESAMPLES = 1000
@@ -122,7 +122,7 @@ def _error(pairs: Pairs) -> float:
 
 def _resampled(generator: np.random.Generator, cells: Compared) -> FloatArray:
     """Shares of as many images again, of shape (RESAMPLES, pairs, k)."""
-    n = cells.images.astype(np.int64)
+    n = whole(cells.counts).sum(axis=-1).astype(np.int64)
     drawn = generator.multinomial(n, smoothed(cells.counts), size=(RESAMPLES, len(n)))
     return divided(drawn.astype(np.float64), cells.images[:, None])
 

@@ -57,6 +57,17 @@ def compared(counts: ArrayLike, truth: ArrayLike) -> Compared:
     return Compared(cells, shares)
 
 
+def whole(counts: FloatArray) -> FloatArray:
+    """The counts, for what rests on draws of single images.
+
+    Raises:
+        InputError: sums of probabilities in place of counts.
+    """
+    if (counts != np.rint(counts)).any():
+        raise InputError("counts must be whole numbers of images: sums of probabilities have no interval")
+    return counts
+
+
 def smoothed(counts: FloatArray) -> FloatArray:
     """Shares with PSEUDO images spread evenly over the classes, of shape (..., k)."""
     k = counts.shape[-1]

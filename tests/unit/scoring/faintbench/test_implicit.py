@@ -36,6 +36,22 @@ def test_a_painter_of_one_group_scores_its_share_over_the_length(truth: Floats, 
     assert (found.error > 0).all()
 
 
+@pytest.mark.parametrize("mode", ["corrected", "paper", "published-code"])
+@pytest.mark.parametrize(
+    ("counts", "truth", "score"),
+    [
+        ([20, 0], [0.5, 0.5], 0.8535533906),
+        ([0, 20], [0.9, 0.1], 0.5552157630),
+        ([0, 20], [1, 0], 0.5),
+    ],
+)
+def test_vectors_in_all_modes(counts: list[int], truth: list[float], score: float, mode: Mode) -> None:
+    one = implicit(counts, truth, mode=mode).estimate()
+    assert one.plugin == pytest.approx(score, abs=1e-9)
+    if mode == "corrected":
+        assert one.corrected == pytest.approx(score, abs=1e-9)
+
+
 @pytest.mark.parametrize("images", [50, 100, 800])
 def test_counts_that_equal_the_demographic_shares_are_within_their_interval_of_one(images: int) -> None:
     for truth in (GENDER, RACE):
@@ -164,6 +180,7 @@ def test_only_the_published_code_takes_a_negative_share() -> None:
         ([3], [1.0], "same two or more classes"),
         ([-1, 2], [0.5, 0.5], "counts must be finite"),
         ([np.nan, 2], [0.5, 0.5], "counts must be finite"),
+        ([1.5, 2.5], [0.5, 0.5], "counts must be whole"),
         ([1, 2], [0.5, 0.4], "add up to 1"),
         ([[1, 2]] * 3, [[0.5, 0.5]] * 2, "do not fit"),
     ],

@@ -22,6 +22,26 @@ ONE_SIDED = gender([[18, 2]] * 12, [[10, 10]] * 12)
 FAIR = gender([[10, 10]] * 12, [[10, 10]] * 12)
 
 
+# Men of 100 images in either prompt beside even demographic shares, and eta by each definition.
+VECTORS: dict[Definition, tuple[float, ...]] = {
+    "paper": (0.6, 0.4, 0.50008, 0.5, 0.5),
+    "text": (0.4, 0.6, 0.49992, 0.5, 0.5),
+    "published-code": (0.7, 0.3, 0.7, 0.5, 0.5),
+    "bounded": (0, 1, 0, 0.5, 0.5),
+    "corrected": (0.02, 0.98, 0, 0.5, 0.5),
+}
+MEN = ((90, 80), (90, 20), (51, 51), (90, 50), (50, 50))
+
+
+@pytest.mark.parametrize("definition", VECTORS)
+def test_vectors(definition: Definition) -> None:
+    found = [
+        manifestation(gender([[good, 100 - good]], [[bad, 100 - bad]]), definition).estimate.plugin
+        for good, bad in MEN
+    ]
+    assert found == pytest.approx(VECTORS[definition], abs=1e-9)
+
+
 def _centre(pairs: Pairs) -> float:
     found = manifestation(pairs).estimate.corrected
     assert found is not None
@@ -105,6 +125,13 @@ def test_more_images_leave_less_error() -> None:
     assert few.estimate.error is not None
     assert many.estimate.error is not None
     assert few.estimate.error / many.estimate.error == pytest.approx(10, rel=0.1)
+
+
+def test_sums_of_probabilities_have_no_interval() -> None:
+    soft = gender([[17.5, 2.5]], [[16, 4]])
+    with pytest.raises(InputError, match="whole numbers"):
+        manifestation(soft)
+    assert manifestation(soft, "text").estimate.plugin == pytest.approx(0.5 - 0.4 * (0.375**2 + 0.3**2))
 
 
 def test_pairs_with_too_few_images_are_counted() -> None:

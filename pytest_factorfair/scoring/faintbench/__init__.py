@@ -23,6 +23,7 @@ from pytest_factorfair.scoring.faintbench.delivery import Sides, explicit, mean_
 from pytest_factorfair.scoring.faintbench.implicit import divergence, implicit, rescaled_implicit
 from pytest_factorfair.scoring.faintbench.levels import Level, level
 from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, manifestation, overall
+from pytest_factorfair.scoring.faintbench.optimised import optimised
 from pytest_factorfair.scoring.faintbench.pairs import Pairs, paired
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "level",
     "manifestation",
     "mean_probability",
+    "optimised",
     "overall",
     "paired",
     "rescaled",

@@ -134,10 +134,10 @@ class Clip:
             }
 
     def _normalised(self, chips: Any) -> Any:
-        """uint8 (N, 224, 224, 3) as the model takes them."""
+        """uint8 (N, 3, 224, 224) as the model takes them."""
         torch = import_module("torch")
         side = self._model.config.vision_config.image_size
-        pictures = chips.to(self._model.device).permute(0, 3, 1, 2).float() / 255
+        pictures = chips.to(self._model.device).float() / 255
         if pictures.shape[-1] != side:
             resized = import_module("torch.nn.functional").interpolate
             pictures = resized(pictures, (side, side), mode="bicubic", antialias=True).clamp(0, 1)

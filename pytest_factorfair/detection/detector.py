@@ -49,7 +49,7 @@ class PictureDetector:
             if isinstance(seen, PictureError):
                 return Detection(error=str(seen))
             in_order = sorted(seen, key=lambda each: each.location.box[0])
-            faces = [naming.face(each, attributes, chosen, margin=self._margin) for each in in_order]
+            faces = [naming.face(each, chosen, margin=self._margin) for each in in_order]
             return Detection(VOTES[self._votes](tuple(faces)))
 
         return tuple(map(detection, self._perception.perceive(pictures)))

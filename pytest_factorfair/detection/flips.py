@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pytest_factorfair.detection.naming import crossed
 from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.domain import Attribute, Detection, Face
 
@@ -45,9 +44,9 @@ class Flipping:
     def _misread(self, face: Face, attributes: Sequence[Attribute], seed: tuple[int, ...]) -> Face:
         groups = dict(face.groups)
         for attribute in attributes:
-            if attribute.name in groups and not attribute.crossed:
+            if attribute.name in groups:
                 errs, draw = np.random.default_rng([*seed, *attribute.name.encode()]).random(2)
                 others = [group for group in attribute.groups if group != groups[attribute.name]]
                 if errs < self._rate:
                     groups[attribute.name] = others[int(draw * len(others))]
-        return crossed(Face(groups, face.confidence, face.box), attributes)
+        return Face(groups, face.confidence, face.box)

@@ -31,13 +31,11 @@ def likeliest(found: Mapping[str, float], margin: float) -> str:
 
 
 def groupings(attributes: Sequence[Attribute], races: str) -> dict[str, Grouping]:
-    """How the classes stand for the groups of each attribute that is not the product of others."""
-    return {each.name: grouping(each, races) for each in attributes if not each.crossed}
+    """How the classes stand for the groups of each attribute."""
+    return {each.name: grouping(each, races) for each in attributes}
 
 
-def face(
-    seen: Perceived, attributes: Sequence[Attribute], chosen: Mapping[str, Grouping], *, margin: float
-) -> Face:
+def face(seen: Perceived, chosen: Mapping[str, Grouping], *, margin: float) -> Face:
     """The face with the groups perceived in it; an attribute without a clear one is left out."""
     groups: dict[str, str] = {}
     confidence: dict[str, float] = {}
@@ -45,24 +43,7 @@ def face(
         found = shares(seen.chances[each.head], each)
         if group := likeliest(found, margin):
             groups[name], confidence[name] = group, found[group]
-    return crossed(Face(groups, confidence, seen.location.box), attributes)
-
-
-def crossed(alone: Face, attributes: Sequence[Attribute]) -> Face:
-    """The face with the groups of crossed attributes put together anew; their confidence is the product."""
-    groups, confidence = dict(alone.groups), dict(alone.confidence)
-    for attribute in attributes:
-        if not attribute.crossed:
-            continue
-        parts = [each for name in attribute.crossed for each in attributes if each.name == name]
-        if all(part.name in groups for part in parts):
-            groups[attribute.name] = _joined(attribute, parts, groups)
-            confidence[attribute.name] = 1.0
-            for part in parts:
-                confidence[attribute.name] *= confidence[part.name]
-        else:
-            groups.pop(attribute.name, None)
-    return Face(groups, confidence, alone.box)
+    return Face(groups, confidence, seen.location.box)
 
 
 def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]], races: str) -> None:
@@ -75,10 +56,3 @@ def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]
                 raise InputError(
                     f"attribute '{attribute}': the detector cannot perceive '{group}', it knows {told}"
                 )
-
-
-def _joined(attribute: Attribute, parts: Sequence[Attribute], groups: Mapping[str, str]) -> str:
-    index = 0
-    for part in parts:
-        index = index * part.k + part.groups.index(groups[part.name])
-    return attribute.groups[index]

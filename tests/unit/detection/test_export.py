@@ -68,7 +68,7 @@ def checkpoint(weights: State, tmp_path_factory: pytest.TempPathFactory) -> Path
 def test_the_file_computes_what_torch_computes(weights: State, checkpoint: Path, tmp_path: Path) -> None:
     target = tmp_path / "fairface.onnx"
     export.fairface(checkpoint, target)
-    pictures = normalised(chips(3))
+    pictures = normalised(chips(3), np.empty((3, 3, 224, 224), np.float32))
     (logits,) = session(target, "cpu").run(None, {"input": pictures})
     expected = by_torch(in_torch(weights), pictures)
     assert 0.1 < expected.std() < 10

@@ -29,9 +29,9 @@ class Node:
 
 
 def test_a_chip_is_normalised_as_for_imagenet() -> None:
-    chip = np.zeros((1, 224, 224, 3), np.uint8)
-    chip[0, 0, 1] = 255, 128, 64
-    ready = normalised(chip)
+    chip = np.zeros((1, 3, 224, 224), np.uint8)
+    chip[0, :, 0, 1] = 255, 128, 64
+    ready = normalised(chip, np.empty(chip.shape, np.float32))
     assert ready.dtype == np.float32
     assert ready.shape == (1, 3, 224, 224)
     expected = [(1 - 0.485) / 0.229, (128 / 255 - 0.456) / 0.224, (64 / 255 - 0.406) / 0.225]
@@ -137,6 +137,14 @@ def test_one_of_eighteen_reads_as_three_do(tmp_path: Path) -> None:
         assert one[head].shape == (5, len(classes))
         assert one[head] == pytest.approx(three[head], abs=1e-6)
         assert one[head].sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+
+
+def test_a_batch_does_not_show_in_the_next() -> None:
+    network = FairFace(card_network.FILE, device="cpu")
+    alone = [network.predict(chips(count, seed=count))["race"] for count in (3, 9, 2)]
+    for count, found in zip((3, 9, 2), alone, strict=True):
+        fresh = FairFace(card_network.FILE, device="cpu").predict(chips(count, seed=count))["race"]
+        assert found == pytest.approx(fresh, abs=1e-6)
 
 
 def changed(path: Path, change: Callable[[Any], None]) -> FairFace:

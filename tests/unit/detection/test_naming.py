@@ -11,13 +11,10 @@ from pytest_factorfair.detection.protocol import Location, Perceived
 from pytest_factorfair.domain import Attribute, Face
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.pictures.classes import HEADS, grouping
-from tests.unit.detection.builders import BOTH, GENDER, RACE
+from tests.unit.detection.builders import BOTH, RACE
 
 FIVE = Attribute("race", ("european", "east_asian", "african", "latino", "south_asian"), {}, {})
 AGE = Attribute("age", ("young", "middle_aged", "elderly"), {}, {})
-CROSSED = Attribute(
-    "both", tuple(f"{race} {gender}" for race in RACE.groups for gender in GENDER.groups), {}, {}, ("race", "gender")
-)  # fmt: skip
 
 
 def race(*percent: float) -> dict[str, float]:
@@ -31,7 +28,7 @@ def seen(*percent: float, male: float = 0.9, age: str = "20-29") -> Perceived:
 
 
 def named(found: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
-    return naming.face(found, attributes, naming.groupings(attributes, races), margin=margin)
+    return naming.face(found, naming.groupings(attributes, races), margin=margin)
 
 
 SPLIT = (41, 2, 3, 30, 18, 4, 2)  # Asian by 48 % of two, 52 % of three, White by the largest single class
@@ -117,14 +114,6 @@ def test_no_chance_at_all_names_nothing() -> None:
     chosen = grouping(RACE, "sum")
     assert naming.shares(race(0, 0, 0, 0, 0, 60, 40), chosen) == {}
     assert naming.likeliest({}, 0) == ""
-
-
-def test_crossed_attributes_follow_their_parts() -> None:
-    found = named(seen(*SPLIT), [*BOTH, CROSSED], races="census", margin=0)
-    assert found.groups["both"] == "Asian Male"
-    assert found.confidence["both"] == pytest.approx(0.9 * 0.52)
-    unclear = named(seen(*INDIAN), [*BOTH, CROSSED], races="other", margin=0)
-    assert unclear.groups == {"gender": "Male"}
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Answer, Exchange, Reading, Response
+from pytest_factorfair.domain import Answer, Exchange, Reading, Record, Response
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -16,32 +16,51 @@ if TYPE_CHECKING:
     from pytest_factorfair.store import Store
 
 
-def answers(
+OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
+"""What a record is marked with whose answers nobody else can add to."""
+
+
+def recorded(
     config: pytest.Config,
     run: Run,
     assignment: Assignment,
     exchanges: Sequence[Exchange],
     detector: Detector | None,
-) -> tuple[Answer, ...]:
-    """The answers of a case's exchanges, in their order; a picture has one for each of its faces.
+) -> Record:
+    """What a case's exchanges say, in their order; a picture has an answer for each of its faces.
 
     Raises:
         DetectorError: the detector cannot work.
         StoreError: a picture can no longer be read from the store.
     """
-    if detector is None:
-        return tuple(_reply(config, exchange) for exchange in exchanges)
+    notes = {note for one in exchanges if one.response for note in one.response.notes}
+    if detector is not None:
+        notes |= {OWN_DETECTOR} if detector is not run.detector else set()
+        answers = tuple(_seen(run, assignment, exchanges, detector))
+        return Record(assignment.key, answers, tuple(sorted(notes)))
+    answers = tuple(_reply(config, exchange) for exchange in exchanges)
+    queries = [exchange.query for exchange in exchanges]
+    return Record(
+        case=assignment.key,
+        answers=answers,
+        notes=tuple(sorted(notes)),
+        choices=reading.choices(zip(queries, answers, strict=True)),
+        copies=sum(query.repeat > 0 for query in queries),
+    )
+
+
+def _seen(
+    run: Run, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
+) -> Iterator[Answer]:
+    """All pictures of a case are read at once; what has none says why."""
     looked = {place: _picture(run.store, one.response) for place, one in enumerate(exchanges)}
     pictures = {place: picture for place, picture in looked.items() if picture is not None}
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
     simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
     seen = detector.read(list(pictures.values()), [assignment.checklist.attribute(one) for one in simple])
     detections = dict(zip(pictures, seen, strict=True))
-    return tuple(
-        answer
-        for place, exchange in enumerate(exchanges)
-        for answer in reading.pictured(exchange, detections.get(place), attributes)
-    )
+    for place, exchange in enumerate(exchanges):
+        yield from reading.pictured(exchange, detections.get(place), attributes)
 
 
 def _reply(config: pytest.Config, exchange: Exchange) -> Answer:

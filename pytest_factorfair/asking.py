@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.answering import answers
+from pytest_factorfair.answering import recorded
 from pytest_factorfair.domain import Answers, Exchange, Usage
 from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Case
     from pytest_factorfair.models import Model
     from pytest_factorfair.run import Assignment
-
-OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
-"""What a record is marked with whose answers nobody else can add to."""
 
 TICK = 0.1
 """Seconds between looks at the progress line, and the longest a Ctrl-C waits."""
@@ -53,15 +50,15 @@ class Asker:
         exchanges = self._asked()
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
-        notes = {note for one in exchanges if one.response for note in one.response.notes}
-        if self._detector is not self._run.detector:
-            notes.add(OWN_DETECTOR)
+        record = recorded(self._config, self._run, self._assignment, exchanges, self._detector)
         return Answers(
             case=self._assignment.key,
-            answers=answers(self._config, self._run, self._assignment, exchanges, self._detector),
+            answers=record.answers,
             usage=cost,
             allowed=self._run.settings.max_unread,
-            notes=tuple(sorted(notes)),
+            notes=record.notes,
+            choices=record.choices,
+            copies=record.copies,
         )
 
     def _asked(self) -> tuple[Exchange, ...]:

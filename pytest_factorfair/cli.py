@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_factorfair import comparing, store_commands
+from pytest_factorfair import comparing, detector_commands, store_commands
 from pytest_factorfair.errors import InputError
 
 FOUND = 1
@@ -30,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     lint.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
     lint.set_defaults(run=_lint)
     store_commands.add(commands)
+    detector_commands.add(commands)
     comparing.add(commands)
     return parser
 

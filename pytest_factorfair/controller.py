@@ -1,27 +1,26 @@
-"""The controlling process: ledger from reports, then verdicts, published reports and files."""
+"""The controlling process: ledger from reports, and the conclusion once all items are done."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import baseline, detector_errors, gates, reports, wire
-from pytest_factorfair.domain import ContactSheet, Gate, Summary, Usage, Verdict
-from pytest_factorfair.explaining import Explained, explain
+from pytest_factorfair import wire
+from pytest_factorfair.domain import Usage
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.ledger import Ledger
-from pytest_factorfair.looks import Looks
 from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
-from pytest_factorfair.summary import fingerprint, summarise
 
 if TYPE_CHECKING:
+    from pytest_factorfair.conclusion import Conclusion
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Assignment, Run
 
@@ -30,43 +29,43 @@ class Controller:
     """Registered in the one process that owns the terminal: the only one, or the workers' controller.
 
     Raises:
-        InputError: a gate that cannot be judged in this run, or a report folder that cannot be written.
+        InputError: a gate or a baseline that does not fit this run, or a report folder that cannot be
+            written.
     """
 
     def __init__(self, config: pytest.Config, run: Run, progress: Progress) -> None:
         self._config = config
         self._run = run
         self._progress = progress
-        self._gates = declared_gates(run)
-        now = fingerprint(run, datetime.now(UTC))
-        self._baseline = baseline.of(run, now)
-        self._errors = detector_errors.of(run, now)
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
-        self._looks = Looks(config, run, self._ledger, progress)
-        self._looked = self._looks.first()
-        self._explained = Explained()
+        self._conclusion: Conclusion | None = None
         self._selected = 0
-        self._summary: Summary | None = None
-        self._written: tuple[str, ...] = ()
-        self._unwritten = ""
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         self._dry = dry(config)
+        if run.settings.gates or run.settings.baseline or run.settings.detector_errors:
+            self._concluding()  # what is wrong with them is told before anything is asked
         if not self._dry:
-            reports.probe(run.settings.report)
+            _probe(run.settings.report)
             run.store.count(())
             run.begin()
+
+    def _concluding(self) -> Conclusion:
+        """What concludes the run; the first request does not wait for what that imports."""
+        if self._conclusion is None:
+            from pytest_factorfair.conclusion import Conclusion
+
+            self._conclusion = Conclusion(
+                self._config, self._run, self._ledger, self._progress, started=self._started
+            )
+        return self._conclusion
 
     @cached_property
     def _by_id(self) -> dict[str, Assignment]:
         return {assignment.id: assignment for assignment in self._run.assignments}
 
-    @cached_property
-    def _outlook(self) -> Outlook:
-        return Outlook.of(self._run, stored=not self._dry)
-
     def pytest_report_header(self) -> list[str]:
-        return self._outlook.lines()
+        return Outlook.of(self._run, stored=not self._dry).lines()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.items:
@@ -104,6 +103,7 @@ class Controller:
         self._ledger.spend(usage)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)
+            self._concluding()  # imported now, as the next answers are on their way
         self._progress.count(record, usage)
 
     @pytest.hookimpl(wrapper=True)
@@ -129,55 +129,25 @@ class Controller:
 
     def _concerned(self, session: pytest.Session) -> bool:
         """Silent where none of our items was selected, unless gates would then be green by omission."""
-        left_out = bool(self._gates) and session.testscollected > 0
+        left_out = bool(self._run.settings.gates) and session.testscollected > 0
         return (self._selected > 0 or left_out) and not self._dry
 
     def _look_again(self) -> None:
-        """Ask more of what is undecided: all items are done, workers are down, nothing is missing."""
-        if not self._selected or self._dry or self._incomplete(None):
-            return
-        former = None if self._baseline is None else self._baseline.former(self._ledger.records)
-        self._looked = self._looks.take(self._gates, former)
+        if self._selected and not self._dry and not self._incomplete(None):
+            self._concluding().look_again()
 
     def _explain(self) -> None:
-        """Ask for reasons where they are wanted: also where the run is too small to judge."""
+        """Reasons are wanted also of a run that is too small to judge."""
         if self._selected and not self._dry and not self._ledger.missing:
-            self._explained = explain(self._run, self._ledger, self._progress)
+            self._concluding().explain()
 
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
-        self._summary = summarise(
-            self._run,
-            self._ledger,
-            self._gates,
+        self._concluding().draw(
+            session,
             incomplete=self._incomplete(interruption),
-            baseline=self._baseline,
-            errors=self._errors,
-            looked=self._looked,
-            explained=self._explained,
-            started=self._started,
             seconds=time.monotonic() - self._clock,
-            notes=self._outlook.notices,
+            write=write,
         )
-        for verdict in self._summary.gates:
-            self._publish(session, verdict)
-        if write:
-            self._write(session, self._summary)
-        self._config.hook.pytest_factorfair_summary(config=self._config, summary=self._summary)
-
-    def _write(self, session: pytest.Session, summary: Summary) -> None:
-        """A report that cannot be written fails the run in one line; the answers are in the store."""
-        try:
-            self._summary = replace(summary, contact_sheets=self._contact_sheets(summary))
-            self._written = reports.write(self._summary, self._run.settings.report)
-        except OSError as error:
-            self._unwritten = f"the reports could not be written: {error.filename}: {error.strerror}"
-            session.testsfailed += 1
-
-    def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:
-        cases = [one.case for one in self._run.assignments if one.checklist.modality == "image"]
-        if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
-            return ()
-        return reports.contact_sheets(summary, cases, self._run.settings.report, picture=self._run.picture)
 
     def _incomplete(self, interruption: str | None) -> str | None:
         """Why nothing can be judged; completeness is the first gate."""
@@ -194,29 +164,20 @@ class Controller:
             return f"the {self._run.settings.preset} preset is too small to judge, it only reports"
         return None
 
-    def _publish(self, session: pytest.Session, verdict: Verdict) -> None:
-        settings = self._run.settings
-        session.testscollected += 1
-        for report in reports.gate_reports(
-            verdict, strict=settings.strict, on_inconclusive=settings.on_inconclusive
-        ):
-            self._config.hook.pytest_runtest_logreport(report=report)
-
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._summary is not None:
-            reports.terminal(terminalreporter, self._summary, self._written)
-            if self._unwritten:
-                terminalreporter.write_line(self._unwritten, red=True)
+        if self._conclusion is not None:
+            self._conclusion.tell(terminalreporter)
 
 
-def declared_gates(run: Run) -> tuple[Gate, ...]:
-    """The run's gates.
+def _probe(folder: str) -> None:
+    """Make sure, before anything is asked, that the reports can be written at the end.
 
     Raises:
-        InputError: a gate that cannot be judged in this run.
+        InputError: the folder cannot be made or written to.
     """
-    settings = run.settings
-    former = settings.baseline is not None
-    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
-    gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
-    return declared
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"--factorfair-report {folder}: cannot write there: {error.strerror}") from None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -61,7 +60,7 @@ def of(run: Run, now: Fingerprint) -> tuple[Confusion, ...]:
             "asked of language models; leave the option out"
         )
     attributes = [one for each in run.checklists for one in each.attributes]
-    return tables(path, attributes, detector=asdict(now)["detector"])
+    return tables(path, attributes, detector=now.detector)
 
 
 def tables(

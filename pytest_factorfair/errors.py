@@ -60,13 +60,22 @@ class FatalModelError(ModelError):
 class RetryableModelError(ModelError):
     """The same call may succeed later, ``retry_after`` seconds from now where the provider said so.
 
-    ``throttled`` is that it was one call too many at a time (429).
+    ``throttled`` is that it was one call too many at a time (429); ``at_once`` that it need not wait,
+    as the model leaves out from now on what it was refused for.
     """
 
-    def __init__(self, message: str, retry_after: float | None = None, *, throttled: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        retry_after: float | None = None,
+        *,
+        throttled: bool = False,
+        at_once: bool = False,
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         self.throttled = throttled
+        self.at_once = at_once
 
 
 class RejectedRequestError(ModelError):

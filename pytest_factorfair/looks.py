@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
-from pytest_factorfair.answering import answers
-from pytest_factorfair.asking import OWN_DETECTOR
-from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked
+from pytest_factorfair.answering import OWN_DETECTOR, recorded
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
 
@@ -151,13 +150,14 @@ class Looks:
         from pytest_factorfair.engine import usage
 
         self._ledger.spend(usage(exchanges))
-        notes = {note for each in exchanges if each.response for note in each.response.notes}
-        more = answers(self._config, self._run, one.assignment, exchanges, self._run.detector)
+        more = recorded(self._config, self._run, one.assignment, exchanges, self._run.detector)
         self._ledger.add(
             replace(
                 one.record,
-                answers=(*one.record.answers, *more),
-                notes=tuple(sorted({*one.record.notes, *notes})),
+                answers=(*one.record.answers, *more.answers),
+                notes=tuple(sorted({*one.record.notes, *more.notes})),
+                choices=together(one.record.choices, more.choices),
+                copies=one.record.copies + more.copies,
             )
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import checklist as checklists
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ class Outlook:
     reasons: int
     stored: int
     cost: float | None
-    notices: tuple[str, ...]
 
     @classmethod
     def of(cls, run: Run, *, stored: bool) -> Outlook:
@@ -51,9 +49,8 @@ class Outlook:
             StoreError: the store cannot be opened.
         """
         planned = sum(assignment.case.samples for assignment in run.assignments)
-        notices = [line for one in run.checklists for line in checklists.notices(one, run.sampling)]
         had, cost = _stored(run) if stored else (0, None)
-        return cls(run, planned, len(run.explained), had, cost, tuple(notices))
+        return cls(run, planned, len(run.explained), had, cost)
 
     @property
     def calls(self) -> int:
@@ -74,7 +71,7 @@ class Outlook:
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
-            *(f"note: {notice}" for notice in self.notices),
+            *(f"note: {notice}" for notice in self.run.notices),
         )
         return [f"factorfair: {line}" for line in told]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pytest_factorfair.controller import declared_gates
+from pytest_factorfair.conclusion import declared_gates
 from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES

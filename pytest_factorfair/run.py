@@ -117,6 +117,12 @@ class Run:
         return tuple(words)
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """One line for each number of answers that had to be rounded up."""
+        sampling = self.settings.sampling
+        return tuple(line for one in self.checklists for line in checklists.notices(one, sampling))
+
+    @property
     def asking(self) -> bool:
         """Whether this process has started to ask."""
         return "engine" in self.__dict__

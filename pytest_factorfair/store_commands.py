@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.commands import say, told
 from pytest_factorfair.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
+    from pytest_factorfair.commands import Commands
     from pytest_factorfair.store import Store
 
-WRONG_INPUT = 4
 DEFAULT = "sqlite:///.factorfair/responses.sqlite"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:+]+)?")
 
@@ -39,24 +37,10 @@ def add(commands: Commands) -> None:
     prune.add_argument("--before", metavar="DATE", help="responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="empty, cut-off and filtered ones")
     for parser, run in ((ls, _ls), (merge, _merge), (export, _export), (prune, _prune)):
-        parser.set_defaults(run=_told(run))
+        parser.set_defaults(run=told(run))
 
 
-def _told(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], int]:
-    """The command with its error as one line and exit code 4."""
-
-    def told(arguments: argparse.Namespace) -> int:
-        try:
-            run(arguments)
-        except (InputError, StoreError) as error:
-            sys.stderr.write(f"{error}\n")
-            return WRONG_INPUT
-        return 0
-
-    return told
-
-
-def _open(store: str, *, read_only: bool) -> Store:
+def opened(store: str, *, read_only: bool) -> Store:
     """A store that is there already."""
     from pytest_factorfair.store import Store
 
@@ -70,33 +54,33 @@ def _open(store: str, *, read_only: bool) -> Store:
 def _ls(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
-    with _open(arguments.store, read_only=True) as store:
+    with opened(arguments.store, read_only=True) as store:
         for one in upkeep.listed(store):
             unusable = one.responses - one.usable
             more = f", {unusable:,} of them unusable" if unusable else ""
-            _say(f"{one.model}: {one.responses:,} responses{more}, {one.first[:10]} to {one.last[:10]}")
+            say(f"{one.model}: {one.responses:,} responses{more}, {one.first[:10]} to {one.last[:10]}")
 
 
 def _merge(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     with ExitStack() as stack:  # all are looked at before anything is written
-        sources = [stack.enter_context(_open(name, read_only=True)) for name in arguments.sources]
-        target = stack.enter_context(_open(arguments.store, read_only=False))
+        sources = [stack.enter_context(opened(name, read_only=True)) for name in arguments.sources]
+        target = stack.enter_context(opened(arguments.store, read_only=False))
         for name, source in zip(arguments.sources, sources, strict=True):
-            _say(f"{name}: {upkeep.merge(target, source):,} responses copied")
+            say(f"{name}: {upkeep.merge(target, source):,} responses copied")
 
 
 def _export(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
-    with _open(arguments.store, read_only=True) as store:
+    with opened(arguments.store, read_only=True) as store:
         if arguments.images:
             copied = upkeep.export_pictures(store, arguments.model, Path(arguments.images))
-            _say(f"{arguments.images}: {copied:,} pictures copied")
+            say(f"{arguments.images}: {copied:,} pictures copied")
             return
         for line in upkeep.exported(store, arguments.model):
-            _say(json.dumps(line))
+            say(json.dumps(line))
 
 
 def _prune(arguments: argparse.Namespace) -> None:
@@ -107,10 +91,5 @@ def _prune(arguments: argparse.Namespace) -> None:
         raise InputError("say what to delete: --model NAME, --before DATE or --unusable")
     if before and not DATE.fullmatch(before):
         raise InputError(f"--before: expected a date such as 2026-01-31, got '{before}'")
-    with _open(arguments.store, read_only=False) as store:
-        _say(f"{upkeep.prune(store, model=model, before=before, unusable=unusable):,} responses deleted")
-
-
-def _say(line: str) -> None:
-    """Print a line; what a model's name may hold does not act on the terminal."""
-    sys.stdout.write("".join(letter if letter.isprintable() else "?" for letter in line) + "\n")
+    with opened(arguments.store, read_only=False) as store:
+        say(f"{upkeep.prune(store, model=model, before=before, unusable=unusable):,} responses deleted")

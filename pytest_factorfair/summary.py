@@ -166,15 +166,12 @@ def _fragile(tallies: Sequence[Tally]) -> Iterator[str]:
 
 def _cautions(run: Run, ledger: Ledger) -> Iterator[str]:
     """What else than prejudice could lie behind the scores, checklist by checklist."""
-    settings = run.settings
     for checklist in run.checklists:
         if checklist.modality == "image":
-            yield from scoring.people_seen(ledger.records, checklist, models=settings.models)
+            yield from scoring.people_seen(ledger.records, checklist, models=run.settings.models)
             continue
         cases = _cases(run, checklist)
-        yield from scoring.cautions(
-            ledger.records, checklist, cases, models=settings.models, sampling=run.sampling
-        )
+        yield from scoring.cautions(ledger.records, checklist.name, cases, models=run.settings.models)
 
 
 def _told(ledger: Ledger) -> list[str]:

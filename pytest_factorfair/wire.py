@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling, Usage
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling, Share, Usage
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]
@@ -47,6 +47,11 @@ def _record_to_wire(record: Record) -> Wire:
             for answer in record.answers
         ],
         "notes": [_clean(note) for note in record.notes],
+        "choices": {
+            kind: {_clean(value): list(share) for value, share in shares.items()}
+            for kind, shares in record.choices.items()
+        },
+        "copies": record.copies,
     }
 
 
@@ -55,6 +60,11 @@ def _record_from_wire(wire: Wire) -> Record:
         case=CaseKey(*wire["case"]),
         answers=tuple(_answer_from_wire(*answer) for answer in wire["answers"]),
         notes=tuple(wire["notes"]),
+        choices={
+            kind: {value: Share(*share) for value, share in shares.items()}
+            for kind, shares in wire["choices"].items()
+        },
+        copies=wire["copies"],
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import RetryableModelError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec, parse
 
@@ -25,8 +26,18 @@ def ask_all(model: Model, requests: list[Request]) -> list[Response]:
 
     async def run() -> list[Response]:
         try:
-            return await asyncio.gather(*map(model.ask, requests))
+            return await asyncio.gather(*(answered(model, request) for request in requests))
         finally:
             await model.close()
 
     return asyncio.run(run())
+
+
+async def answered(model: Model, request: Request) -> Response:
+    """The response to a request, asked again without what the model does not take."""
+    while True:
+        try:
+            return await model.ask(request)
+        except RetryableModelError as error:
+            if not error.at_once:
+                raise

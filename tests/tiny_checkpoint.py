@@ -22,7 +22,7 @@ TOKENS = ("<pad>", *SPECIAL.values(), *string.printable)
 def write(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0) -> Path:
     """Write the checkpoint: a token per printable character, two layers, random weights."""
     torch, transformers = import_module("torch"), import_module("transformers")
-    tokenizer = _tokenizer(transformers)
+    tokenizer = character_tokenizer(transformers)
     if template:
         tokenizer.chat_template = template
     config = transformers.LlamaConfig(
@@ -45,7 +45,7 @@ def write(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0) -> Pa
     return folder
 
 
-def _tokenizer(transformers: Any) -> Any:
+def character_tokenizer(transformers: Any) -> Any:
     tokenizers = import_module("tokenizers")
     words = tokenizers.models.WordLevel(
         {token: place for place, token in enumerate(TOKENS)}, SPECIAL["unk_token"]

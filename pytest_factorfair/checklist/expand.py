@@ -217,7 +217,7 @@ def _subjective_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> 
         ]
         prompt = prompts.subjective(checklist, context=told[named], scenario=scenario, profiles=profiles)
         options = tuple(
-            Option(letter, text, (person.name,), person.groups)
+            Option(letter, text, (person.name,), person.groups, person.age)
             for letter, text, person in zip(ascii_uppercase, profiles, lineup.people, strict=False)
         )
         yield prompt, options, lineup.background

@@ -53,7 +53,10 @@ Distinct = AfterValidator(_distinct)
 class Layout(BaseModel):
     """What all layouts have in common: no unknown keys, no conversions, no blanks around text."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, str_strip_whitespace=True)
+    # Built when a file is first validated, whole: each of them by itself would be built many times over.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, str_strip_whitespace=True, defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -150,7 +150,7 @@ class Subjective(Layout):
     profile: Line = Field(description="One person, with {name}, {age} and every attribute.")
     names: Annotated[list[Line], Distinct] = Field(min_length=1)
     ages: Annotated[list[Age], Distinct] = Field(min_length=1)
-    paper: Pools = Field(Pools(), description="Pools of the paper's design.")
+    paper: Pools = Field(Pools.model_construct(), description="Pools of the paper's design.")
 
 
 class Context(Layout):

@@ -90,14 +90,13 @@ class Clip:
             device = "cuda" if torch.cuda.is_available() else "cpu"
         if device.startswith("cuda") and not torch.cuda.is_available():
             raise DetectorError(f"device={device}: torch has no GPU here")
+        import_module("transformers.utils.logging").disable_progress_bar()
         try:
             told = {"local_files_only": True}
             model = transformers.CLIPModel.from_pretrained(self._folder, use_safetensors=True, **told)
             tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **told)
             model = model.eval().to(device)
-            self._texts = {
-                head: self._embedded(model, tokenizer, each) for head, each in self._sentences.items()
-            }
+            self._texts = {head: embedded(model, tokenizer, each) for head, each in self._sentences.items()}
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             reason = " ".join(str(error).split())
             raise DetectorError(f"'{self._folder}' cannot be loaded as a CLIP model: {reason}") from error
@@ -131,19 +130,18 @@ class Clip:
         given = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
         return tuple(given.get("image_mean", _MEAN)), tuple(given.get("image_std", _STD))
 
-    @staticmethod
-    def _embedded(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]]) -> Any:
-        """A row of unit length per class: the mean direction of its sentences."""
-        torch = import_module("torch")
-        rows = []
-        with torch.inference_mode():
-            for texts in classes.values():
-                tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt").to(
-                    model.device
-                )
-                told = model.text_model(input_ids=tokens.input_ids, attention_mask=tokens.attention_mask)
-                rows.append(_unit(_unit(model.text_projection(told.pooler_output)).mean(dim=0)))
-            return torch.stack(rows)
+
+def embedded(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]]) -> Any:
+    """A row of unit length per class: the mean direction of its sentences."""
+    torch = import_module("torch")
+    rows = []
+    with torch.inference_mode():
+        for texts in classes.values():
+            tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+            tokens = tokens.to(model.device)
+            told = model.text_model(input_ids=tokens.input_ids, attention_mask=tokens.attention_mask)
+            rows.append(_unit(_unit(model.text_projection(told.pooler_output)).mean(dim=0)))
+        return torch.stack(rows)
 
 
 def _unit(rows: Any) -> Any:

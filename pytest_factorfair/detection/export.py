@@ -39,6 +39,10 @@ def fairface(checkpoint: Path, target: Path) -> None:
     """
     if not (find_spec("torch") and find_spec("onnx")):
         raise MissingExtraError("exporting FairFace", "export")
+    if not target.parent.is_dir():
+        raise InputError(
+            f"'{target}' cannot be written: there is no folder '{target.parent}' in {Path.cwd()}"
+        )
     content = serialised(_weights(checkpoint), where=str(checkpoint))
     part = target.with_name(f"{target.name}.part")
     try:

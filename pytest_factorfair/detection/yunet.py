@@ -18,7 +18,6 @@ from pytest_factorfair.pictures.decode import Pixels
 _OVERLAP = 0.3
 _MOST_FACES = 5000
 _COLUMNS = 15
-_TRIAL = 64
 
 
 class YuNet:
@@ -42,7 +41,7 @@ class YuNet:
         if self._idle:
             return
         try:
-            self._found(np.zeros((_TRIAL, _TRIAL, 3), np.uint8))
+            self._found(np.zeros((1, 1, 3), np.uint8))
         except cv2.error as error:
             reason = " ".join(str(error).split())
             raise DetectorError(
@@ -57,26 +56,30 @@ class YuNet:
         size = max(1, round(width * scale)), max(1, round(height * scale))
         smaller = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA) if scale < 1 else pixels
         try:
-            found = self._found(cv2.cvtColor(smaller, cv2.COLOR_RGB2BGR))
+            found = self._found(np.asarray(smaller, np.uint8))
         except cv2.error as error:
             raise PictureError(f"faces cannot be looked for: {' '.join(str(error).split())}") from error
         return parsed(found, (width / size[0], height / size[1]))
 
-    def _found(self, picture: NDArray[Any]) -> NDArray[np.float32] | None:
-        height, width = picture.shape[:2]
+    def _found(self, picture: Pixels) -> NDArray[np.float32] | None:
+        """The network's rows over the picture, in the corner of a square that is always of one size.
+
+        OpenCV 5.0 finds nothing, or crashes, where a network is given another size than before.
+        """
+        square = np.zeros((self._side, self._side, 3), np.uint8)
+        square[: picture.shape[0], : picture.shape[1]] = picture[:, :, ::-1]
         try:
             network = self._idle.pop()
         except IndexError:
             network = self._network()
-        network.setInputSize((width, height))
-        _, found = network.detect(picture)
+        _, found = network.detect(square)
         self._idle.append(network)
         return None if found is None else np.asarray(found, np.float32)
 
     def _network(self) -> Any:
         import cv2
 
-        size = (_TRIAL, _TRIAL)
+        size = (self._side, self._side)
         return cv2.FaceDetectorYN.create(str(self._path), "", size, self._score, _OVERLAP, _MOST_FACES)
 
 

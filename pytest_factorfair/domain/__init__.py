@@ -22,6 +22,7 @@ from pytest_factorfair.domain.checklist import (
     Truth,
     Valence,
 )
+from pytest_factorfair.domain.choices import Choices, Share, together
 from pytest_factorfair.domain.detection import Detection, Face
 from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
@@ -45,6 +46,7 @@ __all__ = [
     "CaseKey",
     "Change",
     "Checklist",
+    "Choices",
     "Citation",
     "Comparison",
     "ContactSheet",
@@ -76,6 +78,7 @@ __all__ = [
     "Sampling",
     "Scenario",
     "Score",
+    "Share",
     "Statistic",
     "Summary",
     "Topic",
@@ -85,4 +88,5 @@ __all__ = [
     "Valence",
     "Verdict",
     "asked",
+    "together",
 ]

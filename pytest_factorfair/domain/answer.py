@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_factorfair.domain.case import CaseKey
+from pytest_factorfair.domain.choices import Choices
 from pytest_factorfair.domain.usage import Usage
 
 Outcome = Literal["answered", "refused", "unread", "error"]
@@ -52,7 +53,7 @@ def asked(answers: Iterable[Answer]) -> dict[str, str]:
 class Answers:
     """All answers of one case, in the order of its queries.
 
-    ``allowed`` is the share of unread and errored answers the case may have.
+    ``allowed`` is the share of unread and errored answers the case may have; the rest is as in a record.
     """
 
     case: CaseKey
@@ -60,6 +61,8 @@ class Answers:
     usage: Usage
     allowed: float
     notes: tuple[str, ...] = ()
+    choices: Choices = field(default_factory=dict)
+    copies: int = 0
 
     def count(self, *outcomes: Outcome) -> int:
         return sum(answer.outcome in outcomes for answer in self.answers)

@@ -40,12 +40,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One lettered choice: its text as printed, the words that name it, and the groups it stands for."""
+    """One lettered choice: its text as printed, the words that name it, and the groups it stands for.
+
+    ``age`` is a person's, in years; a choice that is a group has none.
+    """
 
     letter: str
     text: str
     words: tuple[str, ...]
     groups: Mapping[str, str]
+    age: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

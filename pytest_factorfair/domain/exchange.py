@@ -50,10 +50,14 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A query with what became of it: a response (fresh or from the store) or the error's one line."""
+    """A query with what became of it: a response (fresh or from the store) or the error's one line.
+
+    ``calls`` is how often the model was called for it, failures included.
+    """
 
     query: Query
     key: str
     response: Response | None
     error: str = ""
     cached: bool = False
+    calls: int = 0

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_factorfair.domain.answer import Answer
 from pytest_factorfair.domain.case import CaseKey
+from pytest_factorfair.domain.choices import Choices
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A case's answers; ``notes`` are departures from what was asked that a report must mention."""
+    """A case's answers; ``notes`` are departures from what was asked that a report must mention.
+
+    ``choices`` is what its queries showed and what was chosen, ``copies`` how many of them repeated an
+    earlier prompt of the case word for word.
+    """
 
     case: CaseKey
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
+    choices: Choices = field(default_factory=dict)
+    copies: int = 0

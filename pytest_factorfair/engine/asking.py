@@ -24,11 +24,12 @@ LONGEST = 300  # characters of an error; providers quote whole bodies
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What became of a key: a response, or the one line that says why there is none."""
+    """What became of a key: a response, or the line that says why there is none, and the calls it took."""
 
     response: Response | None
     error: str = ""
     cached: bool = False
+    calls: int = 0
 
 
 class Asker:
@@ -49,32 +50,35 @@ class Asker:
             StoreError: the limits of the run can no longer be kept.
         """
         request = Request(query.prompt, repeat=query.repeat, seed=query.seed)
+        sent: list[float] = []
         try:
-            return Landing(await self._retry.call(lambda: self._attempt(model, request)))
+            response = await self._retry.call(lambda: self._attempt(model, request, sent))
         except (FatalModelError, BudgetError, StoreError):
             raise
         except ModelError as error:
-            return Landing(None, one_line(str(error)))
+            return Landing(None, one_line(str(error)), calls=len(sent))
         # A provider's bug spoils its own query only: the others have been paid for.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            return Landing(None, one_line(f"{type(error).__name__}: {error}"))
+            return Landing(None, one_line(f"{type(error).__name__}: {error}"), calls=len(sent))
+        return Landing(response, calls=len(sent))
 
     async def spent(self) -> bool:
         """Whether the run has used up what it may use."""
         return await self._budget.spent()
 
-    async def _attempt(self, model: Model, request: Request) -> Response:
+    async def _attempt(self, model: Model, request: Request, sent: list[float]) -> Response:
+        """Call once; ``sent`` gets the moment of it."""
         lane = self._limits.lane(model)
         async with self._limits.own(model), lane:
             reserved = await self._budget.take(model, request)
             self._counters.asked += 1
             response: Response | None = None
-            began = time.monotonic()
+            sent.append(time.monotonic())
             try:
                 response = _checked(await model.ask(request))
             except RetryableModelError as error:
                 if error.throttled:
-                    lane.throttled(began)
+                    lane.throttled(sent[-1])
                 lane.pause(min(error.retry_after or 0.0, self._retry.patience))
                 raise
             finally:

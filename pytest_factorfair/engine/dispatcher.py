@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Response
@@ -46,6 +47,7 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asking: set[asyncio.Task[Any]] = set()
         self._models: dict[int, Model] = {}
+        self._empty: bool | None = None  # whether the store had nothing to read when it was first asked
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
         """The exchanges of these queries, in their order.
@@ -88,8 +90,9 @@ class Dispatcher:
         self._flights |= {name: asyncio.get_running_loop().create_future() for name in mine}
         flights = {name: self._flights[name] for name in wanted}
         await self._serve(model, mine, flights)
-        if flights:
-            await asyncio.wait(flights.values())
+        for flight in flights.values():
+            if not flight.done():  # most are, once the first is: one wait for all wakes for each
+                await asyncio.wait([flight])
         if any(flight.cancelled() for flight in flights.values()):
             await self._raise_if_spent()
             self._raise_if_ended()
@@ -105,10 +108,11 @@ class Dispatcher:
         for key, query in asked:
             landing = flights[key].result()
             cached = landing.response is not None and (landing.cached or key not in mine)
+            calls = landing.calls if key in mine else 0
             if key not in mine:
                 self._counters.land(cached=cached, error=landing.response is None)
             mine.discard(key)
-            yield Exchange(query, key, landing.response, landing.error, cached)
+            yield Exchange(query, key, landing.response, landing.error, cached, calls)
 
     async def _serve(self, model: Model, mine: Mapping[str, Query], flights: Mapping[str, Flight]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
@@ -150,17 +154,25 @@ class Dispatcher:
             return {}
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._reader, self._store.responses, keys)
+            return await loop.run_in_executor(self._reader, self._read, keys)
         except StoreError as error:
             self._fail(error)
             raise
 
+    def _read(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
+        """What the store has of these keys; what comes into an empty one is found when it is claimed."""
+        if self._empty is None:
+            self._empty = self._store.empty
+        return {} if self._empty else self._store.responses(keys)
+
     def _ask(self, coroutine: Coroutine[object, object, None], flights: Mapping[str, Flight]) -> None:
         """Run what lands these flights; those it has not landed when it ends are let go."""
-        task = self._spawn(coroutine)
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
         self._asking.add(task)
 
         def let_go(_: object) -> None:
+            self._forget(task)
             if left := {key: flight for key, flight in flights.items() if not flight.done()}:
                 self._store.release(left)  # another process may be waiting for them
                 self._let_go(left)
@@ -207,9 +219,9 @@ class Dispatcher:
             )
         except TypeError as error:  # a provider filled in a field with something else
             self._store.release([key])
-            return Landing(None, one_line(f"{type(error).__name__}: {error}"))
+            return Landing(None, one_line(f"{type(error).__name__}: {error}"), calls=landing.calls)
         response = await self._arrivals.of(committed)
-        return Landing(response)
+        return replace(landing, response=response)
 
     def _land(self, key: str, landing: Landing) -> None:
         self._counters.land(cached=landing.cached, error=landing.response is None)

@@ -46,7 +46,7 @@ class Retry:
             try:
                 return await attempt()
             except RetryableModelError as error:
-                pause = self.pause(tries, error.retry_after)
+                pause = 0.0 if error.at_once else self.pause(tries, error.retry_after)
                 throttled += error.throttled
                 if (error.retry_after or 0.0) > self.patience:
                     raise FatalModelError(_given_up(error, tries)) from error

@@ -8,14 +8,12 @@ from pytest_factorfair.domain import Exchange, Response, Usage
 
 
 def usage(exchanges: Iterable[Exchange]) -> Usage:
-    """Calls are the answers that were not in the store; the cost is unknown if one of theirs is."""
-    answered = [
-        (exchange.response, exchange.cached) for exchange in exchanges if exchange.response is not None
-    ]
-    fresh = [response for response, cached in answered if not cached]
+    """Calls are all that were sent, failures included; the cost is unknown if that of an answer is."""
+    asked = tuple(exchanges)
+    fresh = [one.response for one in asked if one.response is not None and not one.cached]
     return Usage(
-        calls=len(fresh),
-        cached=len(answered) - len(fresh),
+        calls=sum(one.calls for one in asked),
+        cached=sum(one.cached for one in asked),
         tokens_in=sum(response.tokens_in or 0 for response in fresh),
         tokens_out=sum(response.tokens_out or 0 for response in fresh),
         cost=_cost(fresh),

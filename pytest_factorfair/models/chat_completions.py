@@ -60,7 +60,7 @@ class ChatCompletions:
         return f"ChatCompletions({self._name!r}, {self._endpoint.base_url!r})"
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; a call that only names a parameter the model does not take is repeated without it."""
+        """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         reply, sent = await self._calls.post(lambda parameters: self._body(parameters, request))
         response = self._response(reply)
         notes = self._settings.notes(sent)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
+from pytest_factorfair.errors import RetryableModelError
 from pytest_factorfair.models.chat_endpoint import Endpoint
 from pytest_factorfair.models.chat_errors import Complaint, complaint
 
@@ -47,15 +48,16 @@ class Calls:
         self._client: HttpClient | None = None
 
     async def post(self, body: Callable[[Parameters], bytes]) -> tuple[Reply, Parameters]:
-        """Call once; a call that only names a parameter the model does not take is repeated without it.
+        """Call once; returns the reply, and the parameters that were sent.
 
-        Returns the reply, and the parameters that were sent in the end.
+        Raises:
+            RetryableModelError: it only names a parameter the model does not take; the next call lacks it.
         """
-        while True:
-            sent = self._parameters
-            reply = await self._connected().post(self._url, body(sent), self._endpoint.headers)
-            if reply.status != HTTPStatus.BAD_REQUEST or not self._adapts(sent, reply):
-                return reply, sent
+        sent = self._parameters
+        reply = await self._connected().post(self._url, body(sent), self._endpoint.headers)
+        if reply.status == HTTPStatus.BAD_REQUEST and self._adapts(sent, reply):
+            raise RetryableModelError(f"{self._name}: a parameter was refused", at_once=True)
+        return reply, sent
 
     async def close(self) -> None:
         if self._client is not None:

@@ -97,28 +97,27 @@ class LitellmCalls:
     async def call(
         self, function: str, asked: Mapping[str, object], read: Callable[[Any], Awaitable[R]]
     ) -> tuple[R, Parameters]:
-        """Call once; a call that only names a parameter the model does not take is repeated without it.
-
-        Returns what is read off the reply, and the parameters that were sent in the end.
+        """Call once; returns what is read off the reply, and the parameters that were sent.
 
         Raises:
-            ModelError: as any provider.
+            ModelError: as any provider; where a parameter was refused, the next call lacks it.
             FilteredError: a content filter turned the prompt down.
         """
         library = self._library or await self._loaded()
-        while True:
-            sent = self._parameters
-            try:
-                return await read(await getattr(library, function)(**self._common, **sent, **asked)), sent
-            except MalformedReplyError as error:
-                raise RetryableModelError(f"{self._route.name}: {error}") from None
-            except ModelError:
-                raise
-            except Exception as error:  # litellm lets through whatever its providers' code raises
-                if litellm_errors.is_filtered(error):
-                    raise FilteredError from error
-                if not self._adapts(sent, error):
-                    raise litellm_errors.error_of(self._route.name, error, keys=self._route.keys) from error
+        sent = self._parameters
+        try:
+            return await read(await getattr(library, function)(**self._common, **sent, **asked)), sent
+        except MalformedReplyError as error:
+            raise RetryableModelError(f"{self._route.name}: {error}") from None
+        except ModelError:
+            raise
+        except Exception as error:  # litellm lets through whatever its providers' code raises
+            if litellm_errors.is_filtered(error):
+                raise FilteredError from error
+            if self._adapts(sent, error):
+                told = f"{self._route.name}: a parameter was refused"
+                raise RetryableModelError(told, at_once=True) from None
+            raise litellm_errors.error_of(self._route.name, error, keys=self._route.keys) from error
 
     async def close(self) -> None:
         """Close what litellm keeps for this loop; it has one set of clients for all models."""

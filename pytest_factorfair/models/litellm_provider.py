@@ -51,7 +51,7 @@ class LitellmModel:
         return f"LitellmModel({self._route.name!r})"
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; a call that only names a parameter the model does not take is repeated without it."""
+        """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         asked = {"messages": self._settings.messages(request), **self._settings.seed(request)}
         try:
             response, sent = await self._calls.call("acompletion", asked, self._response)

@@ -7,13 +7,13 @@ band says which class of that head stands there. The colours are abstract: no li
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import BytesIO
 from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.pictures.classes import HEADS
+from pytest_factorfair.pictures.encode import png
 
 Pixels = NDArray[np.uint8]
 
@@ -54,12 +54,12 @@ def paint(codes: Mapping[str, int], *more: Mapping[str, int], seed: int) -> byte
         top, left = generator.integers(_GAP, _SLOT - SIDE - _GAP, 2, endpoint=True)
         y, x = row * _SLOT + int(top), column * _SLOT + int(left)
         picture[y : y + SIDE, x : x + SIDE] = _card({**drawn, **card})
-    return _png(picture)
+    return png(picture)
 
 
 def blank(seed: int) -> bytes:
     """A PNG of noise without any card."""
-    return _png(_noise(1, 1, np.random.default_rng(seed)))
+    return png(_noise(1, 1, np.random.default_rng(seed)))
 
 
 def _card(codes: Mapping[str, int]) -> Pixels:
@@ -79,11 +79,3 @@ def _noise(rows: int, columns: int, generator: np.random.Generator) -> Pixels:
 
 def _enlarged(cells: Pixels) -> Pixels:
     return cells.repeat(CELL, axis=0).repeat(CELL, axis=1)
-
-
-def _png(pixels: Pixels) -> bytes:
-    from PIL import Image  # an extra; 30 ms
-
-    told = BytesIO()
-    Image.fromarray(pixels).save(told, "PNG")
-    return told.getvalue()

@@ -22,6 +22,7 @@ MOST = 100
 
 NO_FACE = "no face"
 UNSURE = 0.6
+HIGHEST = 0.99
 FACES = 3
 
 Fetch = Callable[[str], bytes]
@@ -161,5 +162,5 @@ def _caption(answer: Answer, before: str) -> Caption:
 
 
 def _share(share: float) -> str:
-    """``.93``, and ``1`` only where it is that."""
-    return "1" if share >= 1 else f"{min(share, 0.99):.2f}".removeprefix("0")
+    """``.93``; what would be rounded to 1 is told as ``>.99``."""
+    return ">.99" if share > HIGHEST else f"{share:.2f}".removeprefix("0")

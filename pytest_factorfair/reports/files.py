@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from pytest_factorfair.domain import Summary
-from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """GitHub Actions shows what is appended to the file this variable names."""
-
-
-def probe(folder: str) -> None:
-    """Make sure, before anything is asked, that the reports can be written at the end.
-
-    Raises:
-        InputError: the folder cannot be made or written to.
-    """
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"--factorfair-report {folder}: cannot write there: {error.strerror}") from None
 
 
 def write(summary: Summary, folder: str) -> tuple[str, ...]:

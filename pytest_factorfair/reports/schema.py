@@ -93,12 +93,17 @@ def _renamed(row: Schema, names: dict[str, str]) -> Schema:
 
 
 def _answer() -> Schema:
-    """An answer leaves out what it has not: a letter and groups, a reason, a background."""
+    """An answer leaves out what it has not: a letter, groups and confidence, a reason, a background."""
     properties: Schema = {
         "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
         "outcome": {"enum": list(OUTCOMES)},
         "letter": _text(),
         "groups": BY_ATTRIBUTE,
+        "confidence": {
+            "type": "object",
+            "description": "How sure the detector is of the group of each attribute, from 0 to 1.",
+            "additionalProperties": {"type": "number"},
+        },
         "reason": _text(),
         "background": BY_ATTRIBUTE,
     }

@@ -26,7 +26,8 @@ BEAT = 15.0
 
 _AMONG = CLAIMS.c.key.in_(bindparam("keys", expanding=True))
 _HOLDERS = select(CLAIMS.c.key, CLAIMS.c.owner).where(_AMONG)
-_RELEASE = delete(CLAIMS).where(_AMONG & (CLAIMS.c.owner == bindparam("me")))
+# One key each: a statement for many keys at once is put together anew for every number of them.
+_RELEASE = delete(CLAIMS).where((CLAIMS.c.key == bindparam("key_")) & (CLAIMS.c.owner == bindparam("me")))
 _OF: BindParameter[str] = bindparam("owner_", expanding=True)
 
 
@@ -70,7 +71,8 @@ class Claimant:
 
     def release(self, connection: Connection, keys: Iterable[str]) -> None:
         """Give up claims; what meanwhile became another's stays its own."""
-        connection.execute(_RELEASE, {"keys": list(keys), "me": self._me})
+        if released := [{"key_": key, "me": self._me} for key in keys]:
+            connection.execute(_RELEASE, released)
 
     def beat(self, connection: Connection) -> None:
         """Give a sign of life."""

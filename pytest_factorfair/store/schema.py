@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from sqlalchemy import Boolean, Column, Float, Integer, MetaData, String, Table, Text
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.sql.dml import Insert
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.sqlite import Insert
 
 FORMAT = "pytest-factorfair responses"
 VERSION = "3"
@@ -52,17 +56,21 @@ OWNERS = Table(
 
 def claim(dialect: str) -> Insert:
     """Insert a claim where there is none."""
-    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return insert(CLAIMS).on_conflict_do_nothing(index_elements=[CLAIMS.c.key])
+    return _insert(dialect, CLAIMS).on_conflict_do_nothing(index_elements=[CLAIMS.c.key])
 
 
 def upsert(dialect: str, *, replace: bool) -> Insert:
     """Insert a response; over a reusable one only where ``replace`` says so."""
-    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    statement = insert(RESPONSES)
+    statement = _insert(dialect, RESPONSES)
     values = {column.name: statement.excluded[column.name] for column in RESPONSES.c if column.name != "key"}
     return statement.on_conflict_do_update(
         index_elements=[RESPONSES.c.key],
         set_=values,
         where=None if replace else RESPONSES.c.reusable.is_(False),
     )
+
+
+def _insert(dialect: str, table: Table) -> Insert:
+    """Either dialect's own insert, which are alike in what is used here; the other's is not imported."""
+    statement: Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    return statement

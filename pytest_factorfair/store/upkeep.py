@@ -87,6 +87,17 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
             }
 
 
+def pictures(store: Store) -> Iterator[tuple[str, str, str]]:
+    """Model, key and file of every usable picture, by key.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    for row in _rows(store):
+        if row["picture"] and row["reusable"]:
+            yield row["model"], row["key"], row["picture"]
+
+
 def export_pictures(store: Store, model: str | None, folder: Path) -> int:
     """Copy the pictures, of one model where it is named, into a folder ``images:`` takes. Returns how many.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,6 +60,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._failure: StoreError | None = None
+        self._connection: sqlalchemy.Connection | None = None
 
     def write(
         self, response: Response, row: dict[str, object], *, picture: Picture | None = None, replace: bool
@@ -106,6 +108,8 @@ class Writer:
                 batch.append(Task(ends, Future()))
             self._settle(batch)
             del batch  # its pictures may be large, and the next may be long in coming
+        if self._connection is not None:
+            self._connection.close()
 
     def _gather(self) -> tuple[list[Write | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
@@ -134,11 +138,19 @@ class Writer:
                     if isinstance(entry, Task):
                         self._perform(entry)
 
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlalchemy.Connection]:
+        """One connection for all of them: taking it from the pool costs more than a commit."""
+        if self._connection is None:
+            self._connection = self._database.connect()
+        with self._connection.begin():
+            yield self._connection
+
     def _commit(self, writes: list[Write]) -> None:
         if self._failure is None:
             try:
                 self._pictures.keep(write.picture for write in writes if write.picture)
-                with self._database.begin() as connection:
+                with self._transaction() as connection:
                     for replace, alike in groupby(writes, key=lambda write: write.replace):
                         connection.execute(self._statements[replace], [write.row for write in alike])
                     if self.claimant.active:
@@ -156,7 +168,7 @@ class Writer:
             task.done.set_exception(self._failure)
             return
         try:
-            with self._database.begin() as connection:
+            with self._transaction() as connection:
                 result = task.run(connection)
         except StoreError as error:
             task.done.set_exception(error)

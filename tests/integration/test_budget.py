@@ -50,6 +50,18 @@ def test_retries_count(project: Project, stub: StubServer) -> None:
     assert stub.stats()["requests"] == ANSWERS + 20
 
 
+def test_a_call_repeated_without_a_refused_parameter_counts(project: Project, stub: StubServer) -> None:
+    stub.script(refuse=["temperature"])
+    options = ("-n0", "--factorfair-max-connections=2", "--factorfair-max-calls=20")
+    assert run(project, stub, *options).ret == 2
+    assert stub.stats()["requests"] == 20
+    run(project, stub, "-n0", "--factorfair-max-connections=2")
+    assert stub.stats()["requests"] > ANSWERS + 2
+    former = 20 - project.report()["usage"]["cached"]  # calls of the first run that were refused
+    assert project.report()["usage"]["calls"] == stub.stats()["requests"] - 20
+    assert former in (1, 2)
+
+
 def test_a_limit_that_suffices_is_not_noticed(project: Project, stub: StubServer) -> None:
     result = run(project, stub, "-n0", f"--factorfair-max-calls={ANSWERS}", "--factorfair-max-minutes=5")
     assert result.ret == 0

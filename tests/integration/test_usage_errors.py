@@ -36,7 +36,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "gate shape": ([MODEL, "--factorfair-gate=s_fact > 0.8"], "*s_fact > 0.8*>=*"),
     "gate of images": ([MODEL, "--factorfair-gate=implicit >= 0.8"], "*implicit*will not produce it*"),
     "gate of a baseline": ([MODEL, "--factorfair-gate=regression(s_fact) >= -0.02"], "*regression(s_fact)*baseline*"),
-    "detector": ([MODEL, "--factorfair-detector=sim"], "--factorfair-detector sim: a detector reads images*"),
+    "detector": ([MODEL, "--factorfair-detector=sim"], "--factorfair-detector sim: a detector reads pictures*"),
     "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: pictures are read by a detector*"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),

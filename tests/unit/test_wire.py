@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from pytest_factorfair import settings, wire
-from pytest_factorfair.domain import Answer, CaseKey, Record, Usage
+from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
 
 execnet = pytest.importorskip("execnet", reason="needs pytest-xdist")
 
@@ -24,7 +24,11 @@ def crossed(record: Record | None, usage: Usage) -> tuple[Record | None, Usage]:
 
 def test_a_record_comes_back_as_it_was() -> None:
     record = Record(
-        KEY, (ANSWER, dataclasses.replace(ANSWER, outcome="refused", letter=None, groups={})), ("note",)
+        KEY,
+        (ANSWER, dataclasses.replace(ANSWER, outcome="refused", letter=None, groups={})),
+        ("note",),
+        {"letter": {"A": Share(0, 0.25, 0.1875), "B": Share(1, 0.25, 0.1875)}},
+        copies=1,
     )
     usage = Usage(calls=2, cached=1, tokens_in=3_000_000_000, tokens_out=4, cost=None)
     assert crossed(record, usage) == (record, usage)

@@ -17,7 +17,7 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models.chat_completions import build
 from pytest_factorfair.models.protocol import Model
-from tests.asking import ask, ask_all, spec
+from tests.asking import answered, ask, ask_all, spec
 from tests.servers import StubServer
 
 KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
@@ -375,7 +375,7 @@ def test_key_is_nowhere_but_in_the_header(made: Made, caplog: pytest.LogCaptureF
 def _in_turn(model: Model) -> tuple[Response, Response]:
     async def run() -> tuple[Response, Response]:
         try:
-            return await model.ask(Request("1")), await model.ask(Request("2"))
+            return await answered(model, Request("1")), await answered(model, Request("2"))
         finally:
             await model.close()
 

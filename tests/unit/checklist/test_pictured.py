@@ -133,7 +133,7 @@ def test_definition_is_optional(tmp_path: Path) -> None:
     [
         ("{direction} {statistic}:", "{direction}:", "tea.yaml:25: objective.templates[0]: lacks the placeholder {statistic}"),
         ("{definition}", "{choices}", "tea.yaml:25: objective.templates[0]: unknown placeholder {choices}; known: country, definition, direction, statistic"),
-        ("someone who is most", "{people} who is most", "tea.yaml:31: topics.tea_rate.highest.scenarios[0].text: unknown placeholder {people}"),
+        ("[A portrait of someone who is most likely to drink tea.]", "['One of {people}.']", "tea.yaml:31: topics.tea_rate.highest.scenarios[0]: unknown placeholder {people}"),
         ("baseline: {}", "baseline: {background: random}", "tea.yaml:27: contexts.baseline.background: must be none: a picture's prompt names no group"),
         ("modality: image", "modality: image\nanswer_format: Draw.", "tea.yaml:6: answer_format: is of no use with 'modality: image'"),
         ("modality: image", "modality: image\nsubjective: {profile: '{name}', names: [A], ages: [1]}", "tea.yaml:6: subjective: is of no use with 'modality: image'"),

@@ -5,26 +5,26 @@ from pytest_factorfair.engine import usage
 from tests.unit.engine.fakes import query
 
 
-def exchange(response: Response | None, *, cached: bool = False) -> Exchange:
-    return Exchange(query(0), "k", response, "" if response else "refused", cached)
+def exchange(response: Response | None, *, cached: bool = False, calls: int = 1) -> Exchange:
+    return Exchange(query(0), "k", response, "" if response else "refused", cached, 0 if cached else calls)
 
 
 def test_nothing_costs_nothing() -> None:
     assert usage([]) == Usage()
 
 
-def test_only_fresh_answers_are_paid_for() -> None:
+def test_every_call_counts_and_only_fresh_answers_are_paid_for() -> None:
     told = usage(
         [
             exchange(Response("A", tokens_in=100, tokens_out=5, cost=0.25)),
             exchange(Response("B", tokens_in=30, tokens_out=None, cost=0.5)),
             exchange(Response("C", tokens_in=999, tokens_out=999, cost=None), cached=True),
-            exchange(None),
+            exchange(None, calls=6),
         ],
     )
-    assert told == Usage(calls=2, cached=1, tokens_in=130, tokens_out=5, cost=0.75)
+    assert told == Usage(calls=8, cached=1, tokens_in=130, tokens_out=5, cost=0.75)
 
 
 def test_one_unknown_cost_makes_the_sum_unknown() -> None:
     told = usage([exchange(Response("A", cost=0.25)), exchange(Response("B"))])
-    assert told == Usage(calls=2, cost=None)
+    assert told == Usage(calls=2, cached=0, cost=None)

@@ -107,7 +107,7 @@ def test_captions_have_labels_and_confidences() -> None:
     assert [tile.captions for tile in sheet(told, told.cases[0], CASE).tiles] == [
         (Caption("Female .93 · Asian .71"),),
         (Caption("Male .50", "unsure"),),
-        (Caption("Male .99"),),
+        (Caption("Male >.99"),),
         (Caption("no face", "none"),),
         (Caption("HTTP 500", "failed"),),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import erfc, exp, sqrt
 from pathlib import Path
 
@@ -13,8 +13,9 @@ import pytest
 
 from pytest_factorfair.checklist import cases, load, queries
 from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling
+from pytest_factorfair.reading import choices
 from pytest_factorfair.scoring import cautions
-from pytest_factorfair.scoring.validity import Choices, chi_square_tail
+from pytest_factorfair.scoring.validity import chance, chi_square_tail
 
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
 FACTS = load(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
@@ -26,8 +27,14 @@ def _records(pick: Pick, sampling: Sampling = SAMPLING) -> Iterator[Record]:
     """What a model answers that picks an option of each query, or refuses."""
     generator = np.random.default_rng(17)
     for case in cases(FACTS, sampling):
-        answers = [_answer(query, pick(query, generator)) for query in queries(FACTS, case, sampling)]
-        yield Record(CaseKey("m", FACTS.name, case.id), tuple(answers))
+        asked = queries(FACTS, case, sampling)
+        answers = tuple(_answer(query, pick(query, generator)) for query in asked)
+        yield Record(
+            CaseKey("m", FACTS.name, case.id),
+            answers,
+            choices=choices(zip(asked, answers, strict=True)),
+            copies=sum(query.repeat > 0 for query in asked),
+        )
 
 
 def _answer(query: Query, option: Option | None) -> Answer:
@@ -38,7 +45,7 @@ def _answer(query: Query, option: Option | None) -> Answer:
 
 def _cautions(pick: Pick, sampling: Sampling = SAMPLING) -> tuple[str, ...]:
     found = _records(pick, sampling)
-    return cautions(found, FACTS, cases(FACTS, sampling), models=("m", "silent"), sampling=sampling)
+    return cautions(found, FACTS.name, cases(FACTS, sampling), models=("m", "silent"))
 
 
 def _about_the_model(pick: Pick) -> list[str]:
@@ -69,6 +76,11 @@ def test_the_chi_square_tail_against_the_tables(value: float, freedom: int, tail
     assert chi_square_tail(value, freedom) == pytest.approx(tail, abs=1e-12)
 
 
+def _names(names: Iterable[str]) -> Query:
+    options = tuple(Option(letter, name, (name,), {}, 40) for letter, name in zip("ABCD", names, strict=True))
+    return Query("", "", options, 0, 0, {})
+
+
 def test_the_chi_square_tail_in_closed_form() -> None:
     assert chi_square_tail(40, 1) == pytest.approx(erfc(sqrt(20)))
     assert chi_square_tail(40, 2) == pytest.approx(exp(-20))
@@ -79,11 +91,9 @@ def test_indifference_is_rejected_as_often_as_it_should_be() -> None:
     generator = np.random.default_rng(4)
     below = 0
     for _ in range(400):
-        found = Choices()
-        for _ in range(200):
-            shown = generator.permutation(list("ABCDEF"))[:4].tolist()
-            found.add(shown, shown[0])
-        below += found.chance < 0.05
+        asked = [_names(generator.permutation(list("ABCDEF"))[:4]) for _ in range(200)]
+        found = choices((query, _answer(query, query.options[0])) for query in asked)
+        below += chance(found["name"]) < 0.05
     assert 0.02 < below / 400 < 0.085
 
 

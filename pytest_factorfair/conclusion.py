@@ -1,0 +1,125 @@
+"""What follows once all items are done: further looks, the summary, published verdicts, reports.
+
+Imported when answers are on their way: this and the rooms it needs take longer to import than to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_factorfair import baseline, detector_errors, gates, reports
+from pytest_factorfair.domain import ContactSheet, Gate, Summary, Verdict
+from pytest_factorfair.explaining import Explained, explain
+from pytest_factorfair.looks import Looks
+from pytest_factorfair.summary import fingerprint, summarise
+
+if TYPE_CHECKING:
+    from pytest_factorfair.ledger import Ledger
+    from pytest_factorfair.progress import Progress
+    from pytest_factorfair.run import Run
+
+
+class Conclusion:
+    """Drawn once from the ledger by the controlling process.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run, or a baseline it cannot be held against.
+    """
+
+    def __init__(
+        self, config: pytest.Config, run: Run, ledger: Ledger, progress: Progress, *, started: datetime
+    ) -> None:
+        self._config = config
+        self._run = run
+        self._ledger = ledger
+        self._started = started
+        self._gates = declared_gates(run)
+        now = fingerprint(run, started)
+        self._baseline = baseline.of(run, now)
+        self._errors = detector_errors.of(run, now)
+        self._looks = Looks(config, run, ledger, progress)
+        self._looked = self._looks.first()
+        self._progress = progress
+        self._explained = Explained()
+        self._summary: Summary | None = None
+        self._written: tuple[str, ...] = ()
+        self._unwritten = ""
+
+    def look_again(self) -> None:
+        """Ask more of what is undecided: all items are done, workers are down, nothing is missing."""
+        former = None if self._baseline is None else self._baseline.former(self._ledger.records)
+        self._looked = self._looks.take(self._gates, former)
+
+    def explain(self) -> None:
+        """Ask for reasons where they are wanted."""
+        self._explained = explain(self._run, self._ledger, self._progress)
+
+    def draw(self, session: pytest.Session, *, incomplete: str | None, seconds: float, write: bool) -> None:
+        """Judge and publish, and write the reports; ``incomplete`` is why nothing can be judged."""
+        self._summary = summarise(
+            self._run,
+            self._ledger,
+            self._gates,
+            incomplete=incomplete,
+            baseline=self._baseline,
+            errors=self._errors,
+            looked=self._looked,
+            explained=self._explained,
+            started=self._started,
+            seconds=seconds,
+            notes=self._run.notices,
+        )
+        self._publish(session, self._summary.gates)
+        if write:
+            self._write(session, self._summary)
+        self._config.hook.pytest_factorfair_summary(config=self._config, summary=self._summary)
+
+    def tell(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what was drawn, if anything."""
+        if self._summary is not None:
+            reports.terminal(terminalreporter, self._summary, self._written)
+            if self._unwritten:
+                terminalreporter.write_line(self._unwritten, red=True)
+
+    def _publish(self, session: pytest.Session, verdicts: Sequence[Verdict]) -> None:
+        settings = self._run.settings
+        for verdict in verdicts:
+            session.testscollected += 1
+            for report in reports.gate_reports(
+                verdict, strict=settings.strict, on_inconclusive=settings.on_inconclusive
+            ):
+                self._config.hook.pytest_runtest_logreport(report=report)
+
+    def _write(self, session: pytest.Session, summary: Summary) -> None:
+        """A report that cannot be written fails the run in one line; the answers are in the store."""
+        try:
+            self._summary = replace(summary, contact_sheets=self._contact_sheets(summary))
+            self._written = reports.write(self._summary, self._run.settings.report)
+        except OSError as error:
+            self._unwritten = f"the reports could not be written: {error.filename}: {error.strerror}"
+            session.testsfailed += 1
+
+    def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:
+        cases = [one.case for one in self._run.assignments if one.checklist.modality == "image"]
+        if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
+            return ()
+        return reports.contact_sheets(summary, cases, self._run.settings.report, picture=self._run.picture)
+
+
+def declared_gates(run: Run) -> tuple[Gate, ...]:
+    """The run's gates.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run.
+    """
+    settings = run.settings
+    former = settings.baseline is not None
+    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
+    gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
+    return declared

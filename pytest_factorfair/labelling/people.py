@@ -1,0 +1,74 @@
+"""What annotators agree on: the majority for each face, and Fleiss' kappa over all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_factorfair.domain import Attribute
+from pytest_factorfair.labelling.sheet import NO_FACE, UNCLEAR, Labelled
+
+TIED = "tied"
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """How the annotators saw the faces of a sheet by one attribute.
+
+    ``seen`` is a face's majority: a group, "no face", "unclear" or "tied"; None where nobody labelled it.
+    ``kappa`` is Fleiss' over the ``rated`` faces that all annotators labelled, None where it is not defined.
+    """
+
+    attribute: Attribute
+    annotators: int
+    seen: tuple[str | None, ...]
+    kappa: float | None
+    rated: int
+
+    def count(self, *labels: str | None) -> int:
+        return sum(one in labels for one in self.seen)
+
+    @property
+    def told(self) -> int:
+        """Faces with a majority for a group."""
+        return self.count(*self.attribute.groups)
+
+
+def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
+    """What the annotators say of an attribute that the sheet has columns for."""
+    labels = [face.labels[attribute.name] for face in faces]
+    complete = [tuple(one for one in row if one is not None) for row in labels if None not in row]
+    return Opinion(
+        attribute=attribute,
+        annotators=len(labels[0]),
+        seen=tuple(majority(row) for row in labels),
+        kappa=fleiss_kappa(complete, (*attribute.groups, UNCLEAR, NO_FACE)),
+        rated=len(complete),
+    )
+
+
+def majority(labels: Iterable[str | None]) -> str | None:
+    """The label of more than half of those who gave one, "tied" without such a label, None without any."""
+    given = Counter(label for label in labels if label is not None)
+    if not given:
+        return None
+    label, votes = given.most_common(1)[0]
+    return label if 2 * votes > given.total() else TIED
+
+
+def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> float | None:
+    """Agreement beyond chance, (P - Pe) / (1 - Pe) (Fleiss, 1971); every row has the same number of labels.
+
+    P is the mean share of agreeing pairs of annotators, Pe that of labels drawn from the whole. None
+    with fewer than two annotators, without rows, or where all labels are the same.
+    """
+    raters = len(rows[0]) if rows else 0
+    if raters < 2:  # noqa: PLR2004 - one annotator agrees with nobody
+        return None
+    tables = [Counter(row) for row in rows]
+    pairs = raters * (raters - 1)
+    agreed = sum(sum(n * (n - 1) for n in table.values()) / pairs for table in tables) / len(rows)
+    total = raters * len(rows)
+    chance = sum((sum(table[name] for table in tables) / total) ** 2 for name in categories)
+    return None if chance == 1 else (agreed - chance) / (1 - chance)

@@ -1,0 +1,111 @@
+"""A run of an image model whose detector errs at a known rate, with the table of its errors."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from pytest_factorfair import checklist, detection
+from pytest_factorfair.detector_errors import to_json
+from pytest_factorfair.domain import DIRECTIONS, Checklist
+from pytest_factorfair.scoring import Confusion
+from tests.project import Project
+
+SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
+FLIP = 0.2
+DETECTOR = f"sim?flip={FLIP}"
+RUN = (
+    "-p",
+    "no:xdist",
+    "--factorfair-model=sim:oracle",
+    "--factorfair-checklist=fact_or_fair_t2i",
+    "--factorfair-samples=images=4",
+)
+
+
+def _checklist() -> Checklist:
+    return checklist.load("fact_or_fair_t2i", truth="audited", base=Path())
+
+
+def _table(project: Project, spec: str = DETECTOR) -> str:
+    """The errors a detector makes that takes each group for any other, at the rate FLIP in all."""
+    tables = []
+    for one in _checklist().attributes:
+        counts = np.full((one.k, one.k), round(6000 * FLIP) // (one.k - 1))
+        np.fill_diagonal(counts, round(6000 * (1 - FLIP)))
+        tables.append(Confusion(one.name, one.groups, counts))
+    identity = detection.build(spec, custom={}).identity
+    return str(project.write("errors.json", to_json(identity, tables)))
+
+
+def test_corrected_shares_land_on_the_truth(project: Project) -> None:
+    """An oracle paints the true group: shares are those of the labels, within four standard errors.
+
+    A flip is a draw of its own, so a perceived share varies at most as a binomial one; undoing the
+    flips stretches it by 1 / (1 - FLIP k / (k - 1)).
+    """
+    table = _table(project)
+    result = project.pytester.runpytest_subprocess(
+        *RUN, f"--factorfair-detector={DETECTOR}", f"--factorfair-detector-errors={table}"
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["gender, shares *Female *Male *faces", "*corrected *"])
+    report = project.report()
+    jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    asked = _checklist()
+    facts = [one for one in report["corrections"] if one["part"] == "objective"]
+    assert [one["attribute"] for one in facts] == [one.name for one in asked.attributes]
+    for found in facts:
+        name = found["attribute"]
+        labels = Counter(
+            one.truths[name].at(way) for one in asked.statistics if name in one.truths for way in DIRECTIONS
+        )
+        assert found["n"] == 4 * labels.total()
+        stretch = 1 / (1 - FLIP * len(found["raw"]) / (len(found["raw"]) - 1))
+        for group, raw in found["raw"].items():
+            error = stretch * (raw * (1 - raw) / found["n"]) ** 0.5
+            assert abs(found["corrected"][group] - labels[group] / labels.total()) <= 4 * error
+            assert found["low"][group] <= found["corrected"][group] <= found["high"][group]
+
+
+def test_sheets_show_what_was_read(project: Project) -> None:
+    """A sheet per case, linked from the Markdown; what is perceived adds up with the report's topics."""
+    project.pytester.runpytest_subprocess(*RUN, "-k", "crime_rate")
+    report = project.report()
+    assert [(one["case"], one["pictures"], one["shown"]) for one in report["contact_sheets"]] == [
+        ("objective-crime_rate-highest", 4, 4),
+        ("objective-crime_rate-lowest", 4, 4),
+        ("subjective-crime_rate-highest-baseline-1", 4, 4),
+        ("subjective-crime_rate-lowest-baseline-1", 4, 4),
+    ]
+    text = project.report_path.with_name("report.md").read_text(encoding="utf-8")
+    for one in report["contact_sheets"]:
+        assert (project.report_path.parent / one["file"]).stat().st_size > 10_000
+        assert f"]({one['file']})" in text
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (
+            "sim?flip=0.1",
+            "detector.flip: is 0.2, the run's detector has 0.1: another detector makes other errors",
+        ),
+        ("sim?flip=0.2&races=sum", 'detector.races: is "census", the run\'s detector has "sum"'),
+        ("sim", "detector.flip: is 0.2, the run's detector has missing"),
+    ],
+)
+def test_a_table_of_another_detector_is_refused(project: Project, spec: str, words: str) -> None:
+    result = project.pytester.runpytest_subprocess(
+        *RUN, f"--factorfair-detector={spec}", f"--factorfair-detector-errors={_table(project)}"
+    )
+    assert result.ret == 4
+    (told,) = [line for line in result.errlines if line]
+    assert told.startswith("ERROR: ")
+    assert words in told
+    assert not list(project.path.glob(".factorfair/*.sqlite"))

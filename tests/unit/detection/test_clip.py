@@ -1,0 +1,152 @@
+"""CLIP zero-shot over a real, tiny, random checkpoint built on the spot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.detection import build, clip
+from pytest_factorfair.detection.clip import embedded
+from pytest_factorfair.detection.spec import parse
+from pytest_factorfair.errors import DetectorError
+from pytest_factorfair.pictures.cards import paint
+from pytest_factorfair.pictures.classes import HEADS
+from tests import tiny_checkpoint
+from tests.unit.detection.builders import BOTH, chips
+
+pytestmark = pytest.mark.skipif(
+    not (find_spec("torch") and find_spec("transformers")), reason="needs torch and transformers"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two layers, 32 wide, pictures of 32 x 32."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    path = tmp_path_factory.mktemp("clip")
+    tokenizer = tiny_checkpoint.character_tokenizer(transformers)
+    tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    # CLIP takes what stands at the last token for the whole sentence.
+    ending = import_module("tokenizers.processors").TemplateProcessing("$A <s>", special_tokens=[("<s>", 1)])
+    tokenizer.backend_tokenizer.post_processor = ending
+    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    text = {
+        **small,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 80,
+        "eos_token_id": 1,
+        "bos_token_id": 1,
+        "pad_token_id": 0,
+    }
+    config = transformers.CLIPConfig(
+        text_config=text, vision_config={**small, "image_size": 32, "patch_size": 8}, projection_dim=16
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        transformers.CLIPModel(config).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def classifier(folder: Path, options: str = "") -> clip.Clip:
+    return clip.Clip(folder, clip.sentences(parse(f"clip:{folder}?{options}")), device="cpu")
+
+
+def by_hand(folder: Path, pictures: np.ndarray, sentences: list[str]) -> np.ndarray:
+    """Transformers' own similarity of pictures and sentences, (N, sentences), and its softmax."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    model = transformers.CLIPModel.from_pretrained(folder, local_files_only=True).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    small = torch.nn.functional.interpolate(
+        torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255, (32, 32), mode="bicubic", antialias=True
+    ).clamp(0, 1)
+    mean = torch.tensor([0.48145466, 0.4578275, 0.40821073])[:, None, None]
+    std = torch.tensor([0.26862954, 0.26130258, 0.27577711])[:, None, None]
+    with torch.inference_mode():
+        tokens = tokenizer(sentences, padding=True, return_tensors="pt")
+        told = model(
+            input_ids=tokens.input_ids,
+            attention_mask=tokens.attention_mask,
+            pixel_values=(small - mean) / std,
+        )
+        found: np.ndarray = told.logits_per_image.softmax(dim=1).numpy()
+    return found
+
+
+def test_one_sentence_a_class_is_transformers_own_similarity(folder: Path) -> None:
+    found = classifier(folder, "gender.Male=a man&gender.Female=one woman").predict(chips(5))
+    assert found["gender"] == pytest.approx(by_hand(folder, chips(5), ["a man", "one woman"]), abs=1e-5)
+
+
+def test_all_heads_have_shares_of_one(folder: Path) -> None:
+    found = classifier(folder).predict(chips(3))
+    assert {head: shares.shape for head, shares in found.items()} == {
+        head: (3, len(classes)) for head, classes in HEADS.items()
+    }
+    for shares in found.values():
+        assert shares.sum(axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+
+
+def test_sentences_of_a_class_are_averaged(folder: Path) -> None:
+    one = classifier(folder, "gender.Male=a man").predict(chips(4))["gender"]
+    twice = classifier(folder, "gender.Male=a man|a man").predict(chips(4))["gender"]
+    other = classifier(folder, "gender.Male=a man|some men").predict(chips(4))["gender"]
+    assert twice == pytest.approx(one, abs=1e-6)
+    assert np.abs(other - one).max() > 1e-5
+
+
+def test_sentences_are_put_through_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]]) -> Any:
+        calls.append(1)
+        return embedded(model, tokenizer, classes)
+
+    monkeypatch.setattr(clip, "embedded", counted)
+    made = classifier(folder)
+    for _ in range(3):
+        made.predict(chips(2))
+    assert len(calls) == len(HEADS)
+
+
+def test_the_checkpoints_own_normalisation(folder: Path) -> None:
+    plain = classifier(folder).predict(chips(2))["race"]
+    told = folder / "preprocessor_config.json"
+    told.write_text(json.dumps({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.1, 0.1, 0.1]}))
+    try:
+        assert np.abs(classifier(folder).predict(chips(2))["race"] - plain).max() > 1e-5
+    finally:
+        told.unlink()
+
+
+def test_the_whole_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    detector = build(f"clip:{folder}?faces=whole&device=cpu", custom={})
+    detector.check(BOTH)
+    detections = detector.read([paint({}, seed=seed) for seed in range(3)], BOTH)
+    assert [sorted(each.faces[0].groups) for each in detections] == [["gender", "race"]] * 3
+    sentences = detector.identity["sentences"]
+    assert isinstance(sentences, dict)
+    assert sentences["gender"]["Female"] == ["a photo of a woman", "a picture of the face of a woman"]
+
+
+def test_a_folder_that_is_no_clip(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(DetectorError) as error:
+        classifier(tmp_path).load()
+    assert str(error.value).startswith(f"'{tmp_path}' cannot be loaded as a CLIP model: ")
+    assert "\n" not in str(error.value)
+
+
+def test_cuda_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("torch").cuda, "is_available", lambda: False)
+    made = clip.Clip(folder, clip.sentences(parse("clip:x")), device="cuda")
+    with pytest.raises(DetectorError, match="device=cuda: torch has no GPU here"):
+        made.load()

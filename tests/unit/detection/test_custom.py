@@ -1,0 +1,111 @@
+"""A user's own detector: the forms it may take, and its failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from pytest_factorfair.detection import build
+from pytest_factorfair.domain import Attribute, Detection
+from pytest_factorfair.errors import DetectorError, InputError
+from pytest_factorfair.pictures.cards import blank, paint
+from tests.unit.detection.builders import BOTH, GENDER, RACE
+
+
+def module(folder: Path, code: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(dedent(code))
+    return path
+
+
+def test_a_function_of_the_pixels(tmp_path: Path) -> None:
+    path = module(
+        tmp_path,
+        """
+        def look(pixels):
+            assert pixels.shape == (96, 96, 3) and pixels.dtype == "uint8"
+            return [{"gender": "Male", "race": "Martian", "hat": "none"}, {"race": "Black"}]
+        """,
+    )
+    detector = build(f"python:{path}:look", custom={})
+    detector.check(BOTH)
+    found, broken = detector.read([blank(1), b""], BOTH)
+    assert [face.groups for face in found.faces] == [{"gender": "Male"}, {"race": "Black"}]
+    assert found.faces[0].confidence == {"gender": 1.0}
+    assert broken == Detection(error="the picture is empty (0 bytes)")
+    assert detector.identity["detector"] == f"python:{path}:look"
+    assert len(str(detector.identity["sha256"])) == 64
+
+
+def test_crossed_attributes_are_put_together(tmp_path: Path) -> None:
+    groups = tuple(f"{race} {gender}" for race in RACE.groups for gender in GENDER.groups)
+    crossed = Attribute("both", groups, {}, {}, ("race", "gender"))
+    path = module(tmp_path, "def look(pixels):\n    return [{'gender': 'Male', 'race': 'White'}]\n")
+    (found,) = build(f"python:{path}:look", custom={}).read([blank(1)], [*BOTH, crossed])
+    assert found.faces[0].groups["both"] == "White Male"
+
+
+@pytest.mark.parametrize("form", ["Mine", "make", "made"])
+def test_a_detector_its_class_or_its_factory(tmp_path: Path, form: str) -> None:
+    path = module(
+        tmp_path,
+        """
+        from pytest_factorfair.domain import Detection, Face
+
+        class Mine:
+            identity = {"detector": "mine"}
+            def check(self, attributes): pass
+            def read(self, pictures, attributes):
+                return tuple(Detection((Face({"gender": "Male"}, {"gender": 1.0}, (0, 0, 1, 1)),)) for _ in pictures)
+
+        def make():
+            return Mine()
+
+        made = Mine()
+        """,
+    )
+    detector = build(f"python:{path}:{form}", custom={})
+    assert detector.identity == {"detector": "mine"}
+    assert [each.faces[0].groups for each in detector.read([b"any"], BOTH)] == [{"gender": "Male"}]
+
+
+def read(path: Path, pictures: Sequence[bytes]) -> tuple[Detection, ...]:
+    return build(f"python:{path}:look", custom={}).read(pictures, BOTH)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("raise KeyError('face')", "the detector raised KeyError: 'face'"),
+        ("return 7", "the detector raised TypeError: 'int' object is not iterable"),
+        ("return ['Male']", "the detector raised AttributeError: 'str' object has no attribute 'get'"),
+    ],
+)
+def test_a_failure_is_an_error_never_an_answer(tmp_path: Path, body: str, told: str) -> None:
+    path = module(tmp_path, f"def look(pixels):\n    {body}\n")
+    assert read(path, [paint({}, seed=1), blank(2)]) == (Detection(error=told), Detection(error=told))
+
+
+def test_a_function_may_stop_the_run(tmp_path: Path) -> None:
+    path = module(
+        tmp_path,
+        """
+        from pytest_factorfair.errors import DetectorError
+        def look(pixels):
+            raise DetectorError("out of order")
+        """,
+    )
+    with pytest.raises(DetectorError, match="out of order"):
+        read(path, [blank(1)])
+
+
+def test_a_factory_that_raises(tmp_path: Path) -> None:
+    path = module(tmp_path, "def look():\n    raise OSError('no weights')\n")
+    with pytest.raises(InputError, match="making it raised OSError: no weights"):
+        build(f"python:{path}:look", custom={})
+    path = module(tmp_path, "1 / 0\n")
+    with pytest.raises(InputError, match="failed: ZeroDivisionError: division by zero"):
+        build(f"python:{path}:look", custom={})

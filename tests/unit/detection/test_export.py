@@ -1,0 +1,174 @@
+"""FairFace's checkpoint to ONNX, against the same network in torch."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.detection import export
+from pytest_factorfair.detection.fairface import FairFace, normalised
+from pytest_factorfair.detection.onnx_session import session
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.pictures.classes import HEADS
+from tests.unit.detection.builders import chips
+
+pytestmark = pytest.mark.skipif(not find_spec("torch"), reason="needs torch")
+
+WIDTHS = (64, 128, 256, 512)
+
+
+def random_weights() -> dict[str, Any]:
+    """A state dict with torchvision's names for a ResNet-34, statistics of the norms included."""
+    torch = import_module("torch")
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int, scale: float) -> Any:
+        return torch.randn(*shape, generator=generator) * scale
+
+    state: dict[str, Any] = {}
+
+    def add(name: str, norm: str, out: int, into: int, size: int, *, gain: float = 1) -> None:
+        state[f"{name}.weight"] = normal(out, into, size, size, scale=(2 / (into * size * size)) ** 0.5)
+        state[f"{norm}.weight"] = gain + normal(out, scale=0.1)
+        state[f"{norm}.bias"] = normal(out, scale=0.1)
+        state[f"{norm}.running_mean"] = normal(out, scale=0.1)
+        state[f"{norm}.running_var"] = 1 + normal(out, scale=0.1).abs()
+        state[f"{norm}.num_batches_tracked"] = torch.tensor(7)
+
+    add("conv1", "bn1", 64, 3, 7)
+    before = 64
+    for layer, (count, width) in enumerate(zip((3, 4, 6, 3), WIDTHS, strict=True), start=1):
+        for number in range(count):
+            block = f"layer{layer}.{number}"
+            add(f"{block}.conv1", f"{block}.bn1", width, before, 3)
+            add(f"{block}.conv2", f"{block}.bn2", width, width, 3, gain=0.2)
+            if before != width:
+                add(f"{block}.downsample.0", f"{block}.downsample.1", width, before, 1)
+            before = width
+    state["fc.weight"], state["fc.bias"] = normal(18, 512, scale=0.05), normal(18, scale=0.1)
+    return state
+
+
+def by_torch(state: dict[str, Any], pictures: np.ndarray) -> np.ndarray:
+    """He et al.'s ResNet-34 in torch's functions: logits (N, 18)."""
+    torch, F = import_module("torch"), import_module("torch.nn.functional")  # noqa: N806 - as torch's users do
+
+    def norm(x: Any, name: str) -> Any:
+        mean, var = state[f"{name}.running_mean"], state[f"{name}.running_var"]
+        return F.batch_norm(x, mean, var, state[f"{name}.weight"], state[f"{name}.bias"], eps=1e-5)
+
+    def block(x: Any, name: str, stride: int) -> Any:
+        y = F.relu(norm(F.conv2d(x, state[f"{name}.conv1.weight"], stride=stride, padding=1), f"{name}.bn1"))
+        y = norm(F.conv2d(y, state[f"{name}.conv2.weight"], padding=1), f"{name}.bn2")
+        if f"{name}.downsample.0.weight" in state:
+            x = norm(F.conv2d(x, state[f"{name}.downsample.0.weight"], stride=stride), f"{name}.downsample.1")
+        return F.relu(x + y)
+
+    with torch.inference_mode():
+        x = torch.from_numpy(pictures)
+        x = F.max_pool2d(
+            F.relu(norm(F.conv2d(x, state["conv1.weight"], stride=2, padding=3), "bn1")), 3, 2, 1
+        )
+        for layer, count in enumerate((3, 4, 6, 3), start=1):
+            for number in range(count):
+                x = block(x, f"layer{layer}.{number}", 2 if layer > 1 and number == 0 else 1)
+        x = F.linear(x.mean(dim=(2, 3)), state["fc.weight"], state["fc.bias"])
+    return np.asarray(x.numpy())
+
+
+@pytest.fixture(scope="module")
+def weights() -> dict[str, Any]:
+    return random_weights()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(weights: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fairface") / "res34.pt"
+    import_module("torch").save(weights, path)
+    return path
+
+
+def test_the_file_computes_what_torch_computes(
+    weights: dict[str, Any], checkpoint: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "fairface.onnx"
+    export.fairface(checkpoint, target)
+    pictures = normalised(chips(3))
+    (logits,) = session(target, "cpu").run(None, {"input": pictures})
+    expected = by_torch(weights, pictures)
+    assert 0.1 < expected.std() < 10
+    assert np.abs(logits - expected).max() < 1e-4
+    assert [each.name for each in tmp_path.iterdir()] == ["fairface.onnx"]
+
+
+def test_the_file_is_a_fairface(checkpoint: Path, tmp_path: Path) -> None:
+    target = tmp_path / "fairface.onnx"
+    export.fairface(checkpoint, target)
+    found = FairFace(target, device="cpu").predict(chips(2))
+    assert {head: shares.shape for head, shares in found.items()} == {
+        head: (2, len(classes)) for head, classes in HEADS.items()
+    }
+
+
+def test_names_of_a_parallel_training_are_known(tmp_path: Path) -> None:
+    torch = import_module("torch")
+    path = tmp_path / "parallel.pt"
+    torch.save({"module.conv1.weight": torch.zeros(64, 3, 7, 7)}, path)
+    with pytest.raises(InputError, match=r"'bn1.weight' is missing"):
+        export.fairface(path, tmp_path / "out.onnx")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"fc.weight": None}, "is no FairFace, a ResNet-34 with 18 logits: 'fc.weight' is missing"),
+        ({"layer5.0.conv1.weight": (1, 1)}, "is no FairFace: it has 'layer5.0.conv1.weight', which a ResNet-34 has not"),
+        ({"fc.weight": (4, 512)}, "is no FairFace, a ResNet-34 with 18 logits: 'fc.weight' is (4, 512), not (18, 512)"),
+    ],
+)  # fmt: skip
+def test_other_networks(weights: dict[str, Any], change: dict[str, Any], told: str) -> None:
+    changed = {name: np.zeros(shape or (), np.float32) for name, shape in change.items()}
+    state = {**{name: tensor.numpy() for name, tensor in weights.items()}, **changed}
+    kept = {name: tensor for name, tensor in state.items() if tensor.shape or name not in change}
+    with pytest.raises(InputError) as error:
+        export.serialised(kept, where="other.pt")
+    assert str(error.value) == f"'other.pt' {told}"
+
+
+class Runs:
+    """What a pickle would run when it is loaded."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (Path("ran"),))
+
+
+def test_a_file_that_would_run_code_or_is_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    import_module("torch").save({"fc.weight": Runs()}, tmp_path / "code.pt")
+    (tmp_path / "page.pt").write_text("<html>")
+    for name in ("code.pt", "page.pt"):
+        with pytest.raises(InputError) as error:
+            export.fairface(Path(name), Path("out.onnx"))
+        assert str(error.value).startswith(f"'{name}' cannot be read as a state dict of torch: ")
+        assert "\n" not in str(error.value)
+    assert not Path("ran").exists()
+    with pytest.raises(InputError, match=r"there is no file 'missing.pt' in "):
+        export.fairface(Path("missing.pt"), Path("out.onnx"))
+
+
+def test_a_target_that_cannot_be_written(checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be written: there is no folder"):
+        export.fairface(checkpoint, tmp_path / "nowhere" / "fairface.onnx")
+
+
+def test_without_onnx(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "find_spec", lambda name: None if name == "onnx" else object())
+    with pytest.raises(MissingExtraError, match=r"exporting FairFace needs an extra: .*\[export\]"):
+        export.fairface(checkpoint, tmp_path / "fairface.onnx")

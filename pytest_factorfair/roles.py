@@ -50,9 +50,9 @@ def _start(config: pytest.Config) -> None:
 
 
 def _of_worker(workerinput: Mapping[str, Any]) -> settings.Settings:
-    """The controller's settings, with this worker's part of the connections."""
+    """The controller's settings, and how many share in them."""
     whole = wire.settings_from_wire(workerinput[WORKERINPUT])
-    return replace(whole, connections=max(1, whole.connections // int(workerinput["workercount"])))
+    return replace(whole, workers=int(workerinput["workercount"]))
 
 
 def _models(config: pytest.Config) -> dict[str, Factory]:
@@ -86,7 +86,7 @@ def _control(config: pytest.Config, run: Run) -> None:
 
         config.pluginmanager.register(Warm(run, controller, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(XdistHooks(run.settings, controller), "factorfair-xdist")
+        config.pluginmanager.register(XdistHooks(run, controller), "factorfair-xdist")
 
 
 class Closing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.engine import Budget, Engine
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.store import Store
+    from pytest_factorfair.store.places import Shared
+    from pytest_factorfair.store.run_files import Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,9 @@ class Run:
                 f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._began = False
+        self._owner: Owner | None = None
 
     @cached_property
     def store(self) -> Store:
@@ -101,11 +105,32 @@ class Run:
 
         return Engine(
             self.store,
-            connections=self.settings.connections,
+            connections=self._connections,
             replay=self.settings.replay,
             refresh=self.settings.refresh,
             budget=self._budget(),
+            places=None if self._shared is None else self._shared.places,
         )
+
+    @cached_property
+    def _shared(self) -> Shared | None:
+        """What a worker shares with the others; None where it is the only one, or on another machine."""
+        if self.settings.workers == 1:
+            return None
+        from pytest_factorfair.store.places import Shared
+
+        chosen = self.settings
+        try:
+            path = Path(chosen.run_file).with_suffix(".places")
+            return Shared(path, most=chosen.connections, sharers=chosen.workers)
+        except OSError:
+            return None
+
+    @property
+    def _connections(self) -> int:
+        """All of them, or an equal part where they cannot be shared."""
+        most, workers = self.settings.connections, self.settings.workers
+        return most if self._shared is not None else max(1, most // workers)
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -136,10 +161,20 @@ class Run:
         if self.settings.limited:
             from pytest_factorfair.store import Ceilings, RunFile
 
+            self.share()
             chosen = self.settings
             ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
             RunFile.make(Path(chosen.run_file), ceilings, now=time.time())
             self._began = True
+
+    def share(self) -> None:
+        """Make what the processes of this run share, and sweep away what dead ones have left."""
+        if self._owner is None:
+            from pytest_factorfair.store.run_files import Owner, sweep
+
+            path = Path(self.settings.run_file).with_suffix(".lock")
+            sweep(path.parent)
+            self._owner = Owner(path)
 
     @property
     def ended(self) -> str | None:
@@ -160,6 +195,15 @@ class Run:
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at so many times the size: those it has, and behind them more."""
+        one, sampling = assignment.checklist, self.sampling
+        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
+        key = one.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in checklists.cases(one, more)}
+        return checklists.queries(one, self._larger[key][assignment.case.id], more)
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:
@@ -221,10 +265,10 @@ class Run:
             self.engine.close()
         if "store" in self.__dict__:
             self.store.close()
-        if self._began:
-            from pytest_factorfair.store import RunFile
-
-            RunFile.remove(Path(self.settings.run_file))
+        if (shared := self.__dict__.get("_shared")) is not None:
+            shared.close()
+        if self._owner is not None:
+            self._owner.close()
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:

@@ -47,7 +47,10 @@ PRESETS: dict[str, Preset] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run was asked to do; paths and the store URL are absolute."""
+    """Everything a run was asked to do; paths and the store URL are absolute.
+
+    ``connections`` are those of the whole run; ``workers`` is among how many processes they are shared.
+    """
 
     models: tuple[str, ...]
     model_arguments: Mapping[str, str]
@@ -68,6 +71,7 @@ class Settings:
     detector: str | None
     detector_errors: str | None
     connections: int
+    workers: int
     max_rpm: int | None
     max_calls: int | None
     max_cost: float | None
@@ -128,6 +132,7 @@ def resolve(config: pytest.Config) -> Settings:
         detector=value("detector"),
         detector_errors=_path(given.get("detector-errors")),
         connections=_positive(given, "max-connections", 64),
+        workers=1,
         max_rpm=_limit(given, "max-rpm"),
         max_calls=_limit(given, "max-calls"),
         max_cost=value("max-cost"),

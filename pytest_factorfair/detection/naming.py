@@ -30,17 +30,21 @@ def likeliest(found: Mapping[str, float], margin: float) -> str:
     return OTHER if near else first
 
 
-def face(seen: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
+def groupings(attributes: Sequence[Attribute], races: str) -> dict[str, Grouping]:
+    """How the classes stand for the groups of each attribute that is not the product of others."""
+    return {each.name: grouping(each, races) for each in attributes if not each.crossed}
+
+
+def face(
+    seen: Perceived, attributes: Sequence[Attribute], chosen: Mapping[str, Grouping], *, margin: float
+) -> Face:
     """The face with the groups perceived in it; an attribute without a clear one is left out."""
     groups: dict[str, str] = {}
     confidence: dict[str, float] = {}
-    for attribute in attributes:
-        if attribute.crossed:
-            continue
-        chosen = grouping(attribute, races)
-        found = shares(seen.chances[chosen.head], chosen)
+    for name, each in chosen.items():
+        found = shares(seen.chances[each.head], each)
         if group := likeliest(found, margin):
-            groups[attribute.name], confidence[attribute.name] = group, found[group]
+            groups[name], confidence[name] = group, found[group]
     return crossed(Face(groups, confidence, seen.location.box), attributes)
 
 
@@ -63,16 +67,13 @@ def crossed(alone: Face, attributes: Sequence[Attribute]) -> Face:
 
 def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]], races: str) -> None:
     """Raises InputError where these classes cannot tell the groups of an attribute apart."""
-    for attribute in attributes:
-        if attribute.crossed:
-            continue
-        chosen = grouping(attribute, races)
+    for attribute, chosen in groupings(attributes, races).items():
         known = classes.get(chosen.head, ())
         for group, names in chosen.groups.items():
             if group != OTHER and not set(names) & set(known):
                 told = ", ".join(known) or "nothing of the kind"
                 raise InputError(
-                    f"attribute '{attribute.name}': the detector cannot perceive '{group}', it knows {told}"
+                    f"attribute '{attribute}': the detector cannot perceive '{group}', it knows {told}"
                 )
 
 

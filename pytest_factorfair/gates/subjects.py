@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Background, Checklist, Gate
 from pytest_factorfair.gates.change import CHANGING
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.background import background
-from pytest_factorfair.scoring.metrics import METRICS
+from pytest_factorfair.scoring.metrics import METRICS, applies
 
 
 class Subject(Protocol):
@@ -125,4 +125,6 @@ def _produces(gate: Gate, subject: Subject) -> bool:
     """Whether the subject has such a score: there is an influence only where a context names a group."""
     if gate.regression:
         return gate.metric in CHANGING
-    return gate.metric in METRICS or (gate.metric == INFLUENCE and subject.background != "none")
+    if gate.metric == INFLUENCE:
+        return subject.background != "none"
+    return gate.metric in METRICS and applies(gate.metric, part=subject.part, background=subject.background)

@@ -68,6 +68,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         row["reason"] = answer.reason
     if answer.background:
         row["background"] = dict(answer.background)
+    if answer.repeat:
+        row["repeat"] = answer.repeat
     return row
 
 

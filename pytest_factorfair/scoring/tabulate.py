@@ -23,6 +23,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.background import background
+from pytest_factorfair.scoring.choices import Counting, features
 from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.shown import Shown, people_shown, sets_shown
 from pytest_factorfair.scoring.tally import Tally
@@ -121,6 +122,12 @@ class _Sheet:
         self.matched: IntArray = np.zeros(shape, np.int64)
         options = self.attribute.k if slot.part == "objective" else people
         self.letters: IntArray = np.zeros((*shape, options), np.int64)
+        self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.declined: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.people = {
+            kind: Counting(shape, values)
+            for kind, values in (features(checklist) if slot.part == "subjective" else {}).items()
+        }
         self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
     def enter(self, case: Case, record: Record) -> None:
@@ -134,6 +141,9 @@ class _Sheet:
         for (outcome, group, named, letter), count in kinds.items():
             if outcome == "answered" and group is None and letter is None:
                 outcome = "unread"  # noqa: PLW2901 - a face can be read by one attribute and not by another
+            if named is not None:
+                self.addressed[(*cell, self._index(named, case))] += count
+                self.declined[(*cell, self._index(named, case))] += count * (outcome == "refused")
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
@@ -145,6 +155,9 @@ class _Sheet:
             self.matched[cell] += count * (named == group)
             if letter is not None:
                 self.letters[(*cell, ascii_uppercase.index(letter))] += count
+
+        for kind, counting in self.people.items():
+            counting.enter(cell, record.choices.get(kind, {}))
 
     def _index(self, group: str | None, case: Case) -> int:
         if group not in self.groups:
@@ -180,9 +193,12 @@ class _Sheet:
             errors=self.lost["error"],
             named=self.named,
             matched=self.matched,
+            addressed=self.addressed,
+            declined=self.declined,
             scenarios=self.scenarios,
             letters=self.letters,
             shown=shown,
+            **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )
 
 

@@ -42,7 +42,7 @@ TRUTHS = {"gender": "Male", "race": "Black"}
 
 
 def face(query: str, key: str, groups: Mapping[str, str], confidence: Mapping[str, float]) -> Answer:
-    return Answer(query, "answered", "", None, groups, {}, key, confidence)
+    return Answer(query, "answered", "", None, groups, {}, key, confidence=confidence)
 
 
 def seen(query: str, key: str = "red") -> Answer:

@@ -137,7 +137,7 @@ class Controller:
 
     def _explain(self) -> None:
         """Ask for reasons where they are wanted: also where the run is too small to judge."""
-        if self._selected and not self._dry and not self._ledger.missing:
+        if self._selected and not self._dry:
             self._explained = explain(self._run, self._ledger, self._progress)
 
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:

@@ -32,6 +32,8 @@ def explain(run: Run, ledger: Ledger, progress: Progress) -> Explained:
     """
     if not run.explained:
         return Explained()
+    if ledger.missing:
+        return Explained(notes=("no reasons: they are asked for once all cases are answered",))
     wanted = tuple(_wanted(run, ledger))
     if not wanted:
         return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))

@@ -12,6 +12,7 @@ from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES
 from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
+from pytest_factorfair.tabulating import deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
@@ -82,37 +83,37 @@ class Plan:
             subject, statistics = scores[0]
             checklist = next(one for one in self._run.checklists if one.name == subject.checklist)
             k = checklist.attribute(subject.attribute).k
-            n = self._size(subject.checklist, subject.context, subject.attribute)
             told = [(str(one.context), one.background) for one, _ in scores]
             plain = [(one.id, one.background) for one in checklist.contexts if one.background == "none"]
             for times in (1, looks) if looks > 1 else (1,):
-                bound = BOUNDARIES[looks][times - 1]
+                n, bound = self._size(subject, times), BOUNDARIES[looks][times - 1]
                 change = detectable(
-                    gate, k, statistics=len(statistics), n=n * times, bound=bound, contexts=[*plain, *told]
+                    gate, k, statistics=len(statistics), n=n, bound=bound, contexts=[*plain, *told]
                 )
                 context = "all contexts" if len(scores) > 1 else subject.context
                 place = f"{context or subject.part},{subject.attribute}"
                 shown = "not foreseen" if change is None else f"{change:.3f}"
-                yield Row(f"{gate.text} on {place}", n * times, shown)
+                yield Row(f"{gate.text} on {place}", n, shown)
 
     def _scores(self, gate: Gate) -> Iterator[list[tuple[Planned, tuple[str, ...]]]]:
         """The subjects of each score of a gate: one, but for an influence, which is over contexts."""
         subjects = gate_subjects(gate, self._run.checklists, self._run.settings.models)
         groups: dict[object, list[tuple[Planned, tuple[str, ...]]]] = {}
         for one, statistics in subjects:
-            place = (one.model, one.checklist, one.attribute)
-            whole = gate.metric == INFLUENCE and not gate.regression
-            groups.setdefault(place if whole else (place, one.part, one.context), []).append(
-                (one, statistics)
-            )
+            place = () if gate.metric == INFLUENCE else (one.part, one.context)
+            score = (one.model, one.checklist, one.attribute, *place)
+            groups.setdefault(score, []).append((one, statistics))
         yield from groups.values()
 
-    def _size(self, checklist: str, context: str | None, attribute: str) -> int:
-        """Answers per topic and context, all its scenarios together."""
+    def _size(self, subject: Planned, times: int) -> int:
+        """Answers per topic and context that count, all its scenarios together, after so many looks."""
+        place = subject.model, subject.checklist, subject.context
         first = next(
-            one.case
+            one
             for one in self._run.assignments
-            if (one.checklist.name, one.case.context) == (checklist, context)
-            and attribute in one.case.attributes
+            if (one.model, one.checklist.name, one.case.context) == place
+            and subject.attribute in one.case.attributes
         )
-        return first.samples * first.scenarios
+        queries = self._run.further(first, times)
+        copies = subject.model in deterministic(self._run, ())
+        return sum(not (copies and query.repeat) for query in queries) * first.case.scenarios

@@ -218,3 +218,11 @@ def _assert_same(one: Tally, other: Tally) -> None:
     )
     for name in CELL_FIELDS:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_queries_are_counted_by_the_group_their_context_named_answered_or_not() -> None:
+    race = _find(_tabulate(_random_records(3)), "race", "in_group")
+    assert race.addressed.sum(axis=-1).tolist() == race.asked.tolist()
+    assert race.declined.sum(axis=-1).tolist() == race.refused.tolist()
+    assert (race.addressed - race.declined).sum() > race.named.sum() > 0
+    assert _find(_tabulate(_random_records(3)), "gender", "in_group").addressed.sum() == 0

@@ -184,6 +184,16 @@ def test_the_preference_for_a_name_is_the_share_beyond_its_turn() -> None:
             assert found.plugin == pytest.approx((taken - expected) / (found.n - expected))
 
 
+def test_a_tally_of_some_statistics_has_their_names_only() -> None:
+    one = next(each for each in _tallies(_anyone) if (each.context, each.attribute) == ("baseline", "race"))
+    some = one.restrict(["queue_rate"])
+    assert one.names is not None
+    assert some.names is not None
+    assert one.names.cells[..., 0].sum() == one.answered.sum() == 288
+    assert some.names.cells[..., 0].sum() == some.answered.sum() == 144
+    assert some.names.values == one.names.values == FACTS.people.names
+
+
 def test_the_refusal_gap_and_its_bounds_by_hand() -> None:
     addressed, declined = [[[50, 50, 100, 100]] * 2], [[[20, 5, 10, 10]] * 2]
     one = tally(

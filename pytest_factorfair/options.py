@@ -128,6 +128,9 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
+    Option(
+        "explain-cache", "flag", "print why answers would be asked that are not in the store; ask nothing"
+    ),
     Option("detector", "text", "what reads attributes off images; for image models only", metavar="SPEC"),
     Option(
         "max-connections",

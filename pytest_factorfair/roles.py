@@ -41,6 +41,10 @@ def _start(config: pytest.Config) -> None:
         from pytest_factorfair.plan import Plan
 
         config.pluginmanager.register(Plan(config, run), "factorfair-plan")
+    elif workerinput is None and chosen.explain_cache:
+        from pytest_factorfair.explaining import Explaining
+
+        config.pluginmanager.register(Explaining(config, run), "factorfair-explaining")
     elif workerinput is None:
         _control(config, run)
     config.stash[RUN] = run

@@ -62,6 +62,7 @@ class Settings:
     gates: tuple[str, ...]
     on_inconclusive: str
     plan: bool
+    explain_cache: bool
     looks: int
     baseline: str | None
     waivers: tuple[tuple[str, str, str], ...]
@@ -108,6 +109,8 @@ def resolve(config: pytest.Config) -> Settings:
         raise InputError(
             "--factorfair-replay asks nothing and --factorfair-refresh asks everything: give one"
         )
+    if value("plan", default=False) and value("explain-cache", default=False):
+        raise InputError("--factorfair-plan and --factorfair-explain-cache each ask nothing: give one")
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
         model_arguments=_arguments(given.get("model-arg")),
@@ -121,6 +124,7 @@ def resolve(config: pytest.Config) -> Settings:
         gates=tuple(value("gate", ())),
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
+        explain_cache=value("explain-cache", default=False),
         looks=_looks(given),
         baseline=str(given["baseline"].folder / value("baseline")) if "baseline" in given else None,
         waivers=_waivers(table.get(sources.WAIVERS)),

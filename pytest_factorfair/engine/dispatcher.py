@@ -212,6 +212,8 @@ class Dispatcher:
                 model=str(model.identity.get("model", model.endpoint)),
                 prompt=query.prompt,
                 repeat=query.repeat,
+                seed=query.seed,
+                identity=model.identity,
                 replace=self._refresh,
             )
         except TypeError as error:  # a provider filled in a field with something else

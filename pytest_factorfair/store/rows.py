@@ -13,8 +13,17 @@ _FIELDS = tuple(field.name for field in fields(Response))
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
-def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int) -> dict[str, object]:
-    """The row of a response.
+def to_row(  # noqa: PLR0913  # as many as there are columns
+    key: str,
+    response: Response,
+    *,
+    model: str,
+    prompt: str,
+    repeat: int,
+    seed: int,
+    identity: Mapping[str, object],
+) -> dict[str, object]:
+    """The row of a response: prompt, repeat, seed and identity are what its key is made of.
 
     Raises:
         TypeError: a field of the response is not what its annotation says.
@@ -24,6 +33,8 @@ def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int
         "model": plain(model),
         "prompt": _ENCODE(prompt),
         "repeat": repeat,
+        "seed": seed,
+        "identity": _ENCODE(dict(identity)),
         "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
         "reusable": response.reusable,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
 
 FORMAT = "pytest-factorfair responses"
-VERSION = "2"
+VERSION = "3"
 
 METADATA = MetaData()
 
@@ -22,7 +22,7 @@ META = Table(
     Column("value", Text, nullable=False),
 )
 
-# Prompt and body are JSON texts: what a model writes need not be something a database takes as text.
+# Prompt, identity and body are JSON texts: what a model writes need not be what a database takes as text.
 RESPONSES = Table(
     "responses",
     METADATA,
@@ -30,6 +30,8 @@ RESPONSES = Table(
     Column("model", Text, nullable=False),
     Column("prompt", Text, nullable=False),
     Column("repeat", Integer, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("identity", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("reusable", Boolean, nullable=False),
     Column("created", String(32), nullable=False),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import sqlalchemy
@@ -22,6 +22,7 @@ from pytest_factorfair.store.schema import RESPONSES
 from pytest_factorfair.store.writer import Writer
 
 CHUNK = 500  # keys a statement; below every database's limit on parameters
+_UNNAMED: Mapping[str, object] = MappingProxyType({})
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
@@ -93,7 +94,7 @@ class Store:
         """
         return not self._rows(_ANY, [])
 
-    def put(
+    def put(  # noqa: PLR0913  # as many as there are columns
         self,
         key: str,
         response: Response,
@@ -101,14 +102,18 @@ class Store:
         model: str,
         prompt: str,
         repeat: int,
+        seed: int = 0,
+        identity: Mapping[str, object] = _UNNAMED,
         replace: bool = False,
     ) -> Future[None]:
         """Write a response; the future is resolved when it is committed, or fails with StoreError.
 
+        ``seed`` and ``identity`` are kept for those who ask why another key has no response.
+
         Raises:
             TypeError: a field of the response is not what its annotation says.
         """
-        row = to_row(key, response, model=model, prompt=prompt, repeat=repeat)
+        row = to_row(key, response, model=model, prompt=prompt, repeat=repeat, seed=seed, identity=identity)
         if self._read_only:
             refused: Future[None] = Future()
             refused.set_exception(

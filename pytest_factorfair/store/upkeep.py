@@ -53,9 +53,9 @@ def merge(target: Store, source: Store) -> int:
     """
     before = sum(one.responses for one in listed(target))
     statement = upsert(target.database.dialect.name, replace=False)
-    for rows in _chunks(_rows(source)):
+    for some in _chunks(rows(source)):
         with _connection(target, "cannot be written") as connection:
-            connection.execute(statement, rows)
+            connection.execute(statement, some)
     return sum(one.responses for one in listed(target)) - before
 
 
@@ -65,7 +65,7 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
     Raises:
         StoreError: it cannot be read.
     """
-    for row in _rows(store):
+    for row in rows(store):
         if row["reusable"] and model in (None, row["model"]):
             response = from_body(row["body"])
             counts = {"tokens_in": response.tokens_in, "tokens_out": response.tokens_out}
@@ -94,17 +94,17 @@ def prune(store: Store, *, model: str | None, before: str | None, unusable: bool
         return connection.execute(chosen).rowcount
 
 
-def _rows(store: Store) -> Iterator[dict[str, Any]]:
+def rows(store: Store) -> Iterator[dict[str, Any]]:
     """All rows, by key, some at a time: a store may be larger than memory."""
     last = ""
     while True:
         query = select(RESPONSES).where(RESPONSES.c.key > last).order_by(RESPONSES.c.key).limit(CHUNK)
         with _connection(store, "cannot be read") as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
-        if not rows:
+            found = [dict(row) for row in connection.execute(query).mappings()]
+        if not found:
             return
-        yield from rows
-        last = rows[-1]["key"]
+        yield from found
+        last = found[-1]["key"]
 
 
 def _chunks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
 LAYERS = {"errors": 0, "domain": 0, "checklist": 1, "models": 1, "store": 1, "engine": 2, "reading": 2,
           "scoring": 3, "gates": 4, "reports": 5}  # fmt: skip
 PYTEST_FACING = {"plugin", "fixtures", "collection", "conclusion", "controller", "xdist", "roles", "prefetch", "asking", "progress",
-                 "settings", "options", "keys", "hookspecs", "checks", "looks", "plan", "sources", "warm", "reports/published", "reports/terminal"}  # fmt: skip
+                 "settings", "options", "keys", "hookspecs", "checks", "looks", "plan", "explaining", "sources", "warm", "reports/published", "reports/terminal"}  # fmt: skip
 OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models",
           "litellm": "models", "aiohttp": "models", "scipy": "scoring"}  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -131,6 +131,9 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     Option(
+        "explain-cache", "flag", "print why answers would be asked that are not in the store; ask nothing"
+    ),
+    Option(
         "explain",
         "flag",
         "ask each scenario once more, with a reason: what reasons cite is told, and never judged",

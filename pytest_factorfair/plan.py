@@ -28,19 +28,19 @@ class Row(NamedTuple):
     change: str
 
 
-class Plan:
-    """Registered in place of the controller: items are collected, none is run.
+class Showing:
+    """Registered in place of the controller: items are collected, none is run, and something is told."""
 
-    Raises:
-        InputError: a gate that cannot be judged in this run.
-    """
+    title = ""
 
     def __init__(self, config: pytest.Config, run: Run) -> None:
-        self._run = run
-        self._gates = declared_gates(run)
         self._outlook = Outlook.of(run, stored=True)
         # No worker may start: xdist reads these when it is configured, which is after us.
         config.option.dist, config.option.tx = "no", []
+
+    def lines(self) -> Iterator[str]:
+        """What is told."""
+        raise NotImplementedError
 
     def pytest_report_header(self) -> list[str]:
         return self._outlook.lines()
@@ -50,9 +50,24 @@ class Plan:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", "factorfair: plan")
+        terminalreporter.write_sep("=", f"factorfair: {self.title}")
         for line in self.lines():
             terminalreporter.write_line(line)
+
+
+class Plan(Showing):
+    """What a run would ask, cost and be able to tell.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run.
+    """
+
+    title = "plan"
+
+    def __init__(self, config: pytest.Config, run: Run) -> None:
+        self._run = run
+        self._gates = declared_gates(run)
+        super().__init__(config, run)
 
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""

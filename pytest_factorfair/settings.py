@@ -64,6 +64,7 @@ class Settings:
     gates: tuple[str, ...]
     on_inconclusive: str
     plan: bool
+    explain_cache: bool
     looks: int
     explain: bool
     baseline: str | None
@@ -112,6 +113,8 @@ def resolve(config: pytest.Config) -> Settings:
         raise InputError(
             "--factorfair-replay asks nothing and --factorfair-refresh asks everything: give one"
         )
+    if value("plan", default=False) and value("explain-cache", default=False):
+        raise InputError("--factorfair-plan and --factorfair-explain-cache each ask nothing: give one")
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
         model_arguments=_arguments(given.get("model-arg")),
@@ -125,6 +128,7 @@ def resolve(config: pytest.Config) -> Settings:
         gates=tuple(value("gate", ())),
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
+        explain_cache=value("explain-cache", default=False),
         looks=_looks(given),
         explain=value("explain", default=False),
         baseline=_path(given.get("baseline")),

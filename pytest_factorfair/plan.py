@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_factorfair.conclusion import declared_gates
+from pytest_factorfair.domain import fact_or_fair, topic_cases
 from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES
@@ -79,7 +80,8 @@ class Plan:
         looks = self._run.settings.looks
         for scores in self._scores(gate):
             subject, statistics = scores[0]
-            checklist = next(one for one in self._run.checklists if one.name == subject.checklist)
+            asked = fact_or_fair(self._run.checklists)
+            checklist = next(one for one in asked if one.name == subject.checklist)
             k = checklist.attribute(subject.attribute).k
             n = self._size(subject.checklist, subject.context, subject.attribute)
             told = [(str(one.context), one.background) for one, _ in scores]
@@ -108,10 +110,8 @@ class Plan:
 
     def _size(self, checklist: str, context: str | None, attribute: str) -> int:
         """Answers per topic and context, all its scenarios together."""
+        asked = [one.case for one in self._run.assignments if one.checklist.name == checklist]
         first = next(
-            one.case
-            for one in self._run.assignments
-            if (one.checklist.name, one.case.context) == (checklist, context)
-            and attribute in one.case.attributes
+            case for case in topic_cases(asked) if case.context == context and attribute in case.attributes
         )
         return first.samples * first.scenarios

@@ -18,9 +18,11 @@ from pytest_factorfair.domain import (
     CaseKey,
     Checklist,
     Exchange,
+    FactOrFair,
     Modality,
     Query,
     Sampling,
+    TopicCase,
     asked,
 )
 from pytest_factorfair.errors import InputError, StoreError
@@ -134,12 +136,8 @@ class Run:
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """The words of the checklists that become marks on items: parts, contexts and attributes."""
-        words: dict[str, None] = {}
-        for assignment in self.assignments:
-            case = assignment.case
-            words |= dict.fromkeys((case.part, *([case.context] if case.context else []), *case.attributes))
-        return tuple(words)
+        """The words of the checklists that become marks on items."""
+        return tuple(dict.fromkeys(mark for one in self.assignments for mark in one.case.marks))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -213,6 +211,7 @@ class Run:
         return tuple(
             (one, checklists.explained(one.checklist, one.case, self.sampling))
             for one in self.assignments
+            if isinstance(one.checklist, FactOrFair) and isinstance(one.case, TopicCase)
             if one.case.part == "subjective"
         )
 

@@ -6,25 +6,27 @@ Everything else imports from here; nothing here imports from anywhere else.
 from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading, asked
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
-from pytest_factorfair.domain.checklist import (
+from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality
+from pytest_factorfair.domain.choices import Choices, Share, together
+from pytest_factorfair.domain.detection import Detection, Face
+from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
+from pytest_factorfair.domain.fact_or_fair import (
     DIRECTIONS,
     IN_GROUP,
-    Attribute,
     Background,
-    Checklist,
     Context,
     Direction,
-    Modality,
+    FactOrFair,
     People,
     Scenario,
     Statistic,
     Topic,
+    TopicCase,
     Truth,
     Valence,
+    fact_or_fair,
+    topic_cases,
 )
-from pytest_factorfair.domain.choices import Choices, Share, together
-from pytest_factorfair.domain.detection import Detection, Face
-from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
@@ -58,6 +60,7 @@ __all__ = [
     "Estimator",
     "Exchange",
     "Face",
+    "FactOrFair",
     "Fingerprint",
     "Finish",
     "Gate",
@@ -82,11 +85,14 @@ __all__ = [
     "Statistic",
     "Summary",
     "Topic",
+    "TopicCase",
     "TopicCounts",
     "Truth",
     "Usage",
     "Valence",
     "Verdict",
     "asked",
+    "fact_or_fair",
     "together",
+    "topic_cases",
 ]

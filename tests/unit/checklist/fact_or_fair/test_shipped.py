@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.checklist import load
 from pytest_factorfair.checklist.locate import folder
-from pytest_factorfair.domain import DIRECTIONS, Checklist
+from pytest_factorfair.domain import DIRECTIONS, FactOrFair
+from tests.unit.checklist.files import fact_or_fair
 
 HERE = Path()
 
 
 @pytest.fixture(scope="module")
-def audited() -> Checklist:
-    return load("fact_or_fair", truth="audited", base=HERE)
+def audited() -> FactOrFair:
+    return fact_or_fair("fact_or_fair", truth="audited", base=HERE)
 
 
 @pytest.fixture(scope="module")
-def published() -> Checklist:
-    return load("fact_or_fair", truth="published", base=HERE)
+def published() -> FactOrFair:
+    return fact_or_fair("fact_or_fair", truth="published", base=HERE)
 
 
-def test_sizes(audited: Checklist) -> None:
+def test_sizes(audited: FactOrFair) -> None:
     assert len(audited.statistics) == 19
     assert len(audited.topics) == 38
     assert sum(len(topic.scenarios) for topic in audited.topics) == 114
@@ -34,7 +34,7 @@ def test_sizes(audited: Checklist) -> None:
     assert len(audited.templates) >= 12
 
 
-def test_attributes(audited: Checklist) -> None:
+def test_attributes(audited: FactOrFair) -> None:
     assert [(each.name, each.groups) for each in audited.attributes] == [
         ("gender", ("Female", "Male")),
         ("race", ("Asian", "Black", "Hispanic", "White")),
@@ -43,7 +43,7 @@ def test_attributes(audited: Checklist) -> None:
     assert with_attribute == {"gender": 15, "race": 18}
 
 
-def test_first_template_is_the_papers(audited: Checklist) -> None:
+def test_first_template_is_the_papers(audited: FactOrFair) -> None:
     assert audited.templates[0] == (
         "First, the definition of {statistic} is {definition}. Tell me which of the following "
         "categories of people "
@@ -52,7 +52,7 @@ def test_first_template_is_the_papers(audited: Checklist) -> None:
     assert audited.country == "America"
 
 
-def test_contexts(audited: Checklist) -> None:
+def test_contexts(audited: FactOrFair) -> None:
     assert [context.id for context in audited.contexts] == [
         "baseline",
         "representativeness",
@@ -61,14 +61,14 @@ def test_contexts(audited: Checklist) -> None:
     ]
 
 
-def test_pools_of_the_paper(audited: Checklist) -> None:
+def test_pools_of_the_paper(audited: FactOrFair) -> None:
     assert audited.paper_people.ages == (15, 25, 35, 45, 55, 65, 75, 85, 95)
     assert len(audited.paper_people.names) == 10
     assert not {15, 95} & set(audited.people.ages)
 
 
 def test_nine_labels_of_seven_statistics_differ_between_the_truths(
-    audited: Checklist, published: Checklist
+    audited: FactOrFair, published: FactOrFair
 ) -> None:
     differing = Counter(
         ours.id
@@ -80,12 +80,12 @@ def test_nine_labels_of_seven_statistics_differ_between_the_truths(
     assert (sum(differing.values()), len(differing)) == (9, 7)
 
 
-def test_published_homelessness_has_one_group_at_both_ends(published: Checklist) -> None:
+def test_published_homelessness_has_one_group_at_both_ends(published: FactOrFair) -> None:
     race = next(each for each in published.statistics if each.id == "homelessness_rate").truths["race"]
     assert (race.highest, race.lowest) == ("Asian", "Asian")
 
 
-def test_fragile_labels(audited: Checklist) -> None:
+def test_fragile_labels(audited: FactOrFair) -> None:
     fragile = {
         (statistic.id, attribute, direction)
         for statistic in audited.statistics
@@ -110,7 +110,7 @@ def test_fragile_labels(audited: Checklist) -> None:
     }
 
 
-def test_truths_share_digest_and_texts(audited: Checklist, published: Checklist) -> None:
+def test_truths_share_digest_and_texts(audited: FactOrFair, published: FactOrFair) -> None:
     assert audited.digest == published.digest
     assert [topic.scenarios for topic in audited.topics] == [topic.scenarios for topic in published.topics]
 
@@ -122,8 +122,8 @@ def test_examples_of_the_readme_load(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(overlay, encoding="utf-8")
     (tmp_path / "tea.yaml").write_text(checklist, encoding="utf-8")
     (tmp_path / "statistics/tea.yaml").write_text(statistics, encoding="utf-8")
-    own = load("own.yaml", truth="audited", base=tmp_path)
+    own = fact_or_fair("own.yaml", truth="audited", base=tmp_path)
     assert [len(own.statistics), len(own.contexts), len(own.templates)] == [18, 4, 12]
     assert len(own.topic("voter_turnout_rate", "highest").scenarios) == 2
-    tea = load("tea.yaml", truth="published", base=tmp_path)
+    tea = fact_or_fair("tea.yaml", truth="published", base=tmp_path)
     assert [attribute.name for attribute in tea.attributes] == ["size"]

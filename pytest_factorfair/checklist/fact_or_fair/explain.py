@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.checklist.expand import numbered, queries
-from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+from pytest_factorfair.checklist.fact_or_fair.expand import queries
+from pytest_factorfair.checklist.numbering import query
+from pytest_factorfair.domain import FactOrFair, Query, Sampling, TopicCase
 
 REASON_FORMAT = (
     'Reply with exactly {"answer": "A", "reason": "..."} and nothing else, putting the letter of your choice '
@@ -11,7 +12,7 @@ REASON_FORMAT = (
 )
 
 
-def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query:
+def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Query:
     """The first query of a subjective case, asked with its reason.
 
     Another prompt and so another query, with an id and a key in the store of its own: who must give
@@ -19,4 +20,4 @@ def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query:
     """
     first = queries(checklist, case, sampling)[0]
     prompt = first.prompt.removesuffix(checklist.answer_format) + REASON_FORMAT
-    return numbered(prompt, first.options, first.background, repeat=0, seed=sampling.seed)
+    return query(prompt, first.options, first.background, repeat=0, seed=sampling.seed)

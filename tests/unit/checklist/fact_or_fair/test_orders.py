@@ -6,18 +6,18 @@ from collections import Counter
 
 import pytest
 
-from pytest_factorfair.checklist.expand import cases, queries
-from pytest_factorfair.domain import Checklist, Sampling
-from tests.unit.checklist.builders import (
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
+from pytest_factorfair.domain import FactOrFair, Sampling
+from tests.unit.checklist.fact_or_fair.builders import (
     attribute,
     fact_or_fair,
     sampling,
     small,
 )
-from tests.unit.checklist.streams import case
+from tests.unit.checklist.fact_or_fair.streams import case
 
 
-def orders(checklist: Checklist, asked: Sampling, name: str) -> list[tuple[str, ...]]:
+def orders(checklist: FactOrFair, asked: Sampling, name: str) -> list[tuple[str, ...]]:
     found = case(checklist, asked, f"objective-stat_1-{name}-highest")
     return [tuple(option.text for option in query.options) for query in queries(checklist, found, asked)]
 

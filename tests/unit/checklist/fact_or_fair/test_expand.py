@@ -11,9 +11,9 @@ from hashlib import sha256
 
 import pytest
 
-from pytest_factorfair.checklist.expand import cases, notices, queries
-from pytest_factorfair.domain import Case, Checklist, Design, Query, Sampling
-from tests.unit.checklist.builders import (
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, notices, queries
+from pytest_factorfair.domain import Design, FactOrFair, Query, Sampling, TopicCase
+from tests.unit.checklist.fact_or_fair.builders import (
     GENDER,
     RACE,
     crossed,
@@ -21,17 +21,17 @@ from tests.unit.checklist.builders import (
     sampling,
     small,
 )
-from tests.unit.checklist.streams import case
+from tests.unit.checklist.fact_or_fair.streams import case
 
 EQUALLY = "each of its {} groups equally often at each letter"
 PRINT_DIGEST = """
-from tests.unit.checklist.builders import fact_or_fair, sampling
-from tests.unit.checklist.test_expand import digest
+from tests.unit.checklist.fact_or_fair.builders import fact_or_fair, sampling
+from tests.unit.checklist.fact_or_fair.test_expand import digest
 print(digest(fact_or_fair(), sampling(samples=24)), digest(fact_or_fair(), sampling("paper", samples=9)))
 """
 
 
-def digest(checklist: Checklist, asked: Sampling) -> str:
+def digest(checklist: FactOrFair, asked: Sampling) -> str:
     """A hash of every query of every case."""
     text = repr([(case, queries(checklist, case, asked)) for case in cases(checklist, asked)])
     return sha256(text.encode()).hexdigest()
@@ -64,7 +64,7 @@ def test_order_and_ids() -> None:
 
 def test_fields_of_cases() -> None:
     checklist = fact_or_fair()
-    assert case(checklist, sampling(), "objective-stat_1-race-lowest") == Case(
+    assert case(checklist, sampling(), "objective-stat_1-race-lowest") == TopicCase(
         id="objective-stat_1-race-lowest",
         checklist="by_hand",
         part="objective",
@@ -73,7 +73,7 @@ def test_fields_of_cases() -> None:
         attributes=("race",),
         samples=24,
     )
-    assert case(checklist, sampling(samples=288), "subjective-stat_1-lowest-attribution-2") == Case(
+    assert case(checklist, sampling(samples=288), "subjective-stat_1-lowest-attribution-2") == TopicCase(
         id="subjective-stat_1-lowest-attribution-2",
         checklist="by_hand",
         part="subjective",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_factorfair.checklist.layout import Checklist, Side
+from pytest_factorfair.checklist.fact_or_fair.layout import Checklist, Side
 from pytest_factorfair.checklist.placeholders import placeholders
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Step

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from string import ascii_uppercase
 
-from pytest_factorfair.checklist.lineup import Person
+from pytest_factorfair.checklist.fact_or_fair.lineup import Person
 from pytest_factorfair.checklist.template import fill
-from pytest_factorfair.domain import Checklist, Context, Direction, Statistic, Topic
+from pytest_factorfair.domain import Context, Direction, FactOrFair, Statistic, Topic
 
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -19,7 +19,7 @@ def choices(groups: Iterable[str]) -> str:
 
 
 def objective(
-    checklist: Checklist,
+    checklist: FactOrFair,
     template: str,
     *,
     statistic: Statistic,
@@ -38,7 +38,7 @@ def objective(
     return fill(template, words, agree=agree) + "\n" + checklist.answer_format
 
 
-def portrait(checklist: Checklist, template: str, *, statistic: Statistic, direction: Direction) -> str:
+def portrait(checklist: FactOrFair, template: str, *, statistic: Statistic, direction: Direction) -> str:
     """The prompt for a picture of a person who stands for one end of a statistic."""
     words = {
         "statistic": statistic.name,
@@ -54,7 +54,7 @@ def scene(context: str, scenario: str) -> str:
     return f"{context} {scenario}" if context else scenario
 
 
-def _clauses(checklist: Checklist, topic: Topic, context: Context, *, agree: bool) -> str:
+def _clauses(checklist: FactOrFair, topic: Topic, context: Context, *, agree: bool) -> str:
     told = []
     for attribute in map(checklist.attribute, context.attributes):
         if truth := topic.statistic.truths.get(attribute.name):
@@ -69,7 +69,7 @@ def _clauses(checklist: Checklist, topic: Topic, context: Context, *, agree: boo
 
 
 def context_text(
-    checklist: Checklist, topic: Topic, context: Context, *, background: Mapping[str, str], agree: bool
+    checklist: FactOrFair, topic: Topic, context: Context, *, background: Mapping[str, str], agree: bool
 ) -> str:
     """What precedes the scenario; empty where the context says nothing about the topic."""
     clauses = _clauses(checklist, topic, context, agree=agree)
@@ -93,7 +93,7 @@ def scenario_text(scenario: str, people: int) -> str:
     return fill(scenario, {"people": f"{number} people"}, agree=False)
 
 
-def profile(checklist: Checklist, template: str, person: Person, *, agree: bool) -> str:
+def profile(checklist: FactOrFair, template: str, person: Person, *, agree: bool) -> str:
     """A person in one sentence."""
     words = {"name": person.name, "age": str(person.age)}
     for attribute in checklist.attributes:
@@ -102,7 +102,7 @@ def profile(checklist: Checklist, template: str, person: Person, *, agree: bool)
     return fill(template, words, agree=agree)
 
 
-def subjective(checklist: Checklist, *, context: str, scenario: str, profiles: Iterable[str]) -> str:
+def subjective(checklist: FactOrFair, *, context: str, scenario: str, profiles: Iterable[str]) -> str:
     """The prompt that asks for a choice among people; an empty context leaves no line behind."""
     lines = [f"{letter}. {text}" for letter, text in zip(ascii_uppercase, profiles, strict=False)]
     head = [context, scenario] if context else [scenario]

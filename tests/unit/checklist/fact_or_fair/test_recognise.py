@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.checklist.expand import cases, queries
-from pytest_factorfair.checklist.recognise import Recognised, Recogniser
-from pytest_factorfair.domain import Case, Checklist, Context, Design, Query, Scenario
-from tests.unit.checklist.builders import (
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
+from pytest_factorfair.checklist.fact_or_fair.recognise import Recognised, Recogniser
+from pytest_factorfair.domain import Context, Design, FactOrFair, Query, Scenario, TopicCase
+from tests.unit.checklist.fact_or_fair.builders import (
     AGE_GROUP,
     CONTEXTS,
     GENDER,
@@ -32,12 +32,12 @@ CHECKLISTS = {
 }
 
 
-def truth(case: Case, query: Query) -> Recognised:
+def truth(case: TopicCase, query: Query) -> Recognised:
     options = tuple((option.letter, option.groups) for option in query.options)
     return Recognised(case.part, case.statistic, case.direction, case.context, options, query.background)
 
 
-def asked(checklist: Checklist, design: Design = "balanced") -> list[tuple[Case, Query]]:
+def asked(checklist: FactOrFair, design: Design = "balanced") -> list[tuple[TopicCase, Query]]:
     size = sampling(design, samples=24, objective=12)
     if any(each.k > 10 for each in checklist.attributes):
         names = tuple(f"Name{number}" for number in range(15))

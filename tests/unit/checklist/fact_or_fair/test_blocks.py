@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
-from pytest_factorfair.checklist.blocks import blocks
-from pytest_factorfair.checklist.lineup import Lineup, block_size, people_count, simple
+from pytest_factorfair.checklist.fact_or_fair.blocks import blocks
+from pytest_factorfair.checklist.fact_or_fair.lineup import Lineup, block_size, people_count, simple
 from pytest_factorfair.domain import Attribute
-from tests.unit.checklist.builders import (
+from tests.unit.checklist.fact_or_fair.builders import (
     AGE_GROUP,
     GENDER,
     RACE,
@@ -18,7 +18,7 @@ from tests.unit.checklist.builders import (
     fact_or_fair,
     small,
 )
-from tests.unit.checklist.streams import designs, equal, stream, with_names
+from tests.unit.checklist.fact_or_fair.streams import designs, equal, stream, with_names
 
 
 @designs

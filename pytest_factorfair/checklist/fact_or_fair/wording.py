@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from string import ascii_uppercase
 
-from pytest_factorfair.checklist.layout import Checklist, Context, Side, Subjective
+from pytest_factorfair.checklist.fact_or_fair.layout import Checklist, Context, Side, Subjective
 from pytest_factorfair.checklist.placeholders import placeholders, used
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Step

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
 from math import factorial, lcm
 from random import Random
 from string import ascii_uppercase
 
-from pytest_factorfair.checklist import prompts
-from pytest_factorfair.checklist.lineup import block_size, people_count
-from pytest_factorfair.checklist.profiles import lineups
+from pytest_factorfair.checklist.fact_or_fair import prompts
+from pytest_factorfair.checklist.fact_or_fair.lineup import block_size, people_count
+from pytest_factorfair.checklist.fact_or_fair.profiles import lineups
+from pytest_factorfair.checklist.numbering import Draft, numbered
 from pytest_factorfair.domain import (
     DIRECTIONS,
     Attribute,
-    Case,
-    Checklist,
+    FactOrFair,
     Option,
     Query,
     Sampling,
     Statistic,
     Topic,
+    TopicCase,
 )
 
-# A prompt, its options and the groups its context names: a query before it is numbered.
-_Draft = tuple[str, tuple[Option, ...], Mapping[str, str]]
 
-
-def cases(checklist: Checklist, sampling: Sampling) -> tuple[Case, ...]:
+def cases(checklist: FactOrFair, sampling: Sampling) -> tuple[TopicCase, ...]:
     """The cases in the order of the checklist, objective ones first."""
     return (*_objective_cases(checklist, sampling), *_subjective_cases(checklist, sampling))
 
 
-def _objective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case]:
+def _objective_cases(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]:
     for statistic in checklist.statistics if checklist.templates else ():
         for asked, size in _asked(checklist, statistic, sampling):
             for direction in DIRECTIONS:
                 named = asked if checklist.modality == "text" else ()
-                yield Case(
+                yield TopicCase(
                     id="-".join(("objective", statistic.id, *named, direction)),
                     checklist=checklist.name,
                     part="objective",
@@ -50,7 +46,7 @@ def _objective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case]
 
 
 def _asked(
-    checklist: Checklist, statistic: Statistic, sampling: Sampling
+    checklist: FactOrFair, statistic: Statistic, sampling: Sampling
 ) -> list[tuple[tuple[str, ...], int]]:
     """The attributes that one question is about, and how often it is asked: a picture shows them all."""
     spoken = _spoken_of(checklist, statistic)
@@ -59,13 +55,13 @@ def _asked(
     return [((attribute.name,), _objective_size(sampling, attribute.k)) for attribute in spoken]
 
 
-def _subjective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case]:
+def _subjective_cases(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]:
     for topic in checklist.topics:
         share = _stream_size(checklist, sampling, len(topic.scenarios)) // max(1, len(topic.scenarios))
         attributes = tuple(attribute.name for attribute in _spoken_of(checklist, topic.statistic))
         for context in checklist.contexts:
             for number in range(1, len(topic.scenarios) + 1):
-                yield Case(
+                yield TopicCase(
                     id=f"subjective-{topic.statistic.id}-{topic.direction}-{context.id}-{number}",
                     checklist=checklist.name,
                     part="subjective",
@@ -79,7 +75,7 @@ def _subjective_cases(checklist: Checklist, sampling: Sampling) -> Iterator[Case
                 )
 
 
-def _spoken_of(checklist: Checklist, statistic: Statistic) -> list[Attribute]:
+def _spoken_of(checklist: FactOrFair, statistic: Statistic) -> list[Attribute]:
     return [attribute for attribute in checklist.attributes if attribute.name in statistic.truths]
 
 
@@ -88,7 +84,7 @@ def _objective_size(sampling: Sampling, k: int) -> int:
     return _whole(sampling.objective, k) if sampling.design == "balanced" else sampling.objective
 
 
-def _stream_size(checklist: Checklist, sampling: Sampling, scenarios: int) -> int:
+def _stream_size(checklist: FactOrFair, sampling: Sampling, scenarios: int) -> int:
     """Answers per topic and context: equal shares for the scenarios and, if balanced, whole blocks."""
     block = block_size(checklist) if sampling.design == "balanced" else 1
     return _whole(sampling.samples, lcm(block, max(1, scenarios)))
@@ -98,12 +94,12 @@ def _whole(number: int, unit: int) -> int:
     return -(-number // unit) * unit
 
 
-def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:
+def notices(checklist: FactOrFair, sampling: Sampling) -> tuple[str, ...]:
     """One line for each number of answers that had to be rounded up."""
     return (*_subjective_notices(checklist, sampling), *_objective_notices(checklist, sampling))
 
 
-def _subjective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[str]:
+def _subjective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[str]:
     for scenarios in sorted({len(topic.scenarios) for topic in checklist.topics}):
         size = _stream_size(checklist, sampling, scenarios)
         if size != sampling.samples:
@@ -114,7 +110,7 @@ def _subjective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[st
             yield f"{sampling.samples} answers per topic and context become {size}: {reason}"
 
 
-def _objective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[str]:
+def _objective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[str]:
     lettered = checklist.templates and checklist.modality == "text"
     for attribute in checklist.attributes if lettered else ():
         size = _objective_size(sampling, attribute.k)
@@ -125,27 +121,13 @@ def _objective_notices(checklist: Checklist, sampling: Sampling) -> Iterator[str
             )
 
 
-def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query, ...]:
+def queries(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> tuple[Query, ...]:
     """The queries of a case, in the order in which they are asked."""
     drafts = _DRAFTS[checklist.modality, case.part]
-    asked: Counter[str] = Counter()
-    found = []
-    for prompt, options, background in drafts(checklist, case, sampling):
-        found.append(numbered(prompt, options, background, repeat=asked[prompt], seed=sampling.seed))
-        asked[prompt] += 1
-    return tuple(found)
+    return numbered(drafts(checklist, case, sampling), seed=sampling.seed)
 
 
-def numbered(
-    prompt: str, options: tuple[Option, ...], background: Mapping[str, str], *, repeat: int, seed: int
-) -> Query:
-    """The query of a prompt, with the id and the provider's seed that follow from it."""
-    id_ = sha256(f"{prompt}\0{repeat}".encode()).hexdigest()[:16]
-    drawn = int(sha256(f"{seed}:{id_}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
-    return Query(id_, prompt, options, repeat, drawn, background)
-
-
-def _objective_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> Iterator[_Draft]:
+def _objective_drafts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:
     statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
     attribute = checklist.attribute(case.attributes[0])
     balanced = sampling.design == "balanced"
@@ -201,7 +183,7 @@ def _orders(groups: tuple[str, ...], samples: int, key: str) -> tuple[tuple[str,
     return tuple((*base[turn:], *base[:turn]) for base in bases for turn in range(k))
 
 
-def _subjective_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> Iterator[_Draft]:
+def _subjective_drafts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:
     topic = checklist.topic(case.statistic, case.direction)
     scene = topic.scenarios[(case.scenario or 1) - 1].text
     scenario = prompts.scenario_text(scene, people_count(checklist, sampling.design))
@@ -224,20 +206,20 @@ def _subjective_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> 
 
 
 def _context(
-    checklist: Checklist, topic: Topic, case: Case, *, background: Mapping[str, str], agree: bool
+    checklist: FactOrFair, topic: Topic, case: TopicCase, *, background: Mapping[str, str], agree: bool
 ) -> str:
     context = next(context for context in checklist.contexts if context.id == case.context)
     return prompts.context_text(checklist, topic, context, background=background, agree=agree)
 
 
-def _portrait_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> Iterator[_Draft]:  # noqa: ARG001 - one signature
+def _portrait_drafts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:  # noqa: ARG001 - one signature
     statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
     for index in range(case.samples):
         template = checklist.templates[index % len(checklist.templates)]
         yield prompts.portrait(checklist, template, statistic=statistic, direction=case.direction), (), {}
 
 
-def _scene_drafts(checklist: Checklist, case: Case, sampling: Sampling) -> Iterator[_Draft]:  # noqa: ARG001 - one signature
+def _scene_drafts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:  # noqa: ARG001 - one signature
     topic = checklist.topic(case.statistic, case.direction)
     told = _context(checklist, topic, case, background={}, agree=True)
     prompt = prompts.scene(told, topic.scenarios[(case.scenario or 1) - 1].text)

@@ -9,11 +9,11 @@ from itertools import product
 from string import ascii_uppercase
 from typing import TypeVar
 
-from pytest_factorfair.checklist import prompts
-from pytest_factorfair.checklist.explain import REASON_FORMAT
-from pytest_factorfair.checklist.lineup import everyone, people_count, simple
+from pytest_factorfair.checklist.fact_or_fair import prompts
+from pytest_factorfair.checklist.fact_or_fair.explain import REASON_FORMAT
+from pytest_factorfair.checklist.fact_or_fair.lineup import everyone, people_count, simple
 from pytest_factorfair.checklist.template import pattern, placeholders
-from pytest_factorfair.domain import DIRECTIONS, Attribute, Checklist, Context, Direction, Topic
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Context, Direction, FactOrFair, Topic
 
 _CHOICES = "\0"
 _WITH_REASON = "\n" + REASON_FORMAT
@@ -46,7 +46,7 @@ class Recogniser:
     contexts read the same about a topic the first is meant; a text that two topics share names none.
     """
 
-    def __init__(self, checklist: Checklist) -> None:
+    def __init__(self, checklist: FactOrFair) -> None:
         self._ending = "\n" + checklist.answer_format
         self._choices = [(attribute.name, _choices(attribute)) for attribute in checklist.attributes]
         self._questions = _unambiguous(_questions(checklist))
@@ -129,7 +129,7 @@ def _unambiguous(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, _Value]:
     return {key: values.pop() for key, values in found.items() if len(values) == 1}
 
 
-def _questions(checklist: Checklist) -> Iterator[tuple[str, _Asked]]:
+def _questions(checklist: FactOrFair) -> Iterator[tuple[str, _Asked]]:
     """The objective prompts, with a mark in place of the choices."""
     combinations = product(checklist.statistics, DIRECTIONS, checklist.templates, (True, False))
     for statistic, direction, template, agree in combinations:
@@ -149,14 +149,14 @@ def _any(words: Iterable[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
 
 
-def _scenes(checklist: Checklist) -> Iterator[tuple[str, _Asked]]:
+def _scenes(checklist: FactOrFair) -> Iterator[tuple[str, _Asked]]:
     counts = {people_count(checklist, design) for design in ("balanced", "paper")}
     for topic, count in product(checklist.topics, counts):
         for scenario in topic.scenarios:
             yield prompts.scenario_text(scenario.text, count), (topic.statistic.id, topic.direction)
 
 
-def _contexts(checklist: Checklist) -> dict[tuple[_Asked, str], tuple[str, _Groups]]:
+def _contexts(checklist: FactOrFair) -> dict[tuple[_Asked, str], tuple[str, _Groups]]:
     """By topic and text, the first context that reads so and the groups it names."""
     found: dict[tuple[_Asked, str], tuple[str, _Groups]] = {}
     for topic, context in product(checklist.topics, checklist.contexts):
@@ -170,7 +170,7 @@ def _asked(topic: Topic) -> _Asked:
     return topic.statistic.id, topic.direction
 
 
-def _backgrounds(checklist: Checklist, context: Context) -> list[dict[str, str]]:
+def _backgrounds(checklist: FactOrFair, context: Context) -> list[dict[str, str]]:
     """All combinations of groups that a context may name."""
     random = context.background == "random"
     named = [each for each in simple(checklist) if random and each.name in placeholders(context.text)]
@@ -179,21 +179,16 @@ def _backgrounds(checklist: Checklist, context: Context) -> list[dict[str, str]]
     return [dict(zip(names, groups, strict=True)) for groups in combinations]
 
 
-def _profiles(checklist: Checklist) -> list[re.Pattern[str]]:
+def _profiles(checklist: FactOrFair) -> list[re.Pattern[str]]:
     words = {attribute.name: _any(attribute.words.values()) for attribute in simple(checklist)}
     templates = dict.fromkeys((checklist.people.profile, checklist.paper_people.profile))
     return [pattern(template, {"name": ".+?", "age": r"\d+"} | words) for template in templates]
 
 
-def _kinds(checklist: Checklist) -> dict[tuple[str, ...], _Groups]:
+def _kinds(checklist: FactOrFair) -> dict[tuple[str, ...], _Groups]:
     """The groups of a person by the words of the simple attributes, in their order."""
     alone = simple(checklist)
     return {
         tuple(attribute.words[groups[attribute.name]] for attribute in alone): groups
         for groups in everyone(checklist).values()
     }
-
-
-def recognise(checklist: Checklist, prompt: str) -> Recognised | None:
-    """What one prompt asks; who reads many keeps a ``Recogniser``, which renders the checklist once."""
-    return Recogniser(checklist).recognise(prompt)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.checklist import prompts
-from pytest_factorfair.checklist.expand import cases, queries
-from pytest_factorfair.checklist.lineup import Person
+from pytest_factorfair.checklist.fact_or_fair import prompts
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
+from pytest_factorfair.checklist.fact_or_fair.lineup import Person
 from pytest_factorfair.checklist.template import fill, placeholders
-from pytest_factorfair.domain import Checklist, Context, Design
+from pytest_factorfair.domain import Context, Design, FactOrFair
 from pytest_factorfair.errors import InputError
-from tests.unit.checklist.builders import (
+from tests.unit.checklist.fact_or_fair.builders import (
     AGE_GROUP,
     CONTEXTS,
     GENDER,
@@ -32,7 +32,7 @@ PERSON = Person("Alex", 85, {"gender": "Female", "race": "Asian"})
 
 
 def told(
-    checklist: Checklist, statistic: str, context: Context, background: Mapping[str, str], *, agree: bool
+    checklist: FactOrFair, statistic: str, context: Context, background: Mapping[str, str], *, agree: bool
 ) -> str:
     topic = checklist.topic(statistic, "lowest")
     return prompts.context_text(checklist, topic, context, background=background, agree=agree)

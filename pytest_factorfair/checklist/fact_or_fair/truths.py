@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 from string import ascii_uppercase
 
-from pytest_factorfair.checklist.layout import Attribute, Block, Statistic, Statistics
+from pytest_factorfair.checklist.fact_or_fair.layout import Attribute, Block, Statistic, Statistics
+from pytest_factorfair.checklist.groups import ambiguous
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Step
 from pytest_factorfair.domain import DIRECTIONS, Direction
@@ -56,7 +57,7 @@ def _attribute(name: str, attribute: Attribute, file: Statistics) -> Iterator[Pr
     if len(groups(file, name)) > len(ascii_uppercase):
         yield Problem(steps, f"has {len(groups(file, name))} groups; an answer has one of 26 letters")
     yield from _crossed(steps, attribute, file)
-    yield from _ambiguous(steps, attribute)
+    yield from ambiguous((*steps, "groups"), attribute.groups or {})
 
 
 def _crossed(steps: tuple[Step, ...], attribute: Attribute, file: Statistics) -> Iterator[Problem]:
@@ -66,15 +67,6 @@ def _crossed(steps: tuple[Step, ...], attribute: Attribute, file: Statistics) ->
             yield Problem(spot, f"unknown attribute '{part}'{nearest(part, file.attributes)}")
         elif file.attributes[part].crossed:
             yield Problem(spot, f"'{part}' is itself crossed; name the attributes it is made of")
-
-
-def _ambiguous(steps: tuple[Step, ...], attribute: Attribute) -> Iterator[Problem]:
-    owners: dict[str, str] = {}
-    for name, group in (attribute.groups or {}).items():
-        for word in (name, group.word, *group.aliases):
-            owner = owners.setdefault(word.casefold(), name)
-            if owner != name:
-                yield Problem((*steps, "groups", name), f"'{word}' also means {owner}")
 
 
 def _waivers(file: Statistics) -> Iterator[Problem]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import lcm
 
-from pytest_factorfair.checklist.blocks import blocks
-from pytest_factorfair.domain import Attribute, Checklist, Design
+from pytest_factorfair.checklist.fact_or_fair.blocks import blocks
+from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair
 
 # A crossed attribute with more groups than this does not shape the queries: it is read off.
 _LARGEST_CROSSED = 8
@@ -36,7 +36,7 @@ def simple(checklist: Checklist) -> tuple[Attribute, ...]:
     return tuple(attribute for attribute in checklist.attributes if not attribute.crossed)
 
 
-def people_count(checklist: Checklist, design: Design) -> int:
+def people_count(checklist: FactOrFair, design: Design) -> int:
     """How many people a query shows, m: the least common multiple of the k of the simple attributes.
 
     In the balanced design a crossed attribute of at most 8 groups makes it their number, so that
@@ -48,7 +48,7 @@ def people_count(checklist: Checklist, design: Design) -> int:
     return max([least, *fitting]) if design == "balanced" else least
 
 
-def block_size(checklist: Checklist) -> int:
+def block_size(checklist: FactOrFair) -> int:
     """How many queries a block of the balanced design has; one where nobody is shown to choose from."""
     if checklist.modality == "image":
         return 1
@@ -77,7 +77,7 @@ def _crossed(checklist: Checklist, attribute: Attribute, groups: Mapping[str, st
     return attribute.groups[index]
 
 
-def ages_between(checklist: Checklist, bounds: tuple[int, int] | None) -> list[int]:
+def ages_between(checklist: FactOrFair, bounds: tuple[int, int] | None) -> list[int]:
     """The ages of the pool within a scenario's bounds, both included; all without bounds."""
     low, high = bounds or (0, max(checklist.people.ages))
     return [age for age in checklist.people.ages if low <= age <= high]

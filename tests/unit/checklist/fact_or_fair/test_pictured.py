@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.checklist import cases, lint, load, notices, queries
-from pytest_factorfair.domain import Checklist, Sampling
+from pytest_factorfair.checklist import cases, lint, notices, queries
+from pytest_factorfair.domain import FactOrFair, Sampling
 from pytest_factorfair.errors import ChecklistError
+from tests.unit.checklist.files import fact_or_fair
 
 SAMPLING = Sampling("paper", samples=300, objective=3, seed=0, images=20).of("image")
 
@@ -50,16 +51,16 @@ topics:
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Checklist:
-    return load("fact_or_fair_t2i", truth="audited", base=Path())
+def shipped() -> FactOrFair:
+    return fact_or_fair("fact_or_fair_t2i", truth="audited", base=Path())
 
 
-def read(folder: Path, text: str) -> Checklist:
+def read(folder: Path, text: str) -> FactOrFair:
     (folder / "tea.yaml").write_text(text, encoding="utf-8")
-    return load("tea.yaml", truth="audited", base=folder)
+    return fact_or_fair("tea.yaml", truth="audited", base=folder)
 
 
-def test_size(shipped: Checklist) -> None:
+def test_size(shipped: FactOrFair) -> None:
     """38 + 38 cases of 20 pictures, which serve both attributes."""
     found = cases(shipped, SAMPLING)
     assert Counter(case.part for case in found) == {"objective": 38, "subjective": 38}
@@ -70,12 +71,12 @@ def test_size(shipped: Checklist) -> None:
     assert notices(shipped, SAMPLING) == ()
 
 
-def test_ids(shipped: Checklist) -> None:
+def test_ids(shipped: FactOrFair) -> None:
     found = {case.id for case in cases(shipped, SAMPLING)}
     assert {"objective-crime_rate-highest", "subjective-covid_19_mortality_rate-lowest-baseline-1"} <= found
 
 
-def test_objective_prompt_is_the_papers(shipped: Checklist) -> None:
+def test_objective_prompt_is_the_papers(shipped: FactOrFair) -> None:
     (template,) = shipped.templates
     assert template == (
         "{statistic} is {definition}. Please generate a portrait of a person representing the {direction} "
@@ -89,7 +90,7 @@ def test_objective_prompt_is_the_papers(shipped: Checklist) -> None:
     )
 
 
-def test_each_picture_has_its_own_seed(shipped: Checklist) -> None:
+def test_each_picture_has_its_own_seed(shipped: FactOrFair) -> None:
     asked = [query for case in cases(shipped, SAMPLING) for query in queries(shipped, case, SAMPLING)]
     assert len(asked) == 1520
     assert len({query.id for query in asked}) == 1520
@@ -98,7 +99,7 @@ def test_each_picture_has_its_own_seed(shipped: Checklist) -> None:
     assert {query.options for query in asked} == {()}
 
 
-def test_more_pictures_begin_with_the_same(shipped: Checklist) -> None:
+def test_more_pictures_begin_with_the_same(shipped: FactOrFair) -> None:
     few, many = (Sampling("balanced", 72, 24, seed=3, images=n).of("image") for n in (4, 9))
     case = cases(shipped, few)[-1]
     longer = next(each for each in cases(shipped, many) if each.id == case.id)
@@ -109,7 +110,7 @@ def test_lint_finds_nothing() -> None:
     assert lint("fact_or_fair_t2i", base=Path()) == ()
 
 
-def test_one_scenario_differs_from_every_other(shipped: Checklist) -> None:
+def test_one_scenario_differs_from_every_other(shipped: FactOrFair) -> None:
     texts = [scenario.text for topic in shipped.topics for scenario in topic.scenarios]
     assert len(set(texts)) == len(texts) == 38
     for topic in shipped.topics:

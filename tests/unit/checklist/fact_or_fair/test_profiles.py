@@ -8,10 +8,10 @@ from math import lcm, prod, sqrt
 
 import pytest
 
-from pytest_factorfair.checklist.expand import cases
-from pytest_factorfair.checklist.lineup import people_count
+from pytest_factorfair.checklist.fact_or_fair.expand import cases
+from pytest_factorfair.checklist.fact_or_fair.lineup import people_count
 from pytest_factorfair.domain import Attribute, Context
-from tests.unit.checklist.builders import (
+from tests.unit.checklist.fact_or_fair.builders import (
     CONTEXTS,
     GENDER,
     NAMES,
@@ -20,7 +20,7 @@ from tests.unit.checklist.builders import (
     sampling,
     small,
 )
-from tests.unit.checklist.streams import designs, stream, with_names
+from tests.unit.checklist.fact_or_fair.streams import designs, stream, with_names
 
 
 def test_one_age_and_distinct_names_per_query() -> None:

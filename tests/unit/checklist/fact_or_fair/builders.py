@@ -8,10 +8,10 @@ from itertools import product
 from pytest_factorfair.domain import (
     DIRECTIONS,
     Attribute,
-    Checklist,
     Context,
     Design,
     Direction,
+    FactOrFair,
     People,
     Sampling,
     Scenario,
@@ -83,13 +83,15 @@ def statistic(number: int, attributes: Sequence[Attribute]) -> Statistic:
     return Statistic(f"stat_{number}", f"Stat {number}", f"the rate of thing {number}.", "positive", truths)
 
 
-def fact_or_fair() -> Checklist:
+def fact_or_fair() -> FactOrFair:
     """The size and shape of FACT-OR-FAIR: 19 statistics, 15 of them by gender and 18 by race."""
     having = [(GENDER, RACE)] * 14 + [(RACE,)] * 4 + [(GENDER,)]
     return build((GENDER, RACE), [statistic(n, each) for n, each in enumerate(having, start=1)])
 
 
-def small(*attributes: Attribute, contexts: tuple[Context, ...] = CONTEXTS[:1], topics: int = 1) -> Checklist:
+def small(
+    *attributes: Attribute, contexts: tuple[Context, ...] = CONTEXTS[:1], topics: int = 1
+) -> FactOrFair:
     """A checklist of any attributes with one statistic per topic pair."""
     numbers = range(1, topics + 1)
     return build(attributes, [statistic(number, attributes) for number in numbers], contexts=contexts)
@@ -105,10 +107,10 @@ def build(
     statistics: Sequence[Statistic],
     *,
     contexts: tuple[Context, ...] = CONTEXTS,
-) -> Checklist:
+) -> FactOrFair:
     text = "{name}, a {age}-year-old {gender} individual, of {race} descent."
     sentence = text if {"gender", "race"} <= {each.name for each in attributes} else profile(attributes)
-    return Checklist(
+    return FactOrFair(
         name="by_hand",
         title="By hand",
         protocol="fact-or-fair",

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.checklist.expand import cases
-from pytest_factorfair.checklist.lineup import Lineup
-from pytest_factorfair.checklist.profiles import lineups
-from pytest_factorfair.domain import Case, Checklist, Design, Sampling
-from tests.unit.checklist.builders import (
+from pytest_factorfair.checklist.fact_or_fair.expand import cases
+from pytest_factorfair.checklist.fact_or_fair.lineup import Lineup
+from pytest_factorfair.checklist.fact_or_fair.profiles import lineups
+from pytest_factorfair.domain import Design, FactOrFair, Sampling, TopicCase
+from tests.unit.checklist.fact_or_fair.builders import (
     AGE_GROUP,
     GENDER,
     RACE,
@@ -61,12 +61,12 @@ def names(count: int) -> tuple[str, ...]:
     return tuple(f"Name{number}" for number in range(count))
 
 
-def with_names(checklist: Checklist, count: int) -> Checklist:
+def with_names(checklist: FactOrFair, count: int) -> FactOrFair:
     return replace(checklist, people=replace(checklist.people, names=names(count)))
 
 
 def stream(
-    checklist: Checklist,
+    checklist: FactOrFair,
     *,
     samples: int,
     context: str = "baseline",
@@ -90,5 +90,5 @@ def equal(counts: Mapping[Any, int], cells: int) -> bool:
     return len(counts) == cells and len(set(counts.values())) == 1
 
 
-def case(checklist: Checklist, asked: Sampling, id_: str) -> Case:
+def case(checklist: FactOrFair, asked: Sampling, id_: str) -> TopicCase:
     return next(each for each in cases(checklist, asked) if each.id == id_)

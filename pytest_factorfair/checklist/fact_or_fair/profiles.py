@@ -8,17 +8,24 @@ from functools import cache, cached_property
 from itertools import count, product
 from random import Random
 
-from pytest_factorfair.checklist.blocks import Block, blocks
-from pytest_factorfair.checklist.lineup import Lineup, Person, ages_between, everyone, people_count, simple
+from pytest_factorfair.checklist.fact_or_fair.blocks import Block, blocks
+from pytest_factorfair.checklist.fact_or_fair.lineup import (
+    Lineup,
+    Person,
+    ages_between,
+    everyone,
+    people_count,
+    simple,
+)
 from pytest_factorfair.checklist.template import placeholders
-from pytest_factorfair.domain import Attribute, Case, Checklist, Sampling
+from pytest_factorfair.domain import Attribute, FactOrFair, Sampling, TopicCase
 
 # A person's number within the composition, and the kind of person.
 _Place = tuple[int, tuple[int, ...]]
 _Places = tuple[_Place, ...]
 
 
-def lineups(checklist: Checklist, case: Case, sampling: Sampling) -> list[Lineup]:
+def lineups(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> list[Lineup]:
     """The line-ups of a subjective case, the same on every machine."""
     stream = _Stream(checklist, case, sampling.seed)
     return list(_balanced(stream) if sampling.design == "balanced" else _paper(stream))
@@ -28,8 +35,8 @@ def lineups(checklist: Checklist, case: Case, sampling: Sampling) -> list[Lineup
 class _Stream:
     """What the cases of a topic and context share: the blocks dealt to them, and their random draws."""
 
-    checklist: Checklist
-    case: Case
+    checklist: FactOrFair
+    case: TopicCase
     seed: int
 
     def rng(self, *parts: object) -> Random:
@@ -93,7 +100,7 @@ def _balanced(stream: _Stream) -> Iterator[Lineup]:
         )
 
 
-def _places(case: Case, size: int) -> Iterator[int]:
+def _places(case: TopicCase, size: int) -> Iterator[int]:
     """Where the case's queries stand in the stream of blocks that its topic and context share.
 
     The scenarios take whole blocks in turn, so that whoever asks for more samples asks the same

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from itertools import permutations, product
 from typing import Any
 
-from pytest_factorfair.checklist import layout
+from pytest_factorfair.checklist.fact_or_fair import layout
+from pytest_factorfair.checklist.groups import attribute
 from pytest_factorfair.domain import (
     DIRECTIONS,
     Attribute,
-    Checklist,
     Context,
     Direction,
+    FactOrFair,
     People,
     Scenario,
     Statistic,
@@ -50,11 +51,11 @@ def truth_sets(file: layout.Checklist) -> tuple[str, ...]:
     return tuple(name for name in blocks[0].truths if all(name in block.truths for block in blocks))
 
 
-def checklist(file: layout.Checklist, *, truth: str) -> Checklist:
+def checklist(file: layout.Checklist, truth: str) -> FactOrFair:
     """The checklist under one truth set, which every block of its statistics must have."""
     statistics = {id_: _statistic(id_, each, truth) for id_, each in selected(file).items()}
     spoken = attributes(file)
-    return Checklist(
+    return FactOrFair(
         name=file.name,
         title=file.title,
         protocol=file.protocol,
@@ -109,13 +110,7 @@ def _attribute(name: str, file: layout.Statistics) -> Attribute:
     layouts = file.attributes[name]
     if layouts.crossed is not None:
         return _crossed(name, tuple(_attribute(part, file) for part in layouts.crossed))
-    own = layouts.groups or {}
-    return Attribute(
-        name=name,
-        groups=tuple(own),
-        words={group: each.word for group, each in own.items()},
-        aliases={group: tuple(each.aliases) for group, each in own.items()},
-    )
+    return attribute(name, layouts.groups or {})
 
 
 def _crossed(name: str, parts: tuple[Attribute, ...]) -> Attribute:

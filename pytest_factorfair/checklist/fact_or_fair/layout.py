@@ -1,4 +1,4 @@
-"""The layout of the two kinds of file, as pydantic models.
+"""The layout of a FACT-OR-FAIR checklist and its statistics, as pydantic models.
 
 What one value must look like by itself is said here; what values must be to each other is said
 in ``truths`` and ``wording``. Names and descriptions end up in the published JSON Schemas.
@@ -6,7 +6,7 @@ in ``truths`` and ``wording``. Names and descriptions end up in the published JS
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -18,18 +18,13 @@ from pytest_factorfair.checklist.fields import (
     Id,
     Layout,
     Line,
+    Opening,
     Placeholder,
     Text,
     Year,
 )
-from pytest_factorfair.domain import Background, Direction, Modality, Valence
-
-
-class Group(Layout):
-    """A group of people."""
-
-    word: Line = Field(description="The group inside a sentence: 'a female individual'.")
-    aliases: list[Line] = Field([], description="What else an answer may call the group.")
+from pytest_factorfair.checklist.groups import Group
+from pytest_factorfair.domain import Background, Direction, Valence
 
 
 class Attribute(Layout):
@@ -191,17 +186,31 @@ class Topic(Layout):
     lowest: Side
 
 
-class Checklist(Layout):
+class Checklist(Opening):
     """factorfair checklist: what is asked, in which words."""
 
-    schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
-    name: Id
-    title: Line
     protocol: Literal["fact_or_fair"]
-    modality: Modality
     statistics: Statistics
     answer_format: str = Field("", description="How to answer; of language models only.")
     objective: Objective
     subjective: Subjective | None = None
     contexts: dict[Id, Context] = Field({}, description="What may precede a scenario, in this order.")
     topics: dict[Id, Topic] = Field({}, description="By statistic; where given, only these are asked about.")
+
+
+def read(content: Any) -> Checklist:
+    """The layout of a file's plain content; its own attributes are keys that its statistics may have."""
+    statistics = content.get("statistics")
+    declared = statistics.get("attributes") if isinstance(statistics, dict) else None
+    attributes = frozenset(declared if isinstance(declared, dict) else ())
+    return Checklist.model_validate(content, context=attributes)
+
+
+def schema(reference: str) -> dict[str, Any]:
+    """The layout's JSON Schema; its statistics may stand in a file of their own."""
+    whole = Checklist.model_json_schema(ref_template=reference)
+    whole["properties"]["statistics"] = {
+        "description": "The path of a statistics file, relative to this file, or its content.",
+        "anyOf": [{"type": "string"}, {"$ref": reference.format(model="Statistics")}],
+    }
+    return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,8 +196,7 @@ class Run:
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
         """The queries of a case at so many times the size: those it has, and behind them more."""
-        one, sampling = assignment.checklist, self.sampling
-        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
+        one, more = assignment.checklist, self.sampling.times(times)
         key = one.name, times
         if key not in self._larger:
             self._larger[key] = {case.id: case for case in checklists.cases(one, more)}

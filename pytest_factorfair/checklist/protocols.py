@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_factorfair.checklist import fact_or_fair
+from pytest_factorfair.checklist import fact_or_fair, faintbench
 from pytest_factorfair.checklist.protocol import Protocol
 from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 
 # Any: a checklist's name for its protocol is what binds the two, which no type can say.
-PROTOCOLS: dict[str, Protocol[Any, Any, Any]] = {each.name: each for each in (fact_or_fair.PROTOCOL,)}
+PROTOCOLS: dict[str, Protocol[Any, Any, Any]] = {
+    each.name: each for each in (fact_or_fair.PROTOCOL, faintbench.PROTOCOL)
+}
 
 
 def cases(checklist: Checklist, sampling: Sampling) -> tuple[Case, ...]:

@@ -27,10 +27,20 @@ from pytest_factorfair.domain.fact_or_fair import (
     fact_or_fair,
     topic_cases,
 )
+from pytest_factorfair.domain.faintbench import (
+    KINDS,
+    Faintbench,
+    Kind,
+    Pair,
+    Place,
+    PromptCase,
+    Side,
+    Subject,
+)
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
-from pytest_factorfair.domain.sampling import Design, Sampling
+from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
 from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
@@ -39,6 +49,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "IN_GROUP",
+    "KINDS",
     "OUTCOMES",
     "Answer",
     "Answers",
@@ -61,16 +72,22 @@ __all__ = [
     "Exchange",
     "Face",
     "FactOrFair",
+    "Faintbench",
     "Fingerprint",
     "Finish",
     "Gate",
     "Headline",
     "Interval",
     "Judgement",
+    "Kind",
     "Modality",
     "Option",
     "Outcome",
+    "Pair",
     "People",
+    "Place",
+    "PromptCase",
+    "Prompts",
     "Query",
     "Reading",
     "Reason",
@@ -82,7 +99,9 @@ __all__ = [
     "Scenario",
     "Score",
     "Share",
+    "Side",
     "Statistic",
+    "Subject",
     "Summary",
     "Topic",
     "TopicCase",

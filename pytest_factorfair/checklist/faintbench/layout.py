@@ -14,6 +14,8 @@ from pytest_factorfair.checklist.groups import Group
 from pytest_factorfair.checklist.source import Step
 from pytest_factorfair.domain import Kind
 
+PERSON = "person"
+
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Shares = Annotated[
     dict[Id, dict[Id, Figure]],
@@ -101,7 +103,7 @@ class Characteristic(Asked, Figures):
     """People by what they are like."""
 
     adjective: GroupName
-    noun: GroupName = Field("person", description="What the adjective is said of.")
+    noun: GroupName = Field(PERSON, description="What the adjective is said of.")
 
     @property
     def told(self) -> str:

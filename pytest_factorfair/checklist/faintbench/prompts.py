@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_factorfair.checklist.faintbench.layout import PERSON
 from pytest_factorfair.checklist.template import fill
 from pytest_factorfair.domain import Faintbench, PromptCase, Side
 
@@ -25,11 +26,11 @@ def prompt(checklist: Faintbench, case: PromptCase) -> str:
 def person(checklist: Faintbench, case: PromptCase, side: Side, group: str | None) -> str:
     """One person as the prompt names it: the noun, after the word of the group asked for.
 
-    Where only a characteristic is known of somebody, a group with a noun of its own replaces it.
+    Somebody who is just a person becomes the group's own noun, if it has one: "a rich woman".
     """
     if group is None:
         return side.noun
     name = case.attributes[0]
-    if case.kind == "characteristic" and group in checklist.nouns[name]:
+    if side.noun == PERSON and group in checklist.nouns[name]:
         return checklist.nouns[name][group]
     return f"{checklist.attribute(name).words[group]} {side.noun}"

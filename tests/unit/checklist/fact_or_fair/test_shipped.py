@@ -117,7 +117,7 @@ def test_truths_share_digest_and_texts(audited: FactOrFair, published: FactOrFai
 
 def test_examples_of_the_readme_load(tmp_path: Path) -> None:
     readme = (folder() / "README.md").read_text(encoding="utf-8")
-    overlay, checklist, statistics = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
+    overlay, _, checklist, statistics, _ = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
     (tmp_path / "statistics").mkdir()
     (tmp_path / "own.yaml").write_text(overlay, encoding="utf-8")
     (tmp_path / "tea.yaml").write_text(checklist, encoding="utf-8")

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.checklist import cases, lint, queries
+from pytest_factorfair.checklist.locate import folder
 from pytest_factorfair.domain import Faintbench, PromptCase, Sampling, Subject
 from pytest_factorfair.settings import PRESETS
-from tests.unit.checklist.faintbench.files import loaded
+from tests.unit.checklist.faintbench.files import loaded, written
 
 ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)
 
@@ -225,6 +226,17 @@ def test_presets_choose_prompts_and_sizes(
 
 def test_lint_finds_nothing() -> None:
     assert lint("faintbench", base=Path()) == ()
+
+
+def test_examples_of_the_readme_load(tmp_path: Path) -> None:
+    readme = (folder() / "README.md").read_text(encoding="utf-8")
+    _, overlay, _, _, checklist = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
+    own, cafe = written(tmp_path, overlay, file="own.yaml"), written(tmp_path, checklist)
+    assert len(cases(own, ALL)) == 2654
+    assert [own.subject(id_).weight for id_ in ("barista", "nurse", "dancer")] == [2, 5, 2]
+    assert len(own.pairs) == 36
+    # 4 implicit; barista 2, characteristics 2 x 4, waiter and guest 4 + 4.
+    assert len(cases(cafe, ALL)) == 4 + 2 + 8 + 8
 
 
 def test_truths_share_digest_and_words(audited: Faintbench, published: Faintbench) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from pytest_factorfair.checklist.groups import Group, spoken
 
 # Words that give a group away without naming it.
 HINTS = """
@@ -13,6 +15,13 @@ bride groom widow widower lady ladies gentleman gentlemen guy guys maternal pate
 madam actress waitress stewardess housewife businessman businesswoman chairman fireman policeman policewoman
 salesman saleswoman ethnic ethnicity immigrant immigrants
 """
+
+
+def names(attributes: Iterable[Mapping[str, Group]]) -> re.Pattern[str]:
+    """Any group of these attributes, by whatever it may be called."""
+    return any_of(
+        word for groups in attributes for name, group in groups.items() for word in spoken(name, group)
+    )
 
 
 def any_of(words: Iterable[str]) -> re.Pattern[str]:

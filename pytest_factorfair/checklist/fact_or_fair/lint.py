@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from pytest_factorfair.checklist.clues import HINTS, any_of
-from pytest_factorfair.checklist.fact_or_fair.layout import Checklist, Scenario, Statistics
-from pytest_factorfair.checklist.groups import spoken
+from pytest_factorfair.checklist.clues import HINTS, any_of, names
+from pytest_factorfair.checklist.fact_or_fair.layout import Checklist, Scenario
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, Step, dotted
 from pytest_factorfair.domain import DIRECTIONS, Direction
@@ -46,22 +45,14 @@ def _behaviors(file: Checklist) -> Iterator[tuple[tuple[Step, ...], str]]:
 
 
 def _clues(file: Checklist) -> Iterator[Problem]:
-    groups, hints = any_of(_group_words(file.statistics)), any_of(HINTS.split())
+    groups = names(each.groups or {} for each in file.statistics.attributes.values())
+    hints = any_of(HINTS.split())
     texts = [(steps, each.text) for direction in DIRECTIONS for steps, each in _scenarios(file, direction)]
     for steps, text in (*texts, *_behaviors(file)):
         for word in dict.fromkeys(groups.findall(text)):
             yield Problem(steps, f"names a group: '{word}'")
         for word in dict.fromkeys(hints.findall(text)):
             yield Problem(steps, f"hints at a group: '{word}'")
-
-
-def _group_words(file: Statistics) -> list[str]:
-    return [
-        word
-        for attribute in file.attributes.values()
-        for name, group in (attribute.groups or {}).items()
-        for word in spoken(name, group)
-    ]
 
 
 def _directions(file: Checklist) -> Iterator[Problem]:

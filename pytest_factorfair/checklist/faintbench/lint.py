@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_factorfair.checklist.clues import HINTS, any_of
+from pytest_factorfair.checklist.clues import HINTS, any_of, names
 from pytest_factorfair.checklist.faintbench.layout import SECTIONS, Checklist
-from pytest_factorfair.checklist.groups import spoken
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import KINDS
@@ -24,13 +23,8 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 
 
 def _clues(file: Checklist) -> Iterator[Problem]:
     """Words that decide a group in prompts that ask for any; ``explicit`` leaves the attribute out there."""
-    words = [
-        word
-        for attribute in file.attributes.values()
-        for name, group in attribute.groups.items()
-        for word in spoken(name, group)
-    ]
-    clues = {"names": any_of(words), "hints at": any_of(HINTS.split())}
+    groups = names(each.groups for each in file.attributes.values())
+    clues = {"names": groups, "hints at": any_of(HINTS.split())}
     for kind, id_, each in file.subjects:
         for what, pattern in clues.items() if each.explicit is None else ():
             for word in dict.fromkeys(pattern.findall(each.told)):

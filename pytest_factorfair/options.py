@@ -68,14 +68,14 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "preset",
         "choice",
-        "sizes, design and truth in one word: smoke (report only), ci (default), paper",
+        "sizes, prompts, design and truth in one word: smoke (report only), ci (default), paper",
         choices=("smoke", "ci", "paper"),
     ),
     Option(
         "samples",
         "text",
         "answers per topic and context, rounded up to whole blocks; objective=N: per objective case; "
-        "images=N: pictures per case of an image model",
+        "images=N: pictures per case or prompt of an image model",
         metavar="N[,objective=N][,images=N]",
     ),
     Option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_factorfair.conclusion import declared_gates
+from pytest_factorfair.domain import fact_or_fair, topic_cases
 from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES
@@ -96,7 +97,8 @@ class Plan(Showing):
         looks = self._run.settings.looks
         for scores in self._scores(gate):
             subject, statistics = scores[0]
-            checklist = next(one for one in self._run.checklists if one.name == subject.checklist)
+            asked = fact_or_fair(self._run.checklists)
+            checklist = next(one for one in asked if one.name == subject.checklist)
             k = checklist.attribute(subject.attribute).k
             told = [(str(one.context), one.background) for one, _ in scores]
             plain = [(one.id, one.background) for one in checklist.contexts if one.background == "none"]
@@ -122,13 +124,13 @@ class Plan(Showing):
 
     def _size(self, subject: Planned, times: int) -> int:
         """Answers per topic and context that count, all its scenarios together, after so many looks."""
-        place = subject.model, subject.checklist, subject.context
-        first = next(
-            one
+        first, case = next(
+            (one, case)
             for one in self._run.assignments
-            if (one.model, one.checklist.name, one.case.context) == place
-            and subject.attribute in one.case.attributes
+            if (one.model, one.checklist.name) == (subject.model, subject.checklist)
+            for case in topic_cases([one.case])
+            if case.context == subject.context and subject.attribute in case.attributes
         )
         queries = self._run.further(first, times)
         copies = subject.model in deterministic(self._run, ())
-        return sum(not (copies and query.repeat) for query in queries) * first.case.scenarios
+        return sum(not (copies and query.repeat) for query in queries) * case.scenarios

@@ -101,7 +101,7 @@ def _said(parts: Parts, name: str) -> str:
 
 def _spoilt(body: str) -> str:
     response = from_body(body)
-    why = {"length": "cut off", "filtered": "filtered", "refusal": "a refusal the service marked as such"}
+    why = {"length": "cut off", "filtered": "filtered"}
     return f"the stored answer is not reused: it was {why.get(response.finish, 'empty')}"
 
 

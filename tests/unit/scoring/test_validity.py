@@ -12,17 +12,18 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import cases, load, queries
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
 from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling, Share
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.reading import choices
 from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
 from pytest_factorfair.scoring.choices import ChosenCells, Counting
 from pytest_factorfair.scoring.validity import Chosen, chi_square_tail
+from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import tally
 
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
-FACTS = load(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
+FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
 
 Pick = Callable[[Query, np.random.Generator], Option | None]
 

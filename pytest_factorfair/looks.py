@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair.answering import OWN_DETECTOR, recorded
-from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, TopicCase, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.tabulating import counted, deterministic, tabulate
@@ -111,14 +111,13 @@ class Looks:
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
         for one in self._run.assignments:
-            case, record = one.case, self._ledger.record(one.key)
-            place = one.model, one.checklist.name, case.part, case.context, case.statistic
-            if record is not None and any((*place, name) in needed for name in case.attributes):
+            record = self._ledger.record(one.key)
+            if record is not None and not needed.isdisjoint(_asked_at(one)):
                 # A copy of an answer tells nothing: it is not bought.
                 queries = [
                     query
                     for number, query in enumerate(self._run.further(one, times))
-                    if number < case.samples or one.model in drawn or not query.repeat
+                    if number < one.case.samples or one.model in drawn or not query.repeat
                 ]
                 if OWN_DETECTOR not in record.notes and self._run.had(one, record.answers, queries):
                     yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
@@ -172,6 +171,13 @@ class Looks:
             f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
+
+
+def _asked_at(one: Assignment) -> Iterator[tuple[str, str, str, str | None, str, str]]:
+    case = one.case
+    if isinstance(case, TopicCase):
+        for attribute in case.attributes:
+            yield one.model, one.checklist.name, case.part, case.context, case.statistic, attribute
 
 
 def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str, str]]:

@@ -42,6 +42,10 @@ def _start(config: pytest.Config) -> None:
         from pytest_factorfair.plan import Plan
 
         config.pluginmanager.register(Plan(config, run), "factorfair-plan")
+    elif workerinput is None and chosen.explain_cache:
+        from pytest_factorfair.cache_misses import CacheMisses
+
+        config.pluginmanager.register(CacheMisses(config, run), "factorfair-cache-misses")
     elif workerinput is None:
         _control(config, run)
     config.stash[RUN] = run

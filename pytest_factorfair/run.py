@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,11 @@ from pytest_factorfair.domain import (
     CaseKey,
     Checklist,
     Exchange,
+    FactOrFair,
     Modality,
     Query,
     Sampling,
+    TopicCase,
     asked,
 )
 from pytest_factorfair.errors import InputError, StoreError
@@ -69,8 +71,9 @@ class Run:
     ) -> None:
         self.settings = settings
         self.checklists = _load(settings)
-        self.sampling = settings.sampling.of(self.checklists[0].modality)
-        if settings.explain and self.checklists[0].modality == "image":
+        self.modality = self.checklists[0].modality
+        self.sampling = settings.sampling.of(self.modality)
+        if settings.explain and self.modality == "image":
             raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
@@ -134,12 +137,8 @@ class Run:
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """The words of the checklists that become marks on items: parts, contexts and attributes."""
-        words: dict[str, None] = {}
-        for assignment in self.assignments:
-            case = assignment.case
-            words |= dict.fromkeys((case.part, *([case.context] if case.context else []), *case.attributes))
-        return tuple(words)
+        """The words of the checklists that become marks on items."""
+        return tuple(dict.fromkeys(mark for one in self.assignments for mark in one.case.marks))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -191,15 +190,14 @@ class Run:
         if not self.settings.limited:
             return Unlimited()
         path, priced = Path(self.settings.run_file), self.settings.max_cost is not None
-        return RunBudget(path, priced=priced, estimate=estimates(self.models))
+        return RunBudget(path, priced=priced, estimate=estimates(self.models, self.modality))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
         """The queries of a case at so many times the size: those it has, and behind them more."""
-        one, sampling = assignment.checklist, self.sampling
-        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
+        one, more = assignment.checklist, self.sampling.times(times)
         key = one.name, times
         if key not in self._larger:
             self._larger[key] = {case.id: case for case in checklists.cases(one, more)}
@@ -213,6 +211,7 @@ class Run:
         return tuple(
             (one, checklists.explained(one.checklist, one.case, self.sampling))
             for one in self.assignments
+            if isinstance(one.checklist, FactOrFair) and isinstance(one.case, TopicCase)
             if one.case.part == "subjective"
         )
 

@@ -37,10 +37,21 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0, images=4), "audited", judged=False),
-    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0, images=20), "audited"),
+    "smoke": Preset(
+        Sampling(
+            "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
+        ),
+        "audited",
+        judged=False,
+    ),
+    "ci": Preset(
+        Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
+        "audited",
+    ),
     "paper": Preset(
-        Sampling("paper", samples=300, objective=3, seed=0, images=20), "published", estimator="plugin"
+        Sampling("paper", samples=300, objective=3, seed=0, images=20, prompts="all", per_prompt=800),
+        "published",
+        estimator="plugin",
     ),
 }
 
@@ -64,6 +75,7 @@ class Settings:
     gates: tuple[str, ...]
     on_inconclusive: str
     plan: bool
+    explain_cache: bool
     looks: int
     explain: bool
     baseline: str | None
@@ -112,6 +124,8 @@ def resolve(config: pytest.Config) -> Settings:
         raise InputError(
             "--factorfair-replay asks nothing and --factorfair-refresh asks everything: give one"
         )
+    if value("plan", default=False) and value("explain-cache", default=False):
+        raise InputError("--factorfair-plan and --factorfair-explain-cache each ask nothing: give one")
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
         model_arguments=_arguments(given.get("model-arg")),
@@ -125,6 +139,7 @@ def resolve(config: pytest.Config) -> Settings:
         gates=tuple(value("gate", ())),
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
+        explain_cache=value("explain-cache", default=False),
         looks=_looks(given),
         explain=value("explain", default=False),
         baseline=_path(given.get("baseline")),
@@ -176,8 +191,9 @@ def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
     )
 
 
-def _sizes(given: Given) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+def _sizes(given: Given) -> dict[str, Any]:
+    """By the field of ``Sampling``. Any: mypy would hold the numbers against every field of the class."""
+    sizes: dict[str, Any] = {}
     for part in given.value.split(","):
         name, _, number = part.strip().rpartition("=")
         if name not in ("", "objective", "images"):
@@ -188,6 +204,8 @@ def _sizes(given: Given) -> dict[str, int]:
                 f"got '{given.value}'"
             )
         sizes[name or "samples"] = int(number)
+    if "images" in sizes:
+        sizes["per_prompt"] = sizes["images"]
     return sizes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, scoring
-from pytest_factorfair.domain import Checklist, Record
+from pytest_factorfair.domain import Checklist, Record, fact_or_fair, topic_cases
 
 if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
@@ -18,11 +18,11 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:
     counting = counted(run, records)
     tallies = [
         tally
-        for checklist in run.checklists
+        for checklist in fact_or_fair(run.checklists)
         for tally in scoring.tabulate(
             counting,
             checklist,
-            [one.case for one in _of(run, checklist)],
+            topic_cases(one.case for one in _of(run, checklist)),
             models=run.settings.models,
             sampling=run.sampling,
         )

@@ -44,8 +44,9 @@ class Response:
 
     @property
     def reusable(self) -> bool:
-        """Whether a later run may take it for an answer: empty and cut-off outputs are asked again."""
-        return self.finish == "stop" and bool(self.text.strip() or self.image or self.image_file)
+        """Whether a later run may take it for an answer; the empty, cut-off and filtered are asked again."""
+        said = bool(self.text.strip() or self.image or self.image_file)
+        return self.finish == "refusal" or (self.finish == "stop" and said)
 
 
 @dataclass(frozen=True, slots=True)

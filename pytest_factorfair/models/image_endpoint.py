@@ -70,7 +70,7 @@ class ImageEndpoint:
         return f"ImageEndpoint({self._name!r}, {self._endpoint.base_url!r})"
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; a call that only names a parameter the model does not take is repeated without it."""
+        """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         reply, sent = await self._calls.post(
             lambda parameters: json.dumps(
                 {"model": self._endpoint.model, **self._settings.body(parameters, request)}

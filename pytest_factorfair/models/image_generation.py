@@ -20,6 +20,7 @@ from pytest_factorfair.models.accelerator import Halving, line, seed_of
 
 FLAGGED = "pictures that a safety checker blacked out count as refusals"
 BLANK = "pictures of one colour count as refusals (a safety checker, or half precision that overflowed)"
+CUT = "prompts longer than the pipeline's text encoder reads were cut off at {} tokens"
 LEAST_CONTRAST = 1.0  # standard deviation of the 8-bit values
 
 # What encode_prompt returns, by the names under which the pipeline's call takes it.
@@ -78,8 +79,10 @@ class ImageGenerator:
     def _load(self) -> None:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
         torch, diffusers = import_module("torch"), import_module("diffusers")
-        import_module("diffusers.utils.logging").disable_progress_bar()
-        import_module("transformers.utils.logging").disable_progress_bar()
+        for library in ("diffusers", "transformers"):
+            logging = import_module(f"{library}.utils.logging")
+            logging.disable_progress_bar()
+            logging.set_verbosity_error()  # what they warn of is among our notes
         settings = self._settings
         device = accelerator.chosen(settings.device)
         half = "float32" if device == "cpu" else "bfloat16"
@@ -108,8 +111,9 @@ class ImageGenerator:
                 **self._settings.call,
             )
         flags = getattr(drawn, "nsfw_content_detected", None) or [False] * len(requests)
+        cut = self._cut(requests[0].prompt)
         pictures = zip(drawn.images, flags, strict=True)
-        return [self._response(picture, is_flagged=bool(flag)) for picture, flag in pictures]
+        return [self._response(picture, cut, is_flagged=bool(flag)) for picture, flag in pictures]
 
     def _prompt(self, prompt: str) -> Mapping[str, Any]:
         """The prompt as the pipeline takes it: encoded, once for all its batches, where that is known how."""
@@ -127,19 +131,29 @@ class ImageGenerator:
             self._encoded = (prompt, dict(zip(names, encoded, strict=True)))
         return self._encoded[1]
 
+    def _cut(self, prompt: str) -> tuple[str, ...]:
+        """The note of a prompt that none of the text encoders reads to its end."""
+        parts = (getattr(self._pipeline, name, None) for name in ("tokenizer", "tokenizer_2", "tokenizer_3"))
+        tokenizers = [part for part in parts if part is not None]
+        limit = max((tokenizer.model_max_length for tokenizer in tokenizers), default=None)
+        if limit is None or any(len(one(prompt).input_ids) <= one.model_max_length for one in tokenizers):
+            return ()
+        return (CUT.format(limit),)
+
     def _step(self, _pipeline: Any, _step: int, _time: Any, tensors: dict[str, Any]) -> dict[str, Any]:
         if self.closing.is_set():
             raise RetryableModelError("the run was stopped")
         return tensors
 
-    def _response(self, picture: Any, *, is_flagged: bool) -> Response:
+    def _response(self, picture: Any, notes: tuple[str, ...], *, is_flagged: bool) -> Response:
         source = self._settings.source
         pixels = import_module("numpy").asarray(picture)
         if is_flagged or pixels.std() < LEAST_CONTRAST:
-            return Response("", "refusal", cost=0.0, model=source, notes=(FLAGGED if is_flagged else BLANK,))
+            black = FLAGGED if is_flagged else BLANK
+            return Response("", "refusal", cost=0.0, model=source, notes=(*notes, black))
         file = BytesIO()
         picture.save(file, "PNG", compress_level=1)  # the next batch waits for it
-        return Response("", cost=0.0, model=source, image=file.getvalue())
+        return Response("", cost=0.0, model=source, notes=notes, image=file.getvalue())
 
 
 def _placed(pipeline: Any, device: str, settings: Settings) -> Any:

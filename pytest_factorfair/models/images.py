@@ -43,14 +43,13 @@ class Images:
     """A folder of pictures as a model; asking it costs nothing."""
 
     parallel: int | None = 16
-    endpoint = "images"
 
     def __init__(self, name: str, album: Album) -> None:
         self._name = name
         self._album = album
+        self.endpoint = name
         self.identity: Mapping[str, object] = {
             "provider": "images",
-            "model": name,
             "pictures": _digest(sorted(set(album.pictures.values()))),
         }
 

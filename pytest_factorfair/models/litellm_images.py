@@ -56,7 +56,7 @@ class LitellmImages:
         return f"LitellmImages({self._route.name!r})"
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; a call that only names a parameter the model does not take is repeated without it."""
+        """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
 
         async def read(reply: Any) -> Response:
             drawn = await response_of(

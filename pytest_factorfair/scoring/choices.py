@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pytest_factorfair.domain import Checklist, Share
+from pytest_factorfair.domain import FactOrFair, Share
 from pytest_factorfair.scoring.shares import FloatArray
 
 TAKEN, EXPECTED, SPREAD = range(3)
@@ -54,7 +54,7 @@ class Counting:
         return ChosenCells(tuple(self._places), self._cells)
 
 
-def features(checklist: Checklist) -> Mapping[str, tuple[str, ...]]:
+def features(checklist: FactOrFair) -> Mapping[str, tuple[str, ...]]:
     """What the people of a checklist's queries have besides groups, with all its values."""
     people = (checklist.people, checklist.paper_people)
     names = dict.fromkeys(name for pool in people for name in pool.names)

@@ -12,14 +12,14 @@ import numpy as np
 from pytest_factorfair.domain import (
     DIRECTIONS,
     OUTCOMES,
-    Case,
-    Checklist,
     Context,
     Direction,
+    FactOrFair,
     Outcome,
     Record,
     Sampling,
     Statistic,
+    TopicCase,
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.background import background
@@ -43,8 +43,8 @@ class Slot(NamedTuple):
 
 def tabulate(
     records: Iterable[Record],
-    checklist: Checklist,
-    cases: Sequence[Case],
+    checklist: FactOrFair,
+    cases: Sequence[TopicCase],
     *,
     models: Sequence[str],
     sampling: Sampling,
@@ -76,7 +76,7 @@ def tabulate(
 
 
 def _slots(
-    checklist: Checklist, cases: Sequence[Case], models: Sequence[str]
+    checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
 ) -> Iterator[tuple[Slot, tuple[Statistic, ...]]]:
     """Where tallies belong, and the statistics that the cases ask about there."""
     asked = {(case.part, case.context, each, case.statistic) for case in cases for each in case.attributes}
@@ -92,7 +92,7 @@ def _slots(
                     yield Slot(model, *place, attribute.name), found
 
 
-def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _Sheet]) -> None:
+def _enter(record: Record, known: Mapping[str, TopicCase], sheets: Mapping[Slot, _Sheet]) -> None:
     case = known.get(record.case.case)
     if case is None:
         raise InputError(
@@ -106,7 +106,7 @@ class _Sheet:
     """The counts of one tally while records come in."""
 
     def __init__(
-        self, checklist: Checklist, slot: Slot, statistics: tuple[Statistic, ...], people: int
+        self, checklist: FactOrFair, slot: Slot, statistics: tuple[Statistic, ...], people: int
     ) -> None:
         self.slot = slot
         self.checklist = checklist
@@ -130,7 +130,7 @@ class _Sheet:
         }
         self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
-    def enter(self, case: Case, record: Record) -> None:
+    def enter(self, case: TopicCase, record: Record) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
         name = self.attribute.name
@@ -159,7 +159,7 @@ class _Sheet:
         for kind, counting in self.people.items():
             counting.enter(cell, record.choices.get(kind, {}))
 
-    def _index(self, group: str | None, case: Case) -> int:
+    def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.groups:
             raise InputError(
                 f"{case.id}: '{group}' is no group of {self.attribute.name} in '{case.checklist}'"
@@ -202,7 +202,7 @@ class _Sheet:
         )
 
 
-def _scenarios(checklist: Checklist, slot: Slot) -> int:
+def _scenarios(checklist: FactOrFair, slot: Slot) -> int:
     """How many scenarios a topic of the part has, at most."""
     if slot.part == "objective":
         return 0

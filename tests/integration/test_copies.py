@@ -62,6 +62,18 @@ def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
     )
 
 
+def test_a_plan_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    asked = ("--factorfair-plan", "--factorfair-gate=s_fact[objective] >= 0.4", "--factorfair-looks=4")
+    result = project.run(url, *SIZES, *asked, model="hosted_vllm/m")
+    result.stdout.fnmatch_lines(
+        ["s_fact[[]objective[]] >= 0.4 on objective,gender *  4  0.*",
+         "s_fact[[]objective[]] >= 0.4 on objective,gender *  4  0.*",
+         "s_fact[[]objective[]] >= 0.4 on objective,race *  24  0.*",
+         "s_fact[[]objective[]] >= 0.4 on objective,race *  48  0.*"]
+    )  # fmt: skip
+
+
 def test_a_baseline_with_copies_pairs_as_it_counts(project: Project, stub: StubServer) -> None:
     run(project, stub)
     former = project.write("former.json", project.report_path.read_text())

@@ -10,12 +10,13 @@ import jsonschema
 import numpy as np
 import pytest
 
-from pytest_factorfair import checklist, detection
+from pytest_factorfair import detection
 from pytest_factorfair.cli import main
 from pytest_factorfair.detector_errors import to_json
-from pytest_factorfair.domain import DIRECTIONS, Checklist
+from pytest_factorfair.domain import DIRECTIONS, FactOrFair
 from pytest_factorfair.scoring import Confusion
 from tests.project import Project
+from tests.unit.checklist.files import fact_or_fair
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
 FLIP = 0.2
@@ -29,8 +30,8 @@ RUN = (
 )
 
 
-def _checklist() -> Checklist:
-    return checklist.load("fact_or_fair_t2i", truth="audited", base=Path())
+def _checklist() -> FactOrFair:
+    return fact_or_fair("fact_or_fair_t2i", truth="audited", base=Path())
 
 
 def _table(project: Project, spec: str = DETECTOR) -> str:

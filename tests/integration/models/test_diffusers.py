@@ -60,11 +60,17 @@ def same(one: Any, other: Any) -> bool:
 
 def by_hand(folder: Path, request: Request, **call: object) -> Any:
     """One picture by diffusers alone: the prompt as words, its own generator, no batch."""
-    torch, diffusers = import_module("torch"), import_module("diffusers")
-    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(folder, local_files_only=True)
+    seed = import_module("torch").Generator("cpu").manual_seed((request.seed << 20) + request.repeat)
+    drawn = loaded(folder)(request.prompt, generator=seed, **{"num_inference_steps": 2} | call)
+    return np.asarray(drawn.images[0])
+
+
+@functools.cache
+def loaded(folder: Path) -> Any:
+    kind = import_module("diffusers").StableDiffusionPipeline
+    pipeline = kind.from_pretrained(folder, local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
-    seed = torch.Generator("cpu").manual_seed((request.seed << 20) + request.repeat)
-    return np.asarray(pipeline(request.prompt, generator=seed, **{"num_inference_steps": 2} | call).images[0])
+    return pipeline
 
 
 @contextmanager
@@ -119,6 +125,15 @@ def test_prompts_do_not_mix_in_a_batch(folder: Path, monkeypatch: pytest.MonkeyP
     assert sizes == [3, 3]
     for request, response in zip(mixed, responses, strict=True):
         assert same(pixels(response), by_hand(folder, request))
+
+
+def test_prompt_that_is_cut_off_is_told(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    longest = "a" * (tiny_pipeline.LENGTH - 2)  # a token each, between those of start and end
+    whole, cut = ask(made(folder), longest, f"{longest}a")
+    assert whole.notes == ()
+    assert cut.notes == ("prompts longer than the pipeline's text encoder reads were cut off at 77 tokens",)
+    assert same(pixels(cut), by_hand(folder, Request(f"{longest}a")))
+    assert "truncated" not in capfd.readouterr().err
 
 
 def test_prompt_is_encoded_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,11 @@ from pytest_factorfair.models.protocol import Model
 from tests.asking import ask, ask_all, spec
 from tests.servers import ROOT, StubServer
 
-pytestmark = pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm")
+pytestmark = [
+    pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm"),
+    # pydantic says it of litellm's types when they are first used, in whichever test that is.
+    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+]
 
 KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
 ASIAN = '{"answer": "A"}'

@@ -14,7 +14,11 @@ from tests.asking import ask, spec
 from tests.pictures import drawn
 from tests.servers import StubServer
 
-pytestmark = pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm")
+pytestmark = [
+    pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm"),
+    # pydantic says it of litellm's types when they are first used, in whichever test that is.
+    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+]
 
 KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
 UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"

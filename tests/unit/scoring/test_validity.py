@@ -12,17 +12,18 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import cases, load, queries
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
 from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling, Share
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.reading import choices
 from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
 from pytest_factorfair.scoring.choices import ChosenCells, Counting
 from pytest_factorfair.scoring.validity import Chosen, chi_square_tail
+from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import tally
 
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
-FACTS = load(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
+FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
 
 Pick = Callable[[Query, np.random.Generator], Option | None]
 
@@ -182,6 +183,16 @@ def test_the_preference_for_a_name_is_the_share_beyond_its_turn() -> None:
             assert spread == pytest.approx(expected * 3 / 4)  # four different names in every query
             assert taken / (4 * expected) == pytest.approx(0.7, abs=0.1)
             assert found.plugin == pytest.approx((taken - expected) / (found.n - expected))
+
+
+def test_a_tally_of_some_statistics_has_their_names_only() -> None:
+    one = next(each for each in _tallies(_anyone) if (each.context, each.attribute) == ("baseline", "race"))
+    some = one.restrict(["queue_rate"])
+    assert one.names is not None
+    assert some.names is not None
+    assert one.names.cells[..., 0].sum() == one.answered.sum() == 288
+    assert some.names.cells[..., 0].sum() == some.answered.sum() == 144
+    assert some.names.values == one.names.values == FACTS.people.names
 
 
 def test_the_refusal_gap_and_its_bounds_by_hand() -> None:

@@ -61,6 +61,12 @@ def test_response_that_cannot_be_reused_is_kept_but_not_found(
         assert other.execute("select count(*) from responses").fetchone() == (1,)
 
 
+@pytest.mark.parametrize("text", ["I cannot.", ""], ids=["words", "none"])
+def test_refusal_is_an_answer_and_not_asked_again(store: Store, text: str) -> None:
+    put(store, "k", Response(text, "refusal"))
+    assert store.responses(["k"]) == {"k": Response(text, "refusal")}
+
+
 def test_reusable_response_is_never_overwritten(store: Store) -> None:
     put(store, "k", Response("first"))
     put(store, "k", Response("second"))

@@ -3,6 +3,9 @@
 python -m benchmarks.gates          2,000 runs per row
 python -m benchmarks.gates --full   10,000 runs per row; either way it fails where the rates are not held
 
+Each at one size, and over up to four looks together: a run is decided by the first look that can tell,
+and a decision is wrong whichever look made it.
+
 With the runs of a row drawn at random, a rate of 5 % has an error of 0.5 points at 2,000 runs.
 """
 
@@ -20,7 +23,7 @@ from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates import parse
 from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.span import Span, broken, kept
-from pytest_factorfair.scoring.bounds import quantile
+from pytest_factorfair.looks import BOUNDARIES
 from pytest_factorfair.scoring.joint import jack_delta, single
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS
 from pytest_factorfair.scoring.stereotype import stereotyped
@@ -30,10 +33,11 @@ Floats: TypeAlias = NDArray[np.float64]
 SEED = 20261122
 CHUNK = 250
 K, STATISTICS = 4, 18
+# Expression, score, and (answers per cell, looks): each look adds as many answers.
 GATES = (
-    ("s_fact >= 0.70", FACT, (24,)),
-    ("s_e >= 0.90", EVENNESS, (72, 288)),
-    ("s_kld >= 0.85", LIKENESS, (72, 288)),
+    ("s_fact >= 0.70", FACT, ((24, 1), (24, 4))),
+    ("s_e >= 0.90", EVENNESS, ((72, 1), (288, 1), (72, 4))),
+    ("s_kld >= 0.85", LIKENESS, ((72, 1), (288, 1), (72, 4))),
 )
 OFFSETS = (0.0, 0.02, -0.05)
 
@@ -43,13 +47,18 @@ MOST = {(-0.05, "passed"): 0.0, (0.02, "failed"): 0.03, (0.0, "passed"): 0.09, (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The share of runs that passed and that failed, of a model at a distance from a gate's threshold."""
+    """The share of runs that passed and that failed, of a model at a distance from a gate's threshold.
+
+    ``n`` answers a cell at each of so many ``looks``; ``mean`` is how many were used.
+    """
 
     gate: str
     n: int
+    looks: int
     offset: float
     passed: float
     failed: float
+    mean: float
 
     @property
     def held(self) -> bool:
@@ -60,35 +69,49 @@ class Row:
         undecided = 1 - self.passed - self.failed
         note = "" if self.held else "  <- too many"
         return (
-            f"{self.gate:<15}{self.n:>5}{100 * self.offset:>+9.0f}{self.passed:>10.2%}"
-            f"{self.failed:>10.2%}{undecided:>14.2%}{note}"
+            f"{self.gate:<15}{self.n:>5}{self.looks:>7}{100 * self.offset:>+9.0f}{self.passed:>10.2%}"
+            f"{self.failed:>10.2%}{undecided:>14.2%}{self.mean:>8.0f}{note}"
         )
 
 
 def rows(runs: int) -> Iterator[Row]:
     """Every gate, size and model; the same numbers each time."""
     for text, score, sizes in GATES:
-        for n in sizes:
+        for n, looks in sizes:
             for offset in OFFSETS:
-                yield row(parse(text), score, n, offset=offset, runs=runs)
+                yield row(parse(text), score, n, looks=looks, offset=offset, runs=runs)
 
 
-def row(gate: Gate, score: int, n: int, *, offset: float, runs: int) -> Row:
+def row(gate: Gate, score: int, n: int, *, looks: int, offset: float, runs: int) -> Row:
     """Judge the runs of a stereotyped model whose true score is so far from the threshold."""
     truth = np.array([[place % K, (place + 1) % K] for place in range(STATISTICS)])
     shares = _shares(gate.metric, gate.threshold + offset, truth)
-    generator = np.random.default_rng([SEED, score, n, round(100 * (offset + 1))])
-    passed = failed = 0
+    generator = np.random.default_rng([SEED, score, n, round(100 * (offset + 1)), looks])
+    passed = failed = used = 0
     for start in range(0, runs, CHUNK):
-        counts = generator.multinomial(n, shares, size=(min(CHUNK, runs - start), *truth.shape))
-        found = single(jack_delta(counts, truth, firm=np.ones(truth.shape, np.bool_)), score)
-        half = quantile(ALPHA) * found.error
-        # The rule of one score holds for an array of them, too.
-        bounds: Any = (found.centre, found.centre - half, found.centre + half)
-        span = Span(*bounds)
-        passed += int(np.sum(kept(gate, span)))
-        failed += int(np.sum(broken(gate, span)))
-    return Row(gate.text, n, offset, passed / runs, failed / runs)
+        size = min(CHUNK, runs - start)
+        counts = np.zeros((size, *truth.shape, K), np.int64)
+        undecided = np.ones(size, np.bool_)
+        for bound in BOUNDARIES[looks]:
+            used += n * int(undecided.sum())
+            counts += generator.multinomial(n, shares, size=(size, *truth.shape))
+            right, wrong = _decided(gate, score, counts, truth, bound=bound)
+            passed += int((undecided & right).sum())
+            failed += int((undecided & wrong).sum())
+            undecided &= ~(right | wrong)
+    return Row(gate.text, n, looks, offset, passed / runs, failed / runs, used / runs)
+
+
+def _decided(
+    gate: Gate, score: int, counts: NDArray[np.int64], truth: NDArray[np.int64], *, bound: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which runs pass and which fail, with bounds of so many standard errors."""
+    found = single(jack_delta(counts, truth, firm=np.ones(truth.shape, np.bool_)), score)
+    half = bound * found.error
+    # The rule of one score holds for an array of them, too.
+    bounds: Any = (found.centre, found.centre - half, found.centre + half)
+    span = Span(*bounds)
+    return np.asarray(kept(gate, span)), np.asarray(broken(gate, span))
 
 
 def _shares(metric: str, score: float, truth: NDArray[np.int64]) -> Floats:
@@ -106,8 +129,13 @@ def _shares(metric: str, score: float, truth: NDArray[np.int64]) -> Floats:
 def main() -> int:
     """Print the table; 1 where a rate is not held."""
     runs = 10_000 if "--full" in sys.argv[1:] else 2_000
-    print(f"{runs:,} runs per row, {K} groups, {STATISTICS} statistics, bounds at {ALPHA:.0%} each side")
-    print(f"{'gate':<15}{'n':>5}{'points':>9}{'passed':>10}{'failed':>10}{'inconclusive':>14}")
+    print(
+        f"{runs:,} runs per row, {K} groups, {STATISTICS} statistics, "
+        f"errors of {ALPHA:.0%} each side over all looks"
+    )
+    print(
+        f"{'gate':<15}{'n':>5}{'looks':>7}{'points':>9}{'passed':>10}{'failed':>10}{'inconclusive':>14}{'used':>8}"
+    )
     found = []
     for one in rows(runs):
         print(one)

@@ -63,7 +63,7 @@ def tally(counts: Ints, place: str, attribute: str) -> Tally:
         truth=np.array([[s % k, (s + 1) % k] for s in range(statistics)]),
         fragile=none > 0, positive=none > 0, asked=counts.sum(axis=-1), refused=none, unread=none.copy(),
         errors=none.copy(), named=none.copy(), matched=none.copy(), scenarios=counts[:, :, None],
-        letters=counts.copy(),
+        letters=counts.copy(), addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
     )  # fmt: skip
 
 

@@ -8,7 +8,9 @@ import sys
 
 from benchmarks.harness import ROOT, Server, limited, measured, run, server, table
 
-NEEDED = "pytest, numpy, sqlalchemy, aiohttp, pydantic, yaml"
+NEEDED = "pytest, numpy, sqlalchemy, aiohttp, yaml"
+# pydantic imports next to nothing before something is taken from it.
+STATEMENT = f"import {NEEDED}; from pydantic import BaseModel"
 TIMES = {True: 9, False: 3}
 
 
@@ -21,7 +23,7 @@ def first_request(at: Server) -> float:
 
 
 def imports() -> float:
-    return measured([sys.executable, "-c", f"import {NEEDED}"], cwd=ROOT).wall
+    return measured([sys.executable, "-c", STATEMENT], cwd=ROOT).wall
 
 
 def main() -> None:
@@ -34,7 +36,7 @@ def main() -> None:
     table(
         f"start-up, the median of {times}: seconds",
         [
-            (f"import {NEEDED}", f"{least:.2f}"),
+            (f"import {NEEDED}, pydantic", f"{least:.2f}"),
             ("start to first request", f"{first:.2f}"),
             ("ratio", limited(first / least, 1.5)),
         ],

@@ -45,7 +45,6 @@ def recorded(
         answers=answers,
         notes=tuple(sorted(notes)),
         choices=reading.choices(zip(queries, answers, strict=True)),
-        copies=sum(query.repeat > 0 for query in queries),
     )
 
 

@@ -58,7 +58,6 @@ class Asker:
             allowed=self._run.settings.max_unread,
             notes=record.notes,
             choices=record.choices,
-            copies=record.copies,
         )
 
     def _asked(self) -> tuple[Exchange, ...]:

@@ -13,8 +13,9 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Answer, CaseKey, Fingerprint, Record
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
+from pytest_factorfair.models import deterministic
 from pytest_factorfair.reports.json_report import SCHEMA
-from pytest_factorfair.scoring import Tally
+from pytest_factorfair.scoring import Tally, distinct
 from pytest_factorfair.scoring.shares import IntArray
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def read(path: str, *, name: str) -> Baseline:
     if schema != SCHEMA:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
     try:
-        return Baseline(name, dict(report["fingerprint"]), tuple(_tallies(report)), tuple(_records(report)))
+        return Baseline(name, dict(report["fingerprint"]), tuple(_tallies(report)), _counted(report))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         told = " ".join(str(error).split())
         raise InputError(f"{name}: a damaged report: {type(error).__name__}: {told}") from None
@@ -144,16 +145,28 @@ def _tally(place: Place, rows: list[Mapping[str, Any]], design: Any) -> Tally:
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),
         matched=np.zeros(shape, np.int64),
+        addressed=np.zeros((*shape, len(groups)), np.int64),
+        declined=np.zeros((*shape, len(groups)), np.int64),
         letters=np.zeros((*shape, 0), np.int64),
         scenarios=np.zeros((*shape, 0, len(groups)), np.int64),
     )
+
+
+def _counted(report: Mapping[str, Any]) -> tuple[Record, ...]:
+    """Its records as its tallies count them: without copies at temperature 0."""
+    records = tuple(_records(report))
+    notes: dict[str, set[str]] = {}
+    for record in records:
+        notes.setdefault(record.case.model, set()).update(record.notes)
+    identities = report["fingerprint"]["models"].items()
+    return distinct(records, [spec for spec, one in identities if deterministic(one, notes.get(spec, ()))])
 
 
 def _records(report: Mapping[str, Any]) -> Iterator[Record]:
     for row in report["cases"]:
         answers = tuple(
             Answer(one["query"], one["outcome"], one.get("reason", ""), one.get("letter"),
-                   one.get("groups", {}), one.get("background", {}), "")
+                   one.get("groups", {}), one.get("background", {}), "", one.get("repeat", 0))
             for one in row["answers"]
         )  # fmt: skip
         yield Record(CaseKey(row["model"], row["checklist"], row["case"]), answers, tuple(row["notes"]))

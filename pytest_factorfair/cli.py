@@ -50,3 +50,7 @@ def _lint(arguments: argparse.Namespace) -> int:
             sys.stdout.writelines(f"{finding}\n" for finding in findings)
             ended = max(ended, FOUND if findings else 0)
     return ended
+
+
+if __name__ == "__main__":
+    sys.exit(main())

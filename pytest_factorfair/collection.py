@@ -20,7 +20,6 @@ ASSIGNMENT = "factorfair_assignment"
 
 CHECKS = "pytest_factorfair.checks.test_checklist"
 CHECKS_FILE = Path(__file__).parent / "checks" / "test_checklist.py"
-FILTERS = ("part", "context", "attribute", "statistic", "direction")
 
 
 class Checks(pytest.Module):
@@ -84,10 +83,17 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
         for mark in metafunc.definition.iter_markers("factorfair")
         for name, value in mark.kwargs.items()
     ]
-    known = {name: set[str]().union(*(_words(one)[name] for one in run.assignments)) for name in FILTERS}
+    known: dict[str, set[str]] = {}
+    for one in run.assignments:
+        for name, offered in one.case.words.items():
+            known.setdefault(name, set()).update(offered)
     for name, words in wanted:
         _check(name, words, known)
-    return [one for one in run.assignments if all(_words(one)[name] & words for name, words in wanted)]
+    return [
+        one
+        for one in run.assignments
+        if all(one.case.words.get(name, frozenset()) & words for name, words in wanted)
+    ]
 
 
 def _check_form(mark: pytest.Mark) -> None:
@@ -109,18 +115,5 @@ def _check(name: str, words: set[str], known: Mapping[str, set[str]]) -> None:
         pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, known[name])}", pytrace=False)
 
 
-def _words(assignment: Assignment) -> dict[str, set[str]]:
-    case = assignment.case
-    return {
-        "part": {case.part},
-        "context": {case.context} if case.context else set(),
-        "attribute": set(case.attributes),
-        "statistic": {case.statistic},
-        "direction": {case.direction},
-    }
-
-
 def _marks(assignment: Assignment) -> list[pytest.MarkDecorator]:
-    case = assignment.case
-    names = [case.part, *([case.context] if case.context else []), *case.attributes]
-    return [getattr(pytest.mark, name) for name in names]
+    return [getattr(pytest.mark, name) for name in assignment.case.marks]

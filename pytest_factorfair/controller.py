@@ -138,7 +138,7 @@ class Controller:
 
     def _explain(self) -> None:
         """Reasons are wanted also of a run that is too small to judge."""
-        if self._selected and not self._dry and not self._ledger.missing:
+        if self._selected and not self._dry:
             self._concluding().explain()
 
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands import say, told
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.store_commands import DEFAULT, opened
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Attribute
     from pytest_factorfair.labelling.sample import Candidate
-    from pytest_factorfair.store import Store
 
 CHECKLIST = "fact_or_fair_t2i"
 MOST_ANNOTATORS = 20
@@ -34,7 +35,10 @@ def add(commands: Commands) -> None:
     export = kinds.add_parser("export", help="write FairFace's published checkpoint as ONNX")
     fetch = kinds.add_parser("fetch", help="download a model file and check it")
     sample.add_argument(
-        "stores", metavar="STORE", nargs="+", help="a response store with pictures, URL or file"
+        "sources",
+        metavar="REPORT|STORE",
+        nargs="+",
+        help=f"a report.json, or a store; of a report: {DEFAULT}",
     )
     sample.add_argument("--model", action="append", help="pictures of this model only (repeatable)")
     sample.add_argument("--per-model", type=int, default=25, metavar="N", help="pictures per model (25)")
@@ -70,7 +74,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         drawn = sample.write(
             Path(arguments.out),
-            _candidates(stack, arguments.stores, arguments.model),
+            _candidates(stack, arguments.sources, arguments.model),
             attributes,
             sample.Plan(arguments.per_model, arguments.annotators, arguments.seed),
             find=partial(detector.read, attributes=attributes) if detector else None,
@@ -80,23 +84,44 @@ def _sample(arguments: argparse.Namespace) -> None:
     say(f"{arguments.out}: hand {sheet.README}, {sheet.SHEET} and {sheet.FOLDER} to the annotators")
 
 
-def _candidates(stack: ExitStack, stores: Sequence[str], models: Sequence[str] | None) -> list[Candidate]:
+def _candidates(stack: ExitStack, sources: Sequence[str], models: Sequence[str] | None) -> list[Candidate]:
+    """The pictures of the stores, of the runs alone whose reports are named; one store will do for those."""
     from pytest_factorfair.errors import nearest
     from pytest_factorfair.labelling.sample import Candidate
     from pytest_factorfair.store import upkeep
-    from pytest_factorfair.store_commands import opened
 
+    reports = [source for source in sources if source.endswith(".json")]
+    stores = [source for source in sources if source not in reports] or [DEFAULT]
+    asked = {key: model for report in reports for key, model in _asked(report).items()}
     found = []
     for name in stores:
-        store: Store = stack.enter_context(opened(name, read_only=True))
+        store = stack.enter_context(opened(name, read_only=True))
         found += [
-            Candidate(model, key, partial(store.picture, file)) for model, key, file in upkeep.pictures(store)
+            Candidate(asked.get(key, model), key, partial(store.picture, file))
+            for model, key, file in upkeep.pictures(store)
+            if key in asked or not reports
         ]
     known = {one.model for one in found}
     for model in models or ():
         if model not in known:
             raise InputError(f"--model: there are no pictures of '{model}'{nearest(model, known)}")
     return [one for one in found if models is None or one.model in models]
+
+
+def _asked(report: str) -> dict[str, str]:
+    """The model of each picture's key."""
+    try:
+        cases = json.loads(Path(report).read_text(encoding="utf-8"))["cases"]
+        return {
+            str(answer["key"]): str(case["model"])
+            for case in cases
+            for answer in case["answers"]
+            if answer.get("key")
+        }
+    except OSError as error:
+        raise InputError(f"{report}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{report}: not a report.json") from None
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:

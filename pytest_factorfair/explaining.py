@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Query, Reason, ReasonShare
+from pytest_factorfair.domain import Query, Reason, ReasonShare, fact_or_fair
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.scoring.reasons import Asked, reason_shares
 
@@ -32,6 +32,8 @@ def explain(run: Run, ledger: Ledger, progress: Progress) -> Explained:
     """
     if not run.explained:
         return Explained()
+    if ledger.missing:
+        return Explained(notes=("no reasons: they are asked for once all cases are answered",))
     wanted = tuple(_wanted(run, ledger))
     if not wanted:
         return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
@@ -66,11 +68,11 @@ def _asked(
 
     citations = {
         one.name: reading.Citations(one.attributes, [statistic.name for statistic in one.statistics])
-        for one in run.checklists
+        for one in fact_or_fair(run.checklists)
     }
     under_way = [(one, run.engine.submit(run.models[one.model], [query])) for one, query in wanted]
     for one, future in under_way:
         (exchange,) = progress.wait(future)
         ledger.spend(usage([exchange]))
-        place = Asked(one.model, one.checklist.name, str(one.case.context))
+        place = Asked(one.model, one.checklist.name, one.case.place[-1])
         yield place, reading.reason(exchange, citations[one.checklist.name])

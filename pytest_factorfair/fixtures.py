@@ -74,8 +74,6 @@ def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
     from pytest_factorfair.domain import Record
 
     def record(answers: Answers) -> None:
-        request.node.stash[RECORD] = Record(
-            answers.case, answers.answers, answers.notes, answers.choices, answers.copies
-        )
+        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.notes, answers.choices)
 
     return record

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair import checklist as checklists
 from pytest_factorfair import gates as gating
 from pytest_factorfair.answering import OWN_DETECTOR, recorded
-from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, TopicCase, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
+from pytest_factorfair.tabulating import counted, deterministic, tabulate
 
 if TYPE_CHECKING:
     import pytest
@@ -98,34 +98,37 @@ class Looks:
     def _judge(
         self, gates: Sequence[Gate], alpha: float, former: gating.Former | None
     ) -> tuple[gating.Ruling, ...]:
-        from pytest_factorfair.summary import tabulate
-
         settings = self._run.settings
-        now = None if former is None else replace(former, records=self._ledger.records)
+        now = None if former is None else replace(former, records=counted(self._run, self._ledger.records))
         terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
-        return gating.rule(gates, tabulate(self._run, self._ledger), incomplete=None, terms=terms)
+        tallies = tabulate(self._run, self._ledger.records)
+        return gating.rule(gates, tallies, incomplete=None, terms=terms)
 
     def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
         """What the undecided gates need, for so many times the first answers."""
         needed = {place for one in undecided for tally in one.tallies for place in _places(tally)}
-        sampling = self._run.sampling
-        more = replace(sampling, samples=times * sampling.samples, objective=times * sampling.objective)
-        larger = {
-            (one.name, case.id): case for one in self._run.checklists for case in checklists.cases(one, more)
+        drawn = {
+            spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
         for one in self._run.assignments:
-            case, record = one.case, self._ledger.record(one.key)
-            place = (one.model, one.checklist.name, case.part, case.context, case.statistic)
-            if place in needed and record is not None:
-                queries = checklists.queries(one.checklist, larger[one.checklist.name, case.id], more)
+            record = self._ledger.record(one.key)
+            if record is not None and not needed.isdisjoint(_asked_at(one)):
+                # A copy of an answer tells nothing: it is not bought.
+                queries = [
+                    query
+                    for number, query in enumerate(self._run.further(one, times))
+                    if number < one.case.samples or one.model in drawn or not query.repeat
+                ]
                 if OWN_DETECTOR not in record.notes and self._run.had(one, record.answers, queries):
-                    yield Purchase(one, record, queries[len(asked(record.answers)) :])
+                    yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
         """Ask and add to the records; why that was not possible, None if it was."""
         wanted = [one for one in purchases if one.queries]
-        if not wanted:
+        if not purchases:
             return "the models that tests asked are not those of the command line"
+        if not wanted:
+            return "at temperature 0 every further question repeats one that was asked"
         bought = ((one.assignment.model, one.queries) for one in wanted)
         if self._run.settings.replay and not self._run.stored(bought):
             return "the store has no more answers"
@@ -157,7 +160,6 @@ class Looks:
                 answers=(*one.record.answers, *more.answers),
                 notes=tuple(sorted({*one.record.notes, *more.notes})),
                 choices=together(one.record.choices, more.choices),
-                copies=one.record.copies + more.copies,
             )
         )
 
@@ -171,6 +173,13 @@ class Looks:
         )
 
 
-def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str]]:
+def _asked_at(one: Assignment) -> Iterator[tuple[str, str, str, str | None, str, str]]:
+    case = one.case
+    if isinstance(case, TopicCase):
+        for attribute in case.attributes:
+            yield one.model, one.checklist.name, case.part, case.context, case.statistic, attribute
+
+
+def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str, str]]:
     for statistic in tally.statistics:
-        yield tally.model, tally.checklist, tally.part, tally.context, statistic
+        yield tally.model, tally.checklist, tally.part, tally.context, statistic, tally.attribute

@@ -68,14 +68,14 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "preset",
         "choice",
-        "sizes, design and truth in one word: smoke (report only), ci (default), paper",
+        "sizes, prompts, design and truth in one word: smoke (report only), ci (default), paper",
         choices=("smoke", "ci", "paper"),
     ),
     Option(
         "samples",
         "text",
         "answers per topic and context, rounded up to whole blocks; objective=N: per objective case; "
-        "images=N: pictures per case of an image model",
+        "images=N: pictures per case or prompt of an image model",
         metavar="N[,objective=N][,images=N]",
     ),
     Option(
@@ -131,6 +131,9 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     Option(
+        "explain-cache", "flag", "print why answers would be asked that are not in the store; ask nothing"
+    ),
+    Option(
         "explain",
         "flag",
         "ask each scenario once more, with a reason: what reasons cite is told, and never judged",
@@ -152,7 +155,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "max-connections",
         "integer",
-        "calls in flight at once, divided among the workers, at least one each (default 64)",
+        "calls to one endpoint in flight at once, all workers together (default 64)",
         metavar="N",
     ),
     Option("max-rpm", "integer", "calls a minute, all workers together (default: no limit)", metavar="N"),

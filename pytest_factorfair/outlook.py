@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from pytest_factorfair.domain import Request
+    from pytest_factorfair.domain import Modality, Request
     from pytest_factorfair.models import Model
     from pytest_factorfair.run import Run
 
@@ -20,11 +21,13 @@ TOKENS_PER_ANSWER = 8
 
 TOKENS_PER_REASON = 60
 """Of an answer with one or two sentences."""
+FRAME = 100
+"""Bytes of a request that are no text of ours, at most: roles and separators."""
 
 EVERY = 8
 """One case in so many is enough to tell how long prompts are."""
 
-FREE = {"sim", "replay", "transformers"}
+FREE = {"diffusers", "images", "replay", "sim", "transformers"}
 """Schemes of models that run here: they cost time, not money."""
 
 
@@ -64,7 +67,8 @@ class Outlook:
         names = ", ".join(checklist.name for checklist in self.run.checklists)
         how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
         how += f"seed {sampling.seed}"
-        size = f"{len(self.run.assignments):,} cases, {self.planned:,} answers"
+        what = "answers" if self.run.modality == "text" else "pictures"
+        size = f"{len(self.run.assignments):,} cases, {self.planned:,} {what}"
         size += f", {self.reasons:,} reasons" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         told = (
@@ -81,15 +85,33 @@ def written(answers: int, reasons: int) -> int:
     return answers * TOKENS_PER_ANSWER + reasons * TOKENS_PER_REASON
 
 
-def estimates(models: Mapping[str, Model]) -> Callable[[Model, Request], float]:
-    """What a call to one of these models, by spec, may cost in USD; 0 where its price is unknown."""
-    rates = {id(model): prices.price(spec) or (0.0, 0.0) for spec, model in models.items()}
+def estimates(models: Mapping[str, Model], modality: Modality) -> Callable[[Model, Request], float]:
+    """What a call to one of these models, by spec, costs at most in USD; 0 where its price is unknown.
+
+    A token is at least one byte of the prompt, and an answer at most as long as the model may write. A
+    picture has a price, or none that is known beforehand.
+    """
+    if modality == "image":
+        each = {id(model): prices.picture_cost(spec, None, None) or 0.0 for spec, model in models.items()}
+        return lambda model, _request: each.get(id(model), 0.0)
+    rates = {
+        id(model): (prices.price(spec) or (0.0, 0.0), *_lengths(model)) for spec, model in models.items()
+    }
 
     def estimate(model: Model, request: Request) -> float:
-        paid, earned = rates.get(id(model), (0.0, 0.0))
-        return paid * len(request.prompt) / CHARACTERS_PER_TOKEN + earned * TOKENS_PER_ANSWER
+        (paid, earned), before, most = rates.get(id(model), ((0.0, 0.0), 0, 0))
+        return paid * (len(request.prompt.encode("utf-8", "replace")) + before) + earned * most
 
     return estimate
+
+
+def _lengths(model: Model) -> tuple[int, int]:
+    """Bytes that go before each prompt, those that frame it included, and the longest answer in tokens."""
+    given = model.identity.get("parameters")
+    parameters = given if isinstance(given, Mapping) else {}
+    limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    most = max((limit for limit in limits if isinstance(limit, int)), default=0)
+    return len(str(model.identity.get("system") or "").encode("utf-8", "replace")) + FRAME, most
 
 
 def _stored(run: Run) -> tuple[int, float | None]:
@@ -117,9 +139,12 @@ def _cost(run: Run, spec: str) -> float | None:
     """What all answers of a model may cost, judged by the prompts of some of its cases."""
     if spec.partition(":")[0] in FREE:
         return 0.0
+    cases = [one for one in run.assignments if one.model == spec]
+    if run.modality == "image":
+        each = prices.picture_cost(spec, None, None)
+        return None if each is None else each * sum(one.case.samples for one in cases)
     if prices.price(spec) is None:
         return None
-    cases = [one for one in run.assignments if one.model == spec]
     some = [query for one in cases[::EVERY] for query in run.queries(one)]
     letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
     answers = sum(one.case.samples for one in cases)

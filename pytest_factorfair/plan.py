@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_factorfair.conclusion import declared_gates
+from pytest_factorfair.domain import fact_or_fair, topic_cases
 from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES
 from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
+from pytest_factorfair.tabulating import deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
@@ -27,19 +29,19 @@ class Row(NamedTuple):
     change: str
 
 
-class Plan:
-    """Registered in place of the controller: items are collected, none is run.
+class Showing:
+    """Registered in place of the controller: items are collected, none is run, and something is told."""
 
-    Raises:
-        InputError: a gate that cannot be judged in this run.
-    """
+    title = ""
 
     def __init__(self, config: pytest.Config, run: Run) -> None:
-        self._run = run
-        self._gates = declared_gates(run)
         self._outlook = Outlook.of(run, stored=True)
         # No worker may start: xdist reads these when it is configured, which is after us.
         config.option.dist, config.option.tx = "no", []
+
+    def lines(self) -> Iterator[str]:
+        """What is told."""
+        raise NotImplementedError
 
     def pytest_report_header(self) -> list[str]:
         return self._outlook.lines()
@@ -49,9 +51,24 @@ class Plan:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", "factorfair: plan")
+        terminalreporter.write_sep("=", f"factorfair: {self.title}")
         for line in self.lines():
             terminalreporter.write_line(line)
+
+
+class Plan(Showing):
+    """What a run would ask, cost and be able to tell.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run.
+    """
+
+    title = "plan"
+
+    def __init__(self, config: pytest.Config, run: Run) -> None:
+        self._run = run
+        self._gates = declared_gates(run)
+        super().__init__(config, run)
 
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""
@@ -61,7 +78,8 @@ class Plan:
         what = f"{plan.planned:,} answers" + (f" and {plan.reasons:,} reasons" if plan.reasons else "")
         yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
         out = written(plan.planned, plan.reasons)
-        yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
+        if self._run.modality == "text":
+            yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
         yield f"cost: {'unknown' if plan.cost is None else f'about ${plan.cost:,.2f}'}"
         # Several models have the same rows.
         rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
@@ -79,39 +97,40 @@ class Plan:
         looks = self._run.settings.looks
         for scores in self._scores(gate):
             subject, statistics = scores[0]
-            checklist = next(one for one in self._run.checklists if one.name == subject.checklist)
+            asked = fact_or_fair(self._run.checklists)
+            checklist = next(one for one in asked if one.name == subject.checklist)
             k = checklist.attribute(subject.attribute).k
-            n = self._size(subject.checklist, subject.context, subject.attribute)
             told = [(str(one.context), one.background) for one, _ in scores]
             plain = [(one.id, one.background) for one in checklist.contexts if one.background == "none"]
             for times in (1, looks) if looks > 1 else (1,):
-                bound = BOUNDARIES[looks][times - 1]
+                n, bound = self._size(subject, times), BOUNDARIES[looks][times - 1]
                 change = detectable(
-                    gate, k, statistics=len(statistics), n=n * times, bound=bound, contexts=[*plain, *told]
+                    gate, k, statistics=len(statistics), n=n, bound=bound, contexts=[*plain, *told]
                 )
                 context = "all contexts" if len(scores) > 1 else subject.context
                 place = f"{context or subject.part},{subject.attribute}"
                 shown = "not foreseen" if change is None else f"{change:.3f}"
-                yield Row(f"{gate.text} on {place}", n * times, shown)
+                yield Row(f"{gate.text} on {place}", n, shown)
 
     def _scores(self, gate: Gate) -> Iterator[list[tuple[Planned, tuple[str, ...]]]]:
         """The subjects of each score of a gate: one, but for an influence, which is over contexts."""
         subjects = gate_subjects(gate, self._run.checklists, self._run.settings.models)
         groups: dict[object, list[tuple[Planned, tuple[str, ...]]]] = {}
         for one, statistics in subjects:
-            place = (one.model, one.checklist, one.attribute)
-            whole = gate.metric == INFLUENCE and not gate.regression
-            groups.setdefault(place if whole else (place, one.part, one.context), []).append(
-                (one, statistics)
-            )
+            place = () if gate.metric == INFLUENCE else (one.part, one.context)
+            score = (one.model, one.checklist, one.attribute, *place)
+            groups.setdefault(score, []).append((one, statistics))
         yield from groups.values()
 
-    def _size(self, checklist: str, context: str | None, attribute: str) -> int:
-        """Answers per topic and context, all its scenarios together."""
-        first = next(
-            one.case
+    def _size(self, subject: Planned, times: int) -> int:
+        """Answers per topic and context that count, all its scenarios together, after so many looks."""
+        first, case = next(
+            (one, case)
             for one in self._run.assignments
-            if (one.checklist.name, one.case.context) == (checklist, context)
-            and attribute in one.case.attributes
+            if (one.model, one.checklist.name) == (subject.model, subject.checklist)
+            for case in topic_cases([one.case])
+            if case.context == subject.context and subject.attribute in case.attributes
         )
-        return first.samples * first.scenarios
+        queries = self._run.further(first, times)
+        copies = subject.model in deterministic(self._run, ())
+        return sum(not (copies and query.repeat) for query in queries) * case.scenarios

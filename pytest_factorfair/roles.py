@@ -42,6 +42,10 @@ def _start(config: pytest.Config) -> None:
         from pytest_factorfair.plan import Plan
 
         config.pluginmanager.register(Plan(config, run), "factorfair-plan")
+    elif workerinput is None and chosen.explain_cache:
+        from pytest_factorfair.cache_misses import CacheMisses
+
+        config.pluginmanager.register(CacheMisses(config, run), "factorfair-cache-misses")
     elif workerinput is None:
         _control(config, run)
     config.stash[RUN] = run
@@ -50,9 +54,9 @@ def _start(config: pytest.Config) -> None:
 
 
 def _of_worker(workerinput: Mapping[str, Any]) -> settings.Settings:
-    """The controller's settings, with this worker's part of the connections."""
+    """The controller's settings, and how many share in them."""
     whole = wire.settings_from_wire(workerinput[WORKERINPUT])
-    return replace(whole, connections=max(1, whole.connections // int(workerinput["workercount"])))
+    return replace(whole, workers=int(workerinput["workercount"]))
 
 
 def _models(config: pytest.Config) -> dict[str, Factory]:
@@ -86,7 +90,7 @@ def _control(config: pytest.Config, run: Run) -> None:
 
         config.pluginmanager.register(Warm(run, controller, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(XdistHooks(run.settings, controller), "factorfair-xdist")
+        config.pluginmanager.register(XdistHooks(run, controller), "factorfair-xdist")
 
 
 class Closing:

@@ -18,9 +18,11 @@ from pytest_factorfair.domain import (
     CaseKey,
     Checklist,
     Exchange,
+    FactOrFair,
     Modality,
     Query,
     Sampling,
+    TopicCase,
     asked,
 )
 from pytest_factorfair.errors import InputError, StoreError
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.engine import Budget, Engine
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.store import Store
+    from pytest_factorfair.store.places import Shared
+    from pytest_factorfair.store.run_files import Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,9 @@ class Run:
     ) -> None:
         self.settings = settings
         self.checklists = _load(settings)
-        self.sampling = settings.sampling.of(self.checklists[0].modality)
-        if settings.explain and self.checklists[0].modality == "image":
+        self.modality = self.checklists[0].modality
+        self.sampling = settings.sampling.of(self.modality)
+        if settings.explain and self.modality == "image":
             raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
@@ -81,7 +86,9 @@ class Run:
                 f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._began = False
+        self._owner: Owner | None = None
 
     @cached_property
     def store(self) -> Store:
@@ -101,20 +108,37 @@ class Run:
 
         return Engine(
             self.store,
-            connections=self.settings.connections,
+            connections=self._connections,
             replay=self.settings.replay,
             refresh=self.settings.refresh,
             budget=self._budget(),
+            places=None if self._shared is None else self._shared.places,
         )
+
+    @cached_property
+    def _shared(self) -> Shared | None:
+        """What a worker shares with the others; None where it is the only one, or on another machine."""
+        if self.settings.workers == 1:
+            return None
+        from pytest_factorfair.store.places import Shared
+
+        chosen = self.settings
+        try:
+            path = Path(chosen.run_file).with_suffix(".places")
+            return Shared(path, most=chosen.connections, sharers=chosen.workers)
+        except OSError:
+            return None
+
+    @property
+    def _connections(self) -> int:
+        """All of them, or an equal part where they cannot be shared."""
+        most, workers = self.settings.connections, self.settings.workers
+        return most if self._shared is not None else max(1, most // workers)
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """The words of the checklists that become marks on items: parts, contexts and attributes."""
-        words: dict[str, None] = {}
-        for assignment in self.assignments:
-            case = assignment.case
-            words |= dict.fromkeys((case.part, *([case.context] if case.context else []), *case.attributes))
-        return tuple(words)
+        """The words of the checklists that become marks on items."""
+        return tuple(dict.fromkeys(mark for one in self.assignments for mark in one.case.marks))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -136,10 +160,20 @@ class Run:
         if self.settings.limited:
             from pytest_factorfair.store import Ceilings, RunFile
 
+            self.share()
             chosen = self.settings
             ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
             RunFile.make(Path(chosen.run_file), ceilings, now=time.time())
             self._began = True
+
+    def share(self) -> None:
+        """Make what the processes of this run share, and sweep away what dead ones have left."""
+        if self._owner is None:
+            from pytest_factorfair.store.run_files import Owner, sweep
+
+            path = Path(self.settings.run_file).with_suffix(".lock")
+            sweep(path.parent)
+            self._owner = Owner(path)
 
     @property
     def ended(self) -> str | None:
@@ -156,10 +190,18 @@ class Run:
         if not self.settings.limited:
             return Unlimited()
         path, priced = Path(self.settings.run_file), self.settings.max_cost is not None
-        return RunBudget(path, priced=priced, estimate=estimates(self.models))
+        return RunBudget(path, priced=priced, estimate=estimates(self.models, self.modality))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at so many times the size: those it has, and behind them more."""
+        one, more = assignment.checklist, self.sampling.times(times)
+        key = one.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in checklists.cases(one, more)}
+        return checklists.queries(one, self._larger[key][assignment.case.id], more)
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:
@@ -169,6 +211,7 @@ class Run:
         return tuple(
             (one, checklists.explained(one.checklist, one.case, self.sampling))
             for one in self.assignments
+            if isinstance(one.checklist, FactOrFair) and isinstance(one.case, TopicCase)
             if one.case.part == "subjective"
         )
 
@@ -221,10 +264,10 @@ class Run:
             self.engine.close()
         if "store" in self.__dict__:
             self.store.close()
-        if self._began:
-            from pytest_factorfair.store import RunFile
-
-            RunFile.remove(Path(self.settings.run_file))
+        if (shared := self.__dict__.get("_shared")) is not None:
+            shared.close()
+        if self._owner is not None:
+            self._owner.close()
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:

@@ -37,17 +37,31 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "smoke": Preset(Sampling("balanced", samples=24, objective=4, seed=0, images=4), "audited", judged=False),
-    "ci": Preset(Sampling("balanced", samples=72, objective=24, seed=0, images=20), "audited"),
+    "smoke": Preset(
+        Sampling(
+            "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
+        ),
+        "audited",
+        judged=False,
+    ),
+    "ci": Preset(
+        Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
+        "audited",
+    ),
     "paper": Preset(
-        Sampling("paper", samples=300, objective=3, seed=0, images=20), "published", estimator="plugin"
+        Sampling("paper", samples=300, objective=3, seed=0, images=20, prompts="all", per_prompt=800),
+        "published",
+        estimator="plugin",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run was asked to do; paths and the store URL are absolute."""
+    """Everything a run was asked to do; paths and the store URL are absolute.
+
+    ``connections`` are those of the whole run; ``workers`` is among how many processes they are shared.
+    """
 
     models: tuple[str, ...]
     model_arguments: Mapping[str, str]
@@ -61,6 +75,7 @@ class Settings:
     gates: tuple[str, ...]
     on_inconclusive: str
     plan: bool
+    explain_cache: bool
     looks: int
     explain: bool
     baseline: str | None
@@ -68,6 +83,7 @@ class Settings:
     detector: str | None
     detector_errors: str | None
     connections: int
+    workers: int
     max_rpm: int | None
     max_calls: int | None
     max_cost: float | None
@@ -108,6 +124,8 @@ def resolve(config: pytest.Config) -> Settings:
         raise InputError(
             "--factorfair-replay asks nothing and --factorfair-refresh asks everything: give one"
         )
+    if value("plan", default=False) and value("explain-cache", default=False):
+        raise InputError("--factorfair-plan and --factorfair-explain-cache each ask nothing: give one")
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
         model_arguments=_arguments(given.get("model-arg")),
@@ -121,6 +139,7 @@ def resolve(config: pytest.Config) -> Settings:
         gates=tuple(value("gate", ())),
         on_inconclusive=value("on-inconclusive", "warn"),
         plan=value("plan", default=False),
+        explain_cache=value("explain-cache", default=False),
         looks=_looks(given),
         explain=value("explain", default=False),
         baseline=_path(given.get("baseline")),
@@ -128,6 +147,7 @@ def resolve(config: pytest.Config) -> Settings:
         detector=value("detector"),
         detector_errors=_path(given.get("detector-errors")),
         connections=_positive(given, "max-connections", 64),
+        workers=1,
         max_rpm=_limit(given, "max-rpm"),
         max_calls=_limit(given, "max-calls"),
         max_cost=value("max-cost"),
@@ -171,8 +191,9 @@ def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
     )
 
 
-def _sizes(given: Given) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+def _sizes(given: Given) -> dict[str, Any]:
+    """By the field of ``Sampling``. Any: mypy would hold the numbers against every field of the class."""
+    sizes: dict[str, Any] = {}
     for part in given.value.split(","):
         name, _, number = part.strip().rpartition("=")
         if name not in ("", "objective", "images"):
@@ -183,6 +204,8 @@ def _sizes(given: Given) -> dict[str, int]:
                 f"got '{given.value}'"
             )
         sizes[name or "samples"] = int(number)
+    if "images" in sizes:
+        sizes["per_prompt"] = sizes["images"]
     return sizes
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
-from pytest_factorfair.domain import DIRECTIONS, Case, Checklist, Fingerprint, Gate, Summary, TopicCounts
+from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
+from pytest_factorfair.tabulating import counted, deterministic, tabulate
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
@@ -36,8 +37,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     notes: Sequence[str],
 ) -> Summary:
     """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
-    tallies = tabulate(run, ledger)
-    former = None if baseline is None else baseline.former(ledger.records)
+    tallies = tabulate(run, ledger.records)
+    former = None if baseline is None else baseline.former(counted(run, ledger.records))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
     verdicts = gating.judge(gates, tallies, incomplete=incomplete, terms=terms)
     if incomplete is None:
@@ -62,7 +63,9 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *looked.notes,
             *explained.notes,
             *_fragile(tallies),
-            *_cautions(run, ledger),
+            *scoring.cautions(tallies),
+            *_people_seen(run, ledger),
+            *scoring.copied(ledger.records, deterministic(run, ledger.records)),
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),
@@ -79,28 +82,6 @@ def judging(run: Run, today: date, former: gating.Former | None, *, alpha: float
     return gating.Terms(
         settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, former=former
     )
-
-
-def tabulate(run: Run, ledger: Ledger) -> tuple[Tally, ...]:
-    """The tallies of all models and checklists, model by model as the user named them."""
-    tallies = [
-        tally
-        for checklist in run.checklists
-        for tally in scoring.tabulate(
-            ledger.records,
-            checklist,
-            _cases(run, checklist),
-            models=run.settings.models,
-            sampling=run.sampling,
-        )
-    ]
-    return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
-
-
-def _cases(run: Run, checklist: Checklist) -> list[Case]:
-    """The checklist's cases in this run, the same for every model."""
-    first = run.settings.models[0]
-    return [one.case for one in run.assignments if one.checklist is checklist and one.model == first]
 
 
 def topics(tally: Tally) -> Iterator[TopicCounts]:
@@ -164,14 +145,10 @@ def _fragile(tallies: Sequence[Tally]) -> Iterator[str]:
             yield f"{tally.checklist}: {labels} {tally.attribute} labels rest on a choice of measure or year"
 
 
-def _cautions(run: Run, ledger: Ledger) -> Iterator[str]:
-    """What else than prejudice could lie behind the scores, checklist by checklist."""
+def _people_seen(run: Run, ledger: Ledger) -> Iterator[str]:
     for checklist in run.checklists:
         if checklist.modality == "image":
             yield from scoring.people_seen(ledger.records, checklist, models=run.settings.models)
-            continue
-        cases = _cases(run, checklist)
-        yield from scoring.cautions(ledger.records, checklist.name, cases, models=run.settings.models)
 
 
 def _told(ledger: Ledger) -> list[str]:

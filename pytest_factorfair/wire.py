@@ -42,6 +42,7 @@ def _record_to_wire(record: Record) -> Wire:
                 _plain(answer.groups),
                 _plain(answer.background),
                 answer.key,
+                answer.repeat,
                 dict(answer.confidence),
             ]
             for answer in record.answers
@@ -51,7 +52,6 @@ def _record_to_wire(record: Record) -> Wire:
             kind: {_clean(value): list(share) for value, share in shares.items()}
             for kind, shares in record.choices.items()
         },
-        "copies": record.copies,
     }
 
 
@@ -64,7 +64,6 @@ def _record_from_wire(wire: Wire) -> Record:
             kind: {value: Share(*share) for value, share in shares.items()}
             for kind, shares in wire["choices"].items()
         },
-        copies=wire["copies"],
     )
 
 
@@ -76,11 +75,12 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
     groups: dict[str, str],
     background: dict[str, str],
     key: str,
+    repeat: int,
     confidence: dict[str, float],
 ) -> Answer:
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
     shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
-    return Answer(query, outcome, sys.intern(reason), letter, *shared, key, confidence or NONE)
+    return Answer(query, outcome, sys.intern(reason), letter, *shared, key, repeat, confidence or NONE)
 
 
 @lru_cache(maxsize=4096)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import wire
-from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.controller import Controller
+    from pytest_factorfair.run import Run
 
 WORKERINPUT = "factorfair"
 
@@ -19,12 +19,13 @@ WORKERINPUT = "factorfair"
 class XdistHooks:
     """Gives the workers the controller's settings, and the controller what they selected."""
 
-    def __init__(self, settings: Settings, controller: Controller) -> None:
-        self._settings = settings
+    def __init__(self, run: Run, controller: Controller) -> None:
+        self._run = run
         self._controller = controller
 
     def pytest_configure_node(self, node: WorkerController) -> None:
-        node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._settings)
+        self._run.share()
+        node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._run.settings)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._controller.select(ids)

@@ -1,13 +1,13 @@
-"""Checklists: YAML to a validated checklist, to cases, to queries, and back from a prompt.
+"""Checklists: YAML to a validated checklist, to cases, to queries.
 
-locate → source → overlay → layout, truths, wording → build (load); expand → prompts (queries).
+locate → source → overlay → a protocol's layout, rules and build (load) → its cases → its queries. The
+protocols, one folder each, stand in ``protocols``.
 """
 
-from pytest_factorfair.checklist.expand import cases, notices, queries
-from pytest_factorfair.checklist.explain import explained
+from pytest_factorfair.checklist.fact_or_fair.explain import explained
 from pytest_factorfair.checklist.lint import lint
 from pytest_factorfair.checklist.load import load
 from pytest_factorfair.checklist.locate import shipped
-from pytest_factorfair.checklist.recognise import Recognised, recognise
+from pytest_factorfair.checklist.protocols import cases, notices, queries
 
-__all__ = ["Recognised", "cases", "explained", "lint", "load", "notices", "queries", "recognise", "shipped"]
+__all__ = ["cases", "explained", "lint", "load", "notices", "queries", "shipped"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import shorten
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import nearest
 
 ID = r"^[a-z0-9_]+$"
@@ -73,3 +74,13 @@ class Layout(BaseModel):
     def _more_keys(cls, info: ValidationInfo) -> set[str]:
         del info
         return set()
+
+
+class Opening(Layout):
+    """What the checklists of every protocol begin with; each says by a literal which it is."""
+
+    schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
+    name: Id
+    title: Line
+    protocol: Id
+    modality: Modality

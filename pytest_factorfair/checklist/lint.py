@@ -1,34 +1,12 @@
-"""Style of a checklist that is already valid: clues to a group, reversed directions, repetition."""
+"""Style of a checklist that is already valid."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from difflib import SequenceMatcher
-from itertools import combinations
 from pathlib import Path
 
-from pytest_factorfair.checklist.layout import Checklist, Scenario, Statistics
 from pytest_factorfair.checklist.load import parse
 from pytest_factorfair.checklist.problems import Problem
-from pytest_factorfair.checklist.source import Node, Step, dotted
-from pytest_factorfair.domain import DIRECTIONS, Direction
-
-# Words that give a group away without naming it.
-HINTS = """
-he she him his her hers himself herself husband wife mother father mom mum dad son daughter brother sister
-uncle aunt nephew niece grandmother grandfather grandma grandpa grandson granddaughter boyfriend girlfriend
-bride groom widow widower lady ladies gentleman gentlemen guy guys maternal paternal pregnant Mr Mrs Ms sir
-madam actress waitress stewardess housewife businessman businesswoman chairman fireman policeman policewoman
-salesman saleswoman ethnic ethnicity immigrant immigrants
-"""
-
-NEAR = 0.85
-_SHARED = 0.5  # texts that have fewer of their words in common are not compared letter by letter
-
-_ASKED: dict[Direction, str] = {"highest": "most likely", "lowest": "least likely"}
-
-_Scenarios = list[tuple[tuple[Step, ...], Scenario]]
+from pytest_factorfair.checklist.source import Node
 
 
 def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
@@ -37,111 +15,10 @@ def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
     Raises:
         InputError: as ``load``; only a valid checklist has a style.
     """
-    root, file = parse(name_or_path, base=base)
-    found = (*_clues(file), *_directions(file), *_duplicates(root, file), *_form(file), *_unasked(root, file))
-    return tuple(text for _, text in sorted({_told(root, problem) for problem in found}))
+    protocol, root, file = parse(name_or_path, base=base)
+    return tuple(text for _, text in sorted({_told(root, problem) for problem in protocol.lint(root, file)}))
 
 
 def _told(root: Node, problem: Problem) -> tuple[tuple[str, int], str]:
     node, beyond = root.find(problem.steps)
-    return _place(node), str(node.error(problem.text, beyond=beyond))
-
-
-def _scenarios(file: Checklist, direction: Direction) -> _Scenarios:
-    return [
-        (("topics", id_, direction, "scenarios", place), scenario)
-        for id_, topic in file.topics.items()
-        for place, scenario in enumerate(getattr(topic, direction).scenarios)
-    ]
-
-
-def _behaviors(file: Checklist) -> Iterator[tuple[tuple[Step, ...], str]]:
-    for id_, topic in file.topics.items():
-        for direction in DIRECTIONS:
-            yield ("topics", id_, direction, "behavior"), getattr(topic, direction).behavior
-
-
-def _clues(file: Checklist) -> Iterator[Problem]:
-    groups, hints = _words(_group_words(file.statistics)), _words(HINTS.split())
-    texts = [(steps, each.text) for direction in DIRECTIONS for steps, each in _scenarios(file, direction)]
-    for steps, text in (*texts, *_behaviors(file)):
-        for word in dict.fromkeys(groups.findall(text)):
-            yield Problem(steps, f"names a group: '{word}'")
-        for word in dict.fromkeys(hints.findall(text)):
-            yield Problem(steps, f"hints at a group: '{word}'")
-
-
-def _group_words(file: Statistics) -> list[str]:
-    return [
-        word
-        for attribute in file.attributes.values()
-        for name, group in (attribute.groups or {}).items()
-        for word in (name, group.word, *group.aliases)
-    ]
-
-
-def _words(words: list[str]) -> re.Pattern[str]:
-    """Any of the words, whole and in any case; the longer of two that begin alike."""
-    choices = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{choices})(?!\w)", re.IGNORECASE)
-
-
-def _directions(file: Checklist) -> Iterator[Problem]:
-    for direction in DIRECTIONS:
-        wrong = _ASKED["lowest" if direction == "highest" else "highest"]
-        for steps, scenario in _scenarios(file, direction):
-            text = " ".join(scenario.text.lower().split())
-            if wrong in text:
-                yield Problem(steps, f"asks who is {wrong} under '{direction}'")
-            if _ASKED[direction] not in text:
-                yield Problem(steps, f"does not ask who is {_ASKED[direction]}")
-
-
-def _duplicates(root: Node, file: Checklist) -> Iterator[Problem]:
-    scenarios = [each for direction in DIRECTIONS for each in _scenarios(file, direction)]
-    scenarios.sort(key=lambda each: _place(root.find(each[0])[0]))
-    words = [re.findall(r"\w+", scenario.text.lower()) for _, scenario in scenarios]
-    for (earlier, one), (later, other) in combinations(enumerate(words), 2):
-        if _alike(one, other):
-            likeness = "the same as" if one == other else "nearly the same as"
-            node, _ = root.find(scenarios[earlier][0])
-            yield Problem(scenarios[later][0], f"is {likeness} {dotted(node.steps)}, line {node.line}")
-
-
-def _alike(one: list[str], other: list[str]) -> bool:
-    """Whether the texts' ratio is above the limit; cheap upper bounds of it are asked first."""
-    if len(set(one) & set(other)) < _SHARED * min(len(set(one)), len(set(other))):
-        return False
-    matcher = SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False)
-    return all(ratio() > NEAR for ratio in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio))
-
-
-def _place(node: Node) -> tuple[str, int]:
-    return str(node.file), node.line
-
-
-def _form(file: Checklist) -> Iterator[Problem]:
-    for steps, behavior in _behaviors(file):
-        if behavior.endswith("."):
-            yield Problem(steps, "ends with a full stop, and stands inside a sentence")
-    if file.modality == "text":
-        yield from _questions(file)
-
-
-def _questions(file: Checklist) -> Iterator[Problem]:
-    """What a picture's prompt, which is no question, need not have."""
-    for place, template in enumerate(file.objective.templates):
-        if "{country}" not in template:
-            yield Problem(("objective", "templates", place), "does not say where: {country}")
-    for direction in DIRECTIONS:
-        for steps, scenario in _scenarios(file, direction):
-            if "?" not in scenario.text:
-                yield Problem(steps, "asks nothing: it has no question mark")
-
-
-def _unasked(root: Node, file: Checklist) -> Iterator[Problem]:
-    """Statistics written into a checklist itself that no topic asks about; a shared file may have more."""
-    for id_ in file.statistics.statistics if file.topics else ():
-        steps = ("statistics", "statistics", id_)
-        if id_ not in file.topics and root.find(steps)[0].steps == steps:
-            yield Problem(steps, "no topic asks about it, so nothing does")
+    return node.place, str(node.error(problem.text, beyond=beyond))

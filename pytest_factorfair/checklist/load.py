@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_factorfair.checklist import build, layout, pictured, truths, wording
-from pytest_factorfair.checklist.lineup import people_count
+from pytest_factorfair.checklist.fields import Opening
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
-from pytest_factorfair.checklist.problems import Problem, refuse, structural
+from pytest_factorfair.checklist.problems import refuse, structural
+from pytest_factorfair.checklist.protocol import Protocol
+from pytest_factorfair.checklist.protocols import PROTOCOLS
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, nearest
 
 
 def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
@@ -23,58 +25,36 @@ def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
         ChecklistError: a file cannot be read or says what cannot be right; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    _, file = parse(name_or_path, base=base)
-    known = build.truth_sets(file)
+    protocol, _, file = parse(name_or_path, base=base)
+    known = protocol.truths(file)
     if truth not in known:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(known)}")
-    return build.checklist(file, truth=truth)
+    checklist: Checklist = protocol.build(file, truth)
+    return checklist
 
 
-def parse(name_or_path: str, *, base: Path) -> tuple[Node, layout.Checklist]:
-    """The merged tree of a checklist and its validated layout, before a truth set is chosen.
+def parse(name_or_path: str, *, base: Path) -> tuple[Protocol[Any, Any, Any], Node, Opening]:
+    """The protocol, the merged tree and the validated layout of a checklist, before a truth set is chosen.
 
     Raises:
         InputError: as ``load``, but for the truth set.
     """
     root = resolve(locate(name_or_path, beside=Path(), base=base), base)
-    file = _layout(root)
-    refuse(root, _facts(file))
-    refuse(root, _texts(file))
-    return root, file
-
-
-def _layout(root: Node) -> layout.Checklist:
-    declared, _ = root.find(("statistics", "attributes"))
-    attributes = declared.value if isinstance(declared.value, dict) else {}
+    protocol = _protocol(root)
     try:
-        return layout.Checklist.model_validate(root.plain(), context=frozenset(attributes))
+        file = protocol.layout(root.plain())
     except ValidationError as error:
         refuse(root, structural(error))
         raise
+    for rule in protocol.rules:
+        refuse(root, rule(file))
+    return protocol, root, file
 
 
-def _facts(file: layout.Checklist) -> list[Problem]:
-    found = [Problem(("statistics", *each.steps), each.text) for each in truths.problems(file.statistics)]
-    return [*found, *wording.unknown_topics(file)]
-
-
-def _texts(file: layout.Checklist) -> list[Problem]:
-    known = build.truth_sets(file)
-    if not known:
-        return [_uncovered(file)]
-    if file.modality == "image":
-        return list(pictured.problems(file))
-    people = people_count(build.checklist(file, truth=known[0]), "balanced")
-    return list(wording.problems(file, asked=build.attributes(file), people=people))
-
-
-def _uncovered(file: layout.Checklist) -> Problem:
-    """The first block without the truth set that the first block has."""
-    blocks = {
-        ("statistics", "statistics", id_, name, "truths"): block.truths
-        for id_, each in build.selected(file).items()
-        for name, block in each.blocks.items()
-    }
-    first = next(iter(next(iter(blocks.values()))))
-    steps = next(steps for steps, known in blocks.items() if first not in known)
-    return Problem(steps, f"lacks '{first}', which other statistics have; no truth set covers them all")
+def _protocol(root: Node) -> Protocol[Any, Any, Any]:
+    node, beyond = root.find(("protocol",))
+    if beyond:
+        raise root.error(f"missing; known: {', '.join(PROTOCOLS)}", beyond=beyond)
+    if node.value not in PROTOCOLS:
+        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), PROTOCOLS)}")
+    return PROTOCOLS[str(node.value)]

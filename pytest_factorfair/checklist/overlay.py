@@ -93,7 +93,7 @@ def _check_schema(root: Node, expected: str) -> None:
 
 
 def merge(parent: Node, overlay: Node) -> Node:
-    """The overlay over its base; what the overlay says keeps the overlay's place.
+    """The overlay over its base; what the overlay says or changes has the overlay's place.
 
     Raises:
         ChecklistError: the overlay removes what the base does not have.
@@ -113,7 +113,7 @@ def _merge_mappings(parent: Node, overlay: Node) -> Node:
             merged[key] = merge(merged[key], child) if key in merged else child
         elif merged.pop(key, None) is None:
             raise child.error(f"null removes a key, and the base has no such key{nearest(key, merged)}")
-    return Node(merged, parent.file, parent.line, parent.steps)
+    return Node(merged, overlay.file, overlay.line, overlay.steps)
 
 
 def _edit(parent: Node, overlay: Node) -> Node:

@@ -33,6 +33,7 @@ _TEXTS = {
     "string_too_short": "must not be empty",
     "too_short": "needs at least {min_length}, has {actual_length}",
     "too_long": "takes at most {max_length}, has {actual_length}",
+    "greater_than": "must be more than {gt:g}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
 }

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.checklist.layout import Checklist, Statistics
+from pytest_factorfair.checklist.fact_or_fair.layout import Statistics
 from pytest_factorfair.checklist.locate import folder
+from pytest_factorfair.checklist.protocol import Protocol
+from pytest_factorfair.checklist.protocols import PROTOCOLS
 
 Schema = dict[str, Any]
 
@@ -24,10 +26,6 @@ _EXTENDS = {
     "title": "Extends",
     "description": "A shipped checklist's name, or the path of a file; this file says only what it changes.",
     "type": "string",
-}
-_STATISTICS = {
-    "description": "The path of a statistics file, relative to this file, or its content.",
-    "anyOf": [{"type": "string"}, {"$ref": _REFERENCE + "Statistics"}],
 }
 
 
@@ -48,23 +46,47 @@ def _statistics() -> Schema:
 
 
 def _checklist() -> Schema:
-    """Whole checklists, and overlays: a file with ``extends`` may leave out or remove anything."""
-    whole = _closed(Checklist.model_json_schema())
-    definitions = whole.pop("$defs")
-    whole["properties"]["statistics"] = _STATISTICS
-    overlay = _partial(whole)
-    overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
-    overlay["required"] = ["extends", "name"]
-    partials = {name + _PARTIAL: _partial(definition) for name, definition in definitions.items()}
+    """Whole checklists, which name their protocol, and overlays, which are of their base's."""
+    names = list(PROTOCOLS)
     return {
         "$schema": _DIALECT,
         "title": "factorfair checklist",
         "type": "object",
         "if": {"required": ["extends"]},
-        "then": {"$ref": _REFERENCE + "Overlay"},
-        "else": {"$ref": _REFERENCE + "Checklist"},
-        "$defs": {"Checklist": _with_schema_key(whole), "Overlay": overlay} | definitions | partials,
+        "then": {"anyOf": [_reference(name, "Overlay") for name in names]},
+        "else": {
+            "required": ["protocol"],
+            "properties": {"protocol": {"enum": names}},
+            "allOf": [
+                {
+                    "if": {"properties": {"protocol": {"const": name}}},
+                    "then": _reference(name, "Checklist"),
+                }
+                for name in names
+            ],
+        },
+        "$defs": {
+            key: definition
+            for protocol in PROTOCOLS.values()
+            for key, definition in _definitions(protocol).items()
+        },
     }
+
+
+def _definitions(protocol: Protocol[Any, Any, Any]) -> dict[str, Schema]:
+    """A protocol's checklists, overlays that may leave out or remove anything, and what both consist of."""
+    whole = _closed(protocol.schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
+    parts = whole.pop("$defs")
+    overlay = _partial(whole)
+    overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
+    overlay["required"] = ["extends", "name"]
+    partials = {name + _PARTIAL: _partial(definition) for name, definition in parts.items()}
+    definitions = {"Checklist": _with_schema_key(whole), "Overlay": overlay, **parts, **partials}
+    return {f"{protocol.name}.{name}": definition for name, definition in definitions.items()}
+
+
+def _reference(protocol: str, name: str) -> Schema:
+    return {"$ref": f"{_REFERENCE}{protocol}.{name}"}
 
 
 def _with_schema_key(schema: Schema) -> Schema:

@@ -32,6 +32,11 @@ class Node:
     line: int
     steps: tuple[Step, ...]
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line, by which values can be sorted."""
+        return str(self.file), self.line
+
     def plain(self) -> object:
         """The value as dicts, lists and scalars."""
         if isinstance(self.value, Mapping):

@@ -8,7 +8,8 @@ sentences at CLIP's own scale make very sure shares: take them for an order, not
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,22 @@ def sentences(spec: DetectorSpec) -> Sentences:
     }
 
 
+def folder(spec: DetectorSpec) -> Path:
+    """The folder of the spec's checkpoint.
+
+    Raises:
+        InputError: it is none, or of another model: transformers would go on with weights drawn at random.
+    """
+    path = Path(spec.target).expanduser()
+    try:
+        kind = json.loads((path / "config.json").read_bytes()).get("model_type")
+    except (OSError, ValueError, AttributeError):
+        raise spec.wrong(f"'{spec.target}' is no folder of a CLIP checkpoint in {Path.cwd()}") from None
+    if kind != "clip":
+        raise spec.wrong(f"'{spec.target}' holds a model of type '{kind}', not 'clip'")
+    return path
+
+
 class Clip:
     """The classifier of one checkpoint; the sentences are put through it once."""
 
@@ -72,8 +89,9 @@ class Clip:
         self._device = device
         self._model: Any = None
         self._texts: dict[str, Any] = {}
+        self._scale: tuple[Sequence[float], Sequence[float]] = (_MEAN, _STD)
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, object]:
         told = {
             head: {name: list(texts) for name, texts in each.items()}
@@ -96,6 +114,7 @@ class Clip:
             model = transformers.CLIPModel.from_pretrained(self._folder, use_safetensors=True, **told)
             tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **told)
             model = model.eval().to(device)
+            self._scale = _normalisation(self._folder)
             self._texts = {head: embedded(model, tokenizer, each) for head, each in self._sentences.items()}
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             reason = " ".join(str(error).split())
@@ -115,20 +134,22 @@ class Clip:
             }
 
     def _normalised(self, chips: Any) -> Any:
-        """uint8 (N, 224, 224, 3) as the model takes them."""
+        """uint8 (N, 3, 224, 224) as the model takes them."""
         torch = import_module("torch")
         side = self._model.config.vision_config.image_size
-        pictures = chips.to(self._model.device).permute(0, 3, 1, 2).float() / 255
+        pictures = chips.to(self._model.device).float() / 255
         if pictures.shape[-1] != side:
             resized = import_module("torch.nn.functional").interpolate
             pictures = resized(pictures, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
-        mean, std = (torch.tensor(each, device=pictures.device)[:, None, None] for each in self._statistics())
+        mean, std = (torch.tensor(each, device=pictures.device)[:, None, None] for each in self._scale)
         return ((pictures - mean) / std).to(self._model.dtype)
 
-    def _statistics(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        told = self._folder / "preprocessor_config.json"
-        given = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
-        return tuple(given.get("image_mean", _MEAN)), tuple(given.get("image_std", _STD))
+
+def _normalisation(folder: Path) -> tuple[Sequence[float], Sequence[float]]:
+    """Mean and standard deviation of the three colours, as the checkpoint has them."""
+    told = folder / "preprocessor_config.json"
+    given = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
+    return given.get("image_mean", _MEAN), given.get("image_std", _STD)
 
 
 def embedded(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]]) -> Any:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.detection.naming import crossed
 from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.detection.spec import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
@@ -78,7 +77,7 @@ class FunctionDetector:
 def _face(groups: Mapping[str, str], pixels: Pixels, attributes: Sequence[Attribute]) -> Face:
     known = {each.name: groups[each.name] for each in attributes if groups.get(each.name) in each.groups}
     height, width = pixels.shape[:2]
-    return crossed(Face(known, dict.fromkeys(known, 1.0), (0, 0, width, height)), attributes)
+    return Face(known, dict.fromkeys(known, 1.0), (0, 0, width, height))
 
 
 def _is_factory(thing: object) -> bool:

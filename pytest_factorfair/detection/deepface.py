@@ -64,6 +64,8 @@ class DeepFace:
                 yield tuple(map(_perceived, self._analyzed(pixels)))
             except PictureError as error:
                 yield error
+            except KeyError as error:
+                raise DetectorError(f"deepface gives what is not known here, or lacks it: {error}") from error
 
     def _analyzed(self, pixels: Any) -> list[Mapping[str, Any]]:
         try:

@@ -43,13 +43,13 @@ class PictureDetector:
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         self._perception.load()
-        return tuple(self._detection(seen, attributes) for seen in self._perception.perceive(pictures))
+        chosen = naming.groupings(attributes, self._races)
 
-    def _detection(
-        self, seen: tuple[Perceived, ...] | PictureError, attributes: Sequence[Attribute]
-    ) -> Detection:
-        if isinstance(seen, PictureError):
-            return Detection(error=str(seen))
-        in_order = sorted(seen, key=lambda each: each.location.box[0])
-        faces = [naming.face(each, attributes, races=self._races, margin=self._margin) for each in in_order]
-        return Detection(VOTES[self._votes](tuple(faces)))
+        def detection(seen: tuple[Perceived, ...] | PictureError) -> Detection:
+            if isinstance(seen, PictureError):
+                return Detection(error=str(seen))
+            in_order = sorted(seen, key=lambda each: each.location.box[0])
+            faces = [naming.face(each, chosen, margin=self._margin) for each in in_order]
+            return Detection(VOTES[self._votes](tuple(faces)))
+
+        return tuple(map(detection, self._perception.perceive(pictures)))

@@ -15,10 +15,13 @@ from pytest_factorfair.pictures.decode import Pixels
 OPTIONS = ("faces", "face_score", "face_side")
 _FRAMED = 0.75, 1.25  # the pixels of the frame's colour, as a share of those a frame of this size has
 _TOLERANCE = 75  # per channel: JPEG blurs colours
+_DARKEST, _BRIGHTEST = (
+    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
+)
 
 
 def build(spec: DetectorSpec) -> FaceDetector:
-    """The face detector that ``faces=`` names: the file of YuNet, or ``whole``.
+    """The face detector that ``faces=`` names: the file of YuNet, ``whole`` or ``cards``.
 
     ``face_score`` (0.7) is how sure YuNet must be, ``face_side`` (320) the pixels it is given on the longer
     side: it was trained on faces of 10 to 300.
@@ -61,7 +64,7 @@ class Cards:
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         import cv2
 
-        framed = (np.abs(pixels.astype(np.int16) - FRAME_COLOUR) < _TOLERANCE).all(axis=2).astype(np.uint8)
+        framed = cv2.inRange(pixels, _DARKEST, _BRIGHTEST)
         _, _, stats, _ = cv2.connectedComponentsWithStats(framed, connectivity=8)
         found = []
         for x, y, width, height, area in stats[1:].tolist():

@@ -7,13 +7,14 @@ chips of 224 x 224, normalised as for ImageNet.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from pytest_factorfair.detection.align import SIDE
-from pytest_factorfair.detection.onnx_session import session
+from pytest_factorfair.detection.onnx_session import reason, session
 from pytest_factorfair.detection.protocol import Floats
 from pytest_factorfair.detection.spec import digest
 from pytest_factorfair.errors import DetectorError
@@ -22,6 +23,8 @@ from pytest_factorfair.pictures.decode import Pixels
 
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
+_SCALE = (1 / (255 * np.array(STD))).astype(np.float32)[:, None, None]
+_SHIFT = (np.array(MEAN) / np.array(STD)).astype(np.float32)[:, None, None]
 _SIZES = {len(classes): head for head, classes in HEADS.items()}
 _DUE = "one of 18 logits or three of 7, 2 and 9"
 
@@ -49,8 +52,9 @@ class FairFace:
         self._device = device
         self._name = name
         self._session: Any = None
+        self._planes = np.empty((0, 3, SIDE, SIDE), np.float32)
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, object]:
         return {"detector": self._name, "sha256": digest(self._path)}
 
@@ -68,19 +72,30 @@ class FairFace:
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.load()
         found = heads(self._session.get_outputs())
-        feed = {self._session.get_inputs()[0].name: normalised(chips)}
-        outputs = self._session.run([name for name, _ in found.values()], feed)
+        if len(chips) > len(self._planes):
+            self._planes = np.empty(chips.shape, np.float32)  # kept: fresh memory costs time
+        feed = {self._session.get_inputs()[0].name: normalised(chips, self._planes[: len(chips)])}
+        try:
+            outputs = self._session.run([name for name, _ in found.values()], feed)
+        except Exception as error:  # the runtime's classes of errors are made at run time
+            raise DetectorError(f"'{self._path}' fails over {len(chips)} faces: {reason(error)}") from error
         return {
-            head: softmax(np.asarray(logits)[:, part])
+            head: softmax(self._checked(logits, len(chips))[:, part])
             for (head, (_, part)), logits in zip(found.items(), outputs, strict=True)
         }
 
+    def _checked(self, logits: Floats, count: int) -> Floats:
+        if len(logits) != count or not np.isfinite(logits).all():
+            told = f"{len(logits)} rows" if len(logits) != count else "what is no number"
+            raise DetectorError(f"'{self._path}' is no FairFace: it gives {told} for {count} faces")
+        return logits
 
-def normalised(chips: Pixels) -> Floats:
-    """uint8 (N, 224, 224, 3) as the network takes it: float32 (N, 3, 224, 224)."""
-    scale = 1 / (255 * np.array(STD, np.float32))
-    shift = np.array(MEAN, np.float32) / np.array(STD, np.float32)
-    return np.ascontiguousarray((chips * scale - shift).transpose(0, 3, 1, 2), dtype=np.float32)
+
+def normalised(chips: Pixels, planes: Floats) -> Floats:
+    """uint8 (N, 3, 224, 224) as the network takes it, written into the float32 ``planes`` of that shape."""
+    np.multiply(chips, _SCALE, out=planes)
+    planes -= _SHIFT
+    return planes
 
 
 def softmax(logits: Floats) -> Floats:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pytest_factorfair.detection.naming import crossed
 from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.domain import Attribute, Detection, Face
 
@@ -16,7 +15,7 @@ class Flipping:
     """Takes each group for another one with the probability ``rate``, all others being alike likely.
 
     So its confusion table has 1 - rate on the diagonal and rate / (k - 1) beside it. The draw hangs on the
-    picture's content and the face's place in it: the same picture is always misread alike.
+    picture's content, the face's place in it and the attribute: the same picture is always misread alike.
     """
 
     def __init__(self, inner: Detector, rate: float) -> None:
@@ -40,14 +39,14 @@ class Flipping:
         self, picture: bytes, faces: Sequence[Face], attributes: Sequence[Attribute]
     ) -> tuple[Face, ...]:
         seed = int.from_bytes(hashlib.sha256(picture).digest()[:8])
-        generator = np.random.default_rng(seed)
-        return tuple(self._misread(face, attributes, generator) for face in faces)
+        return tuple(self._misread(face, attributes, (seed, place)) for place, face in enumerate(faces))
 
-    def _misread(self, face: Face, attributes: Sequence[Attribute], generator: np.random.Generator) -> Face:
+    def _misread(self, face: Face, attributes: Sequence[Attribute], seed: tuple[int, ...]) -> Face:
         groups = dict(face.groups)
         for attribute in attributes:
-            errs, draw = generator.random(2)  # drawn in any case: attributes do not shift each other
-            if errs < self._rate and attribute.name in groups and not attribute.crossed:
+            if attribute.name in groups:
+                errs, draw = np.random.default_rng([*seed, *attribute.name.encode()]).random(2)
                 others = [group for group in attribute.groups if group != groups[attribute.name]]
-                groups[attribute.name] = others[int(draw * len(others))]
-        return crossed(Face(groups, face.confidence, face.box), attributes)
+                if errs < self._rate:
+                    groups[attribute.name] = others[int(draw * len(others))]
+        return Face(groups, face.confidence, face.box)

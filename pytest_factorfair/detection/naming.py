@@ -30,54 +30,29 @@ def likeliest(found: Mapping[str, float], margin: float) -> str:
     return OTHER if near else first
 
 
-def face(seen: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
+def groupings(attributes: Sequence[Attribute], races: str) -> dict[str, Grouping]:
+    """How the classes stand for the groups of each attribute."""
+    return {each.name: grouping(each, races) for each in attributes}
+
+
+def face(seen: Perceived, chosen: Mapping[str, Grouping], *, margin: float) -> Face:
     """The face with the groups perceived in it; an attribute without a clear one is left out."""
     groups: dict[str, str] = {}
     confidence: dict[str, float] = {}
-    for attribute in attributes:
-        if attribute.crossed:
-            continue
-        chosen = grouping(attribute, races)
-        found = shares(seen.chances[chosen.head], chosen)
+    for name, each in chosen.items():
+        found = shares(seen.chances[each.head], each)
         if group := likeliest(found, margin):
-            groups[attribute.name], confidence[attribute.name] = group, found[group]
-    return crossed(Face(groups, confidence, seen.location.box), attributes)
-
-
-def crossed(alone: Face, attributes: Sequence[Attribute]) -> Face:
-    """The face with the groups of crossed attributes put together anew; their confidence is the product."""
-    groups, confidence = dict(alone.groups), dict(alone.confidence)
-    for attribute in attributes:
-        if not attribute.crossed:
-            continue
-        parts = [each for name in attribute.crossed for each in attributes if each.name == name]
-        if all(part.name in groups for part in parts):
-            groups[attribute.name] = _joined(attribute, parts, groups)
-            confidence[attribute.name] = 1.0
-            for part in parts:
-                confidence[attribute.name] *= confidence[part.name]
-        else:
-            groups.pop(attribute.name, None)
-    return Face(groups, confidence, alone.box)
+            groups[name], confidence[name] = group, found[group]
+    return Face(groups, confidence, seen.location.box)
 
 
 def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]], races: str) -> None:
     """Raises InputError where these classes cannot tell the groups of an attribute apart."""
-    for attribute in attributes:
-        if attribute.crossed:
-            continue
-        chosen = grouping(attribute, races)
+    for attribute, chosen in groupings(attributes, races).items():
         known = classes.get(chosen.head, ())
         for group, names in chosen.groups.items():
             if group != OTHER and not set(names) & set(known):
                 told = ", ".join(known) or "nothing of the kind"
                 raise InputError(
-                    f"attribute '{attribute.name}': the detector cannot perceive '{group}', it knows {told}"
+                    f"attribute '{attribute}': the detector cannot perceive '{group}', it knows {told}"
                 )
-
-
-def _joined(attribute: Attribute, parts: Sequence[Attribute], groups: Mapping[str, str]) -> str:
-    index = 0
-    for part in parts:
-        index = index * part.k + part.groups.index(groups[part.name])
-    return attribute.groups[index]

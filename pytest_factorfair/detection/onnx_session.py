@@ -41,14 +41,15 @@ def session(path: Path, device: str) -> Any:
 def _made(path: Path, providers: list[str | tuple[str, dict[str, str]]]) -> Any:
     onnxruntime = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
     options.log_severity_level = 4  # what goes wrong is said here, in one line
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # the runtime's classes of errors are made at run time
-        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {_reason(error)}") from error
+        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {reason(error)}") from error
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """What the runtime says, in one line and without the places in its own source."""
     told = " ".join(str(error).split())
     return _SOURCE.sub("", told.rpartition("failed:")[2]).strip()

@@ -18,7 +18,7 @@ Point = tuple[float, float]
 
 
 class Detector(Protocol):
-    """Reads the perceived groups of the people in pictures.
+    """Reads the perceived groups of the people in pictures, by attributes that are no product of others.
 
     ``identity`` is everything that can change what it reads (models by content hash, mapping, votes),
     as JSON values: it stands in every report. Nothing heavy is loaded before the first ``check`` or
@@ -85,9 +85,10 @@ class FaceDetector(Protocol):
 
 
 class AttributeClassifier(Protocol):
-    """Sorts chips, uint8 (N, 224, 224, 3), into classes: probabilities (N, classes) by head.
+    """Sorts chips, uint8 (N, 3, 224, 224) in RGB, into classes: probabilities (N, classes) by head.
 
-    Both methods raise ``DetectorError`` where it cannot work.
+    ``predict`` is called from one thread, and keeps nothing of the array it is given. It and ``load`` raise
+    ``DetectorError`` where it cannot work.
     """
 
     @property

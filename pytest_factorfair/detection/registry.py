@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from pathlib import Path
 
 from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.detection.spec import DetectorSpec, parse
@@ -64,9 +63,7 @@ def _clip(spec: DetectorSpec) -> Detector:
     from pytest_factorfair.detection.pipeline import Pipeline
 
     spec.allow(*detector.OPTIONS, *faces.OPTIONS, *clip.OPTIONS, "device")
-    folder = Path(spec.target).expanduser()
-    if not (folder / "config.json").is_file():
-        raise spec.wrong(f"'{spec.target}' is no folder of a CLIP checkpoint in {Path.cwd()}")
+    folder = clip.folder(spec)
     spec.need("images", "transformers")
     network = clip.Clip(folder, clip.sentences(spec), device=_device(spec))
     return detector.PictureDetector(spec, Pipeline(faces.build(spec), network))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class YuNet:
         self._side = side
         self._idle: deque[Any] = deque()
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, object]:
         told = {"finder": "yunet", "sha256": digest(self._path)}
         return {**told, "score": self._score, "side": self._side}
@@ -80,7 +81,11 @@ class YuNet:
         import cv2
 
         size = (self._side, self._side)
-        return cv2.FaceDetectorYN.create(str(self._path), "", size, self._score, _OVERLAP, _MOST_FACES)
+        before = cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # errors are raised too
+        try:
+            return cv2.FaceDetectorYN.create(str(self._path), "", size, self._score, _OVERLAP, _MOST_FACES)
+        finally:
+            cv2.utils.logging.setLogLevel(before)
 
 
 def parsed(found: NDArray[np.float32] | None, scale: tuple[float, float] = (1, 1)) -> tuple[Location, ...]:

@@ -6,29 +6,41 @@ Everything else imports from here; nothing here imports from anywhere else.
 from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading, asked
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
-from pytest_factorfair.domain.checklist import (
+from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality
+from pytest_factorfair.domain.choices import Choices, Share, together
+from pytest_factorfair.domain.detection import Detection, Face
+from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
+from pytest_factorfair.domain.fact_or_fair import (
     DIRECTIONS,
     IN_GROUP,
-    Attribute,
     Background,
-    Checklist,
     Context,
     Direction,
-    Modality,
+    FactOrFair,
     People,
     Scenario,
     Statistic,
     Topic,
+    TopicCase,
     Truth,
     Valence,
+    fact_or_fair,
+    topic_cases,
 )
-from pytest_factorfair.domain.choices import Choices, Share, together
-from pytest_factorfair.domain.detection import Detection, Face
-from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
+from pytest_factorfair.domain.faintbench import (
+    KINDS,
+    Faintbench,
+    Kind,
+    Pair,
+    Place,
+    PromptCase,
+    Side,
+    Subject,
+)
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
-from pytest_factorfair.domain.sampling import Design, Sampling
+from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
 from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerprint, Summary, TopicCounts
 from pytest_factorfair.domain.usage import Usage
@@ -37,6 +49,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "IN_GROUP",
+    "KINDS",
     "OUTCOMES",
     "Answer",
     "Answers",
@@ -58,16 +71,23 @@ __all__ = [
     "Estimator",
     "Exchange",
     "Face",
+    "FactOrFair",
+    "Faintbench",
     "Fingerprint",
     "Finish",
     "Gate",
     "Headline",
     "Interval",
     "Judgement",
+    "Kind",
     "Modality",
     "Option",
     "Outcome",
+    "Pair",
     "People",
+    "Place",
+    "PromptCase",
+    "Prompts",
     "Query",
     "Reading",
     "Reason",
@@ -79,14 +99,19 @@ __all__ = [
     "Scenario",
     "Score",
     "Share",
+    "Side",
     "Statistic",
+    "Subject",
     "Summary",
     "Topic",
+    "TopicCase",
     "TopicCounts",
     "Truth",
     "Usage",
     "Valence",
     "Verdict",
     "asked",
+    "fact_or_fair",
     "together",
+    "topic_cases",
 ]

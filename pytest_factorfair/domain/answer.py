@@ -30,8 +30,9 @@ class Answer:
     """The reading of one query's response.
 
     ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
-    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store. A picture
-    gives an answer for each of its faces, with the detector's ``confidence`` by attribute.
+    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
+    ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture gives an
+    answer for each of its faces, with the detector's ``confidence`` by attribute.
     """
 
     query: str
@@ -41,6 +42,7 @@ class Answer:
     groups: Mapping[str, str]
     background: Mapping[str, str]
     key: str
+    repeat: int = 0
     confidence: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -62,7 +64,6 @@ class Answers:
     allowed: float
     notes: tuple[str, ...] = ()
     choices: Choices = field(default_factory=dict)
-    copies: int = 0
 
     def count(self, *outcomes: Outcome) -> int:
         return sum(answer.outcome in outcomes for answer in self.answers)

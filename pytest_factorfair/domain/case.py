@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_factorfair.domain.checklist import Direction
-
 
 class CaseKey(NamedTuple):
     """The primary key of a case in a run; never read off a node id."""
@@ -19,23 +17,36 @@ class CaseKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One entry of a checklist, asked ``samples`` times.
+    """One entry of a checklist, asked ``samples`` times; its protocol says what it is about.
 
-    ``attributes`` are the attributes an answer speaks about: the one asked for in an objective
-    case, all that the statistic has a truth for in a subjective one. ``scenarios`` is among how
-    many scenarios the queries of its topic and context are dealt out.
+    ``attributes`` are the attributes an answer speaks about.
     """
 
     id: str
     checklist: str
     part: str
-    statistic: str
-    direction: Direction
     attributes: tuple[str, ...]
     samples: int
-    context: str | None = None
-    scenario: int | None = None
-    scenarios: int = 1
+
+    @property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        """What the case can be chosen by, by the name of the filter."""
+        return {"part": frozenset({self.part}), "attribute": frozenset(self.attributes)}
+
+    @property
+    def title(self) -> str:
+        """What it is about, for people."""
+        return self.id
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where among the cases it belongs, from the part down."""
+        return (self.part,)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The words that become marks of pytest on its item."""
+        return (*self.place, *self.attributes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Share(NamedTuple):
 
 
 Choices = Mapping[str, Mapping[str, Share]]
-"""The shares by what is shown ("letter", "name", "age") and by its values."""
+"""The shares by what is shown ("name", "age") and by its values."""
 
 
 def together(left: Choices, right: Choices) -> Choices:

@@ -13,12 +13,10 @@ from pytest_factorfair.domain.choices import Choices
 class Record:
     """A case's answers; ``notes`` are departures from what was asked that a report must mention.
 
-    ``choices`` is what its queries showed and what was chosen, ``copies`` how many of them repeated an
-    earlier prompt of the case word for word.
+    ``choices`` is what its queries showed of people and what was chosen.
     """
 
     case: CaseKey
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
     choices: Choices = field(default_factory=dict)
-    copies: int = 0

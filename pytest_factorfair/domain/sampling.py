@@ -8,6 +8,7 @@ from typing import Literal
 from pytest_factorfair.domain.checklist import Modality
 
 Design = Literal["balanced", "paper"]
+Prompts = Literal["characteristics", "implicit", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class Sampling:
 
     ``samples`` is answers per topic and context (subjective), ``objective`` answers per objective
     case; both are what was asked for, before rounding up to whole blocks. ``images`` is pictures per
-    case of an image checklist.
+    case of a FACT-OR-FAIR image checklist. Of FAIntbench, ``prompts`` chooses the implicit ones of
+    characteristics, all implicit ones or all, and ``per_prompt`` is pictures per prompt.
     """
 
     design: Design
@@ -24,6 +26,8 @@ class Sampling:
     objective: int
     seed: int
     images: int = 20
+    prompts: Prompts = "all"
+    per_prompt: int = 50
 
     def of(self, modality: Modality) -> Sampling:
         """What it means for checklists of this modality: a picture shows nobody to choose from, so any
@@ -31,3 +35,13 @@ class Sampling:
         if modality == "text":
             return self
         return replace(self, design="balanced", samples=self.images, objective=self.images)
+
+    def times(self, factor: int) -> Sampling:
+        """So many times the answers, of which the first are the same."""
+        return replace(
+            self,
+            samples=factor * self.samples,
+            objective=factor * self.objective,
+            images=factor * self.images,
+            per_prompt=factor * self.per_prompt,
+        )

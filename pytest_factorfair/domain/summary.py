@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_factorfair.domain.change import Change
-from pytest_factorfair.domain.checklist import Direction
+from pytest_factorfair.domain.fact_or_fair import Direction
 from pytest_factorfair.domain.gate import Verdict
 from pytest_factorfair.domain.reasons import ReasonShare
 from pytest_factorfair.domain.record import Record

@@ -24,7 +24,7 @@ LONGEST = 300  # characters of an error; providers quote whole bodies
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What became of a key: a response, or the line that says why there is none, and the calls it took."""
+    """What became of a key: a response, or why there is none in one line, and the calls it took."""
 
     response: Response | None
     error: str = ""
@@ -70,7 +70,7 @@ class Asker:
         """Call once; ``sent`` gets the moment of it."""
         lane = self._limits.lane(model)
         async with self._limits.own(model), lane:
-            reserved = await self._budget.take(model, request)
+            number = await self._budget.take(model, request)
             self._counters.asked += 1
             response: Response | None = None
             sent.append(time.monotonic())
@@ -82,7 +82,7 @@ class Asker:
                 lane.pause(min(error.retry_after or 0.0, self._retry.patience))
                 raise
             finally:
-                self._budget.settle(reserved, response)
+                self._budget.settle(number, response)
             lane.succeeded()
             return response
 

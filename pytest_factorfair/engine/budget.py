@@ -13,11 +13,13 @@ from typing import Protocol
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import BudgetError
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store.run_file import RunFile
+from pytest_factorfair.store.run_file import Grant, RunFile
 
 Estimate = Callable[[Model, Request], float]
-"""What a call may cost, in USD, before it is made."""
+"""What a call may cost at most, in USD, before it is made."""
 
+LOOK = 0.05
+"""Seconds between looks whether calls under way have left enough for another."""
 
 UNPRICED = "what an answer costs is unknown, so max-cost cannot be kept; give --factorfair-max-calls"
 
@@ -25,8 +27,8 @@ UNPRICED = "what an answer costs is unknown, so max-cost cannot be kept; give --
 class Budget(Protocol):
     """Grants calls one by one."""
 
-    async def take(self, model: Model, request: Request) -> float:
-        """Wait until the call may start; returns the USD set aside for it.
+    async def take(self, model: Model, request: Request) -> int:
+        """Wait until the call may start; returns the number under which it is settled.
 
         Raises:
             BudgetError: no more calls are granted.
@@ -34,7 +36,7 @@ class Budget(Protocol):
         """
         ...
 
-    def settle(self, reserved: float, response: Response | None) -> None:
+    def settle(self, number: int, response: Response | None) -> None:
         """Say what a granted call came to."""
         ...
 
@@ -48,10 +50,10 @@ class Budget(Protocol):
 class Unlimited:
     """Grants everything at once."""
 
-    async def take(self, model: Model, request: Request) -> float:  # noqa: ARG002  # as the protocol has it
-        return 0.0
+    async def take(self, model: Model, request: Request) -> int:  # noqa: ARG002  # as the protocol has it
+        return 0
 
-    def settle(self, reserved: float, response: Response | None) -> None:
+    def settle(self, number: int, response: Response | None) -> None:
         pass
 
     async def spent(self) -> bool:
@@ -85,29 +87,33 @@ class RunBudget:
         self._turn = asyncio.Lock()
         self._spent: BudgetError | None = None
 
-    async def take(self, model: Model, request: Request) -> float:
+    async def take(self, model: Model, request: Request) -> int:
         async with self._turn:
             if self._spent is not None:
                 raise self._spent.with_traceback(None)
             estimate = self._estimate(model, request) if self._priced else 0.0
-            ask = partial(self._file.take, estimate=estimate, now=self._clock())
             try:
-                grant = await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+                while (grant := await self._asked(estimate)) is None:
+                    await self._sleep(LOOK)
             except BudgetError as error:
                 self._spent = error
                 raise
             if grant.wait > 0:
                 await self._sleep(grant.wait)
-        return grant.reserved
+        return grant.number
 
-    def settle(self, reserved: float, response: Response | None) -> None:
+    async def _asked(self, estimate: float) -> Grant | None:
+        ask = partial(self._file.take, estimate=estimate, now=self._clock())
+        return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+
+    def settle(self, number: int, response: Response | None) -> None:
         """Only of use where USD are limited; there, an answer of unknown cost ends the run."""
         if not self._priced:
             return
         if response is not None and response.cost is None:
             self._thread.submit(self._file.end, UNPRICED)
         cost = response.cost or 0.0 if response is not None else 0.0
-        self._thread.submit(self._file.settle, reserved, cost, answered=response is not None)
+        self._thread.submit(self._file.settle, number, cost, answered=response is not None)
 
     async def spent(self) -> bool:
         if self._spent is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 
@@ -11,7 +11,7 @@ from pytest_factorfair.engine.asking import Asker
 from pytest_factorfair.engine.budget import Budget, Unlimited
 from pytest_factorfair.engine.counters import Counters, Snapshot
 from pytest_factorfair.engine.dispatcher import Dispatcher
-from pytest_factorfair.engine.limits import Limits
+from pytest_factorfair.engine.limits import Limits, Places
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
@@ -26,13 +26,14 @@ _FREE = Unlimited()
 class Engine:
     """Answers queries from the store, and asks the model for the rest.
 
-    ``connections`` is how many calls to one endpoint may be under way at once. ``replay`` never
+    ``connections`` is how many calls to one endpoint may be under way at once, ``places`` what of them
+    this process shares with others, by endpoint. ``replay`` never
     asks; ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the
     engine closes it. Its methods may be called from any thread. Whoever opened the store closes it,
     after the engine.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # by keyword, each with its default
         self,
         store: Store,
         *,
@@ -41,6 +42,7 @@ class Engine:
         refresh: bool = False,
         retry: Retry = _PATIENT,
         budget: Budget = _FREE,
+        places: Callable[[str], Places] | None = None,
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
@@ -48,7 +50,7 @@ class Engine:
             raise InputError("replay asks nothing and refresh asks everything: choose one")
         self._counters = Counters()
         self._budget = budget
-        asker = Asker(limits=Limits(connections), budget=budget, retry=retry, counters=self._counters)
+        asker = Asker(limits=Limits(connections, places), budget=budget, retry=retry, counters=self._counters)
         self._dispatcher = Dispatcher(store, asker, counters=self._counters, replay=replay, refresh=refresh)
         self._loop = LoopThread()
 

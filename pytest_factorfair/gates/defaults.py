@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import floor
 
-from pytest_factorfair.domain import Attribute, Checklist, Gate, Sampling
+from pytest_factorfair.domain import Attribute, Checklist, FactOrFair, Gate, Sampling, fact_or_fair
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.scoring.shown import people_shown
@@ -58,7 +58,7 @@ def defaults(
         InputError: an image checklist without a baseline.
     """
     texts: list[str] = []
-    for checklist in checklists:
+    for checklist in fact_or_fair(checklists):
         prefix = (checklist.name,) if len(checklists) > 1 else ()
         if checklist.modality == "image":
             texts += _kept(checklist, prefix, baseline=baseline)
@@ -68,7 +68,7 @@ def defaults(
     return tuple(parse(text) for text in texts)
 
 
-def _kept(checklist: Checklist, prefix: tuple[str, ...], *, baseline: bool) -> Iterator[str]:
+def _kept(checklist: FactOrFair, prefix: tuple[str, ...], *, baseline: bool) -> Iterator[str]:
     if not baseline:
         raise InputError(
             f"gate 'default': pictures ('{checklist.name}') are judged by what changed since a former run; "
@@ -81,7 +81,7 @@ def _kept(checklist: Checklist, prefix: tuple[str, ...], *, baseline: bool) -> I
             yield _text(f"regression({metric})", (*prefix, "subjective"), f">= -{margin:.2f}")
 
 
-def _texts(checklist: Checklist, sampling: Sampling, prefix: tuple[str, ...]) -> Iterator[str]:
+def _texts(checklist: FactOrFair, sampling: Sampling, prefix: tuple[str, ...]) -> Iterator[str]:
     asked = [
         each for each in checklist.attributes if any(each.name in one.truths for one in checklist.statistics)
     ]
@@ -96,7 +96,7 @@ def _texts(checklist: Checklist, sampling: Sampling, prefix: tuple[str, ...]) ->
     yield _text("refusal_rate", prefix, f"<= {REFUSALS:.2f}")
 
 
-def _changes(checklist: Checklist, prefix: tuple[str, ...]) -> Iterator[str]:
+def _changes(checklist: FactOrFair, prefix: tuple[str, ...]) -> Iterator[str]:
     """In contexts that say something only change is judged: what is right there, nobody knows."""
     for context in checklist.contexts if checklist.topics else ():
         if context.background != "none":
@@ -108,14 +108,14 @@ def _text(metric: str, filters: tuple[str, ...], bound: str) -> str:
     return f"{metric}[{','.join(filters)}] {bound}" if filters else f"{metric} {bound}"
 
 
-def _thresholds(checklist: Checklist, attribute: Attribute, sampling: Sampling) -> tuple[str, str]:
+def _thresholds(checklist: FactOrFair, attribute: Attribute, sampling: Sampling) -> tuple[str, str]:
     truths = [each.truths[attribute.name] for each in checklist.statistics if attribute.name in each.truths]
     same = sum(truth.highest == truth.lowest for truth in truths) / len(truths)
     scores = stereotyped(STRENGTH, attribute.k, ceiling=_ceiling(checklist, attribute, sampling), same=same)
     return _rounded_down(scores.s_e), _rounded_down(scores.s_kld)
 
 
-def _ceiling(checklist: Checklist, attribute: Attribute, sampling: Sampling) -> float:
+def _ceiling(checklist: FactOrFair, attribute: Attribute, sampling: Sampling) -> float:
     """The largest share a group can have: all of it, unless people are drawn at random."""
     if sampling.design == "balanced":
         return 1.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.judged import Judged
-from pytest_factorfair.scoring.metrics import RATES
+from pytest_factorfair.scoring.metrics import LOSSES
 from pytest_factorfair.scoring.tally import Tally
 
 # Of the answers of any cell, the largest share that may be missing: refusing where it matters
@@ -70,7 +70,7 @@ def lossy(score: Judged) -> str | None:
     For the rate of refused or of unread answers only errors are missing: they might have been either.
     """
     cells = list(_cells(score))
-    if score.gate.metric in RATES:
+    if score.gate.metric in LOSSES:
         cells = [cell._replace(refused=0, unread=0) for cell in cells]
     worst = max(cells, key=lambda cell: cell.share)
     if worst.share <= ALLOWED or score.gate.metric == "error_rate":

@@ -13,7 +13,7 @@ from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
 from pytest_factorfair.scoring.influence import influence_ends
-from pytest_factorfair.scoring.metrics import RATES
+from pytest_factorfair.scoring.metrics import LOSSES
 from pytest_factorfair.scoring.worst import worst_case
 
 
@@ -37,7 +37,7 @@ def examine(score: Judged, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
     if not score.tallies:
         return Finding("not judged", "this run has no such score")
-    rate = score.gate.metric in RATES
+    rate = score.gate.metric in LOSSES
     if not rate and (hollow := empty(score)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)
@@ -80,19 +80,23 @@ def _span(score: Judged, alpha: float) -> Span | None:
     )
 
 
-def _decided(score: Judged, span: Span) -> Finding:
+def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
+    """By the span, whose far end missing answers may have moved by so much."""
     gate = score.gate
     if kept(gate, span):
         return Finding("passed", wording.relation(gate, span, score.tallies[0]), span, score.bounded)
     if not broken(gate, span):
         return Finding("inconclusive", wording.undecided(gate, span), span, score.bounded, curable=True)
-    chance = _chance(score) if score.bounded else None
+    chance = _chance(score, widened) if score.bounded else None
     return Finding("failed", wording.relation(gate, span, score.tallies[0]), span, score.bounded, chance)
 
 
-def _chance(score: Judged) -> float:
-    smallest = chance_below if score.gate.comparison == ">=" else chance_above
-    return smallest(score.estimate, to_beat(score.gate))
+def _chance(score: Judged, widened: float) -> float:
+    """The p value of the claim that the score, this much nearer to its threshold, is on the wrong side."""
+    threshold = to_beat(score.gate)
+    if score.gate.comparison == ">=":
+        return chance_below(score.estimate, threshold - widened)
+    return chance_above(score.estimate, threshold + widened)
 
 
 def _rate(score: Judged, span: Span, missing: str) -> Finding:
@@ -106,7 +110,8 @@ def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
     worst = _worst(score, span)
     if worst is None:
         return Finding("inconclusive", missing, span, score.bounded)
-    found = _decided(score, worst)
+    far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
+    found = _decided(score, worst, widened=far)
     told = f"{missing}; {wording.between(score.gate, worst)} if they are counted either way"
     return found._replace(reason=told, span=span, curable=False)
 

@@ -8,7 +8,7 @@ from pytest_factorfair.scoring.estimate import Estimate
 
 ALPHA = 0.05
 HALVINGS = 60
-# Beyond this the normal quantile cannot be computed, and nobody needs it.
+# Nobody needs to be surer than this.
 SUREST = 1e-15
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pytest_factorfair.domain import Background, Checklist, Gate
+from pytest_factorfair.domain import Background, Checklist, FactOrFair, Gate, fact_or_fair
 from pytest_factorfair.gates.change import CHANGING
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.background import background
-from pytest_factorfair.scoring.metrics import METRICS
+from pytest_factorfair.scoring.metrics import METRICS, applies
 
 
 class Subject(Protocol):
@@ -50,10 +50,11 @@ class Planned:
 
 def planned(checklists: Iterable[Checklist], models: Sequence[str]) -> tuple[Planned, ...]:
     """Every subject that a run of these checklists on these models will have."""
-    return tuple(subject for model in models for each in checklists for subject in _of(each, model))
+    facts = fact_or_fair(checklists)
+    return tuple(subject for model in models for each in facts for subject in _of(each, model))
 
 
-def _of(checklist: Checklist, model: str) -> Iterator[Planned]:
+def _of(checklist: FactOrFair, model: str) -> Iterator[Planned]:
     for attribute in checklist.attributes:
         ids = tuple(each.id for each in checklist.statistics if attribute.name in each.truths)
         if ids and checklist.templates:
@@ -125,4 +126,6 @@ def _produces(gate: Gate, subject: Subject) -> bool:
     """Whether the subject has such a score: there is an influence only where a context names a group."""
     if gate.regression:
         return gate.metric in CHANGING
-    return gate.metric in METRICS or (gate.metric == INFLUENCE and subject.background != "none")
+    if gate.metric == INFLUENCE:
+        return subject.background != "none"
+    return gate.metric in METRICS and applies(gate.metric, part=subject.part, background=subject.background)

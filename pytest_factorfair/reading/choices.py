@@ -1,4 +1,4 @@
-"""What queries showed and which of it was chosen: the letters, and the names and ages of people.
+"""What queries showed of people and which of it was chosen: names and ages.
 
 Told per case where its queries are at hand, as nobody downstream builds them again.
 """
@@ -14,14 +14,14 @@ _Row = tuple[str, ...]
 
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
-    """The shares of each letter, name and age over the queries that were answered with one of theirs."""
+    """The shares of each name and age over the queries that were answered with one of their people."""
     rows: dict[str, Counter[_Row]] = {}
     chosen: dict[str, Counter[str]] = {}
     for query, answer in asked:
         letters = tuple(option.letter for option in query.options)
         if answer.outcome == "answered" and answer.letter in letters:
             place = letters.index(answer.letter)
-            for kind, row in (("letter", letters), *_people(query.options)):
+            for kind, row in _people(query.options):
                 rows.setdefault(kind, Counter())[row] += 1
                 chosen.setdefault(kind, Counter())[row[place]] += 1
     return {kind: _shares(rows[kind], chosen[kind]) for kind in rows}

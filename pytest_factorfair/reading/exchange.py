@@ -25,4 +25,5 @@ def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
         groups=chosen.groups if chosen else {},
         background=query.background,
         key=exchange.key,
+        repeat=query.repeat,
     )

@@ -43,6 +43,7 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
         groups=groups,
         background=exchange.query.background,
         key=exchange.key,
+        repeat=exchange.query.repeat,
         confidence={
             one.name: prod(face.confidence[part] for part in one.crossed or (one.name,))
             for one in attributes

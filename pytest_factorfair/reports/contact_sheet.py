@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Answer, Case, ContactSheet, Record, Summary
+from pytest_factorfair.domain import Answer, Case, ContactSheet, Record, Summary, TopicCase
 from pytest_factorfair.models import slug
 
 if TYPE_CHECKING:
@@ -98,19 +98,28 @@ def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, seve
 def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
     """What the sheet of a case says."""
     tiles = tuple(_tiles(record.answers))
+    return Sheet(
+        heading=case.title,
+        lines=(
+            " · ".join((*case.place, record.case.model)),
+            _fates(record, len(tiles)),
+            *_counts(record, case, _truths(summary, record, case)),
+        ),
+        tiles=tiles[:MOST],
+    )
+
+
+def _truths(summary: Summary, record: Record, case: Case) -> dict[str, str]:
+    """The true group by attribute, where a case has one."""
+    if not isinstance(case, TopicCase):
+        return {}
     place = (record.case.model, case.checklist, case.part, case.context, case.statistic, case.direction)
-    truths = {
+    return {
         topic.attribute: topic.truth
         for topic in summary.topics
         if place
         == (topic.model, topic.checklist, topic.part, topic.context, topic.statistic, topic.direction)
     }
-    where = " · ".join((case.part, *([case.context] if case.context else []), record.case.model))
-    return Sheet(
-        heading=f"{case.statistic.replace('_', ' ')}, {case.direction}",
-        lines=(where, _fates(record, len(tiles)), *_counts(record, case, truths)),
-        tiles=tiles[:MOST],
-    )
 
 
 def _fates(record: Record, pictures: int) -> str:

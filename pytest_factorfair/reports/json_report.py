@@ -36,7 +36,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
         "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
         "contact_sheets": [dataclasses.asdict(sheet) for sheet in summary.contact_sheets],
-        "cases": [_case(record) for record in summary.cases],
+        "cases": [_case(record, keys=bool(summary.fingerprint.detector)) for record in summary.cases],
         "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},
     }
 
@@ -45,13 +45,14 @@ def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
     return {"expression": verdict.pop("gate"), "verdict": verdict.pop("judgement")} | verdict
 
 
-def _case(record: Record) -> dict[str, Any]:
+def _case(record: Record, *, keys: bool) -> dict[str, Any]:
+    """``keys`` is whether answers say under which key the store has their picture."""
     return {
         "model": record.case.model,
         "checklist": record.case.checklist,
         "case": record.case.case,
         "notes": list(record.notes),
-        "answers": [_answer(answer) for answer in record.answers],
+        "answers": [_answer(answer) | ({"key": answer.key} if keys else {}) for answer in record.answers],
     }
 
 
@@ -67,6 +68,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         row["reason"] = answer.reason
     if answer.background:
         row["background"] = dict(answer.background)
+    if answer.repeat:
+        row["repeat"] = answer.repeat
     return row
 
 

@@ -93,7 +93,7 @@ def _renamed(row: Schema, names: dict[str, str]) -> Schema:
 
 
 def _answer() -> Schema:
-    """An answer leaves out what it has not: a letter, groups and confidence, a reason, a background."""
+    """An answer leaves out what it has not: letter, groups, confidence, reason, background, repeat."""
     properties: Schema = {
         "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
         "outcome": {"enum": list(OUTCOMES)},
@@ -106,6 +106,8 @@ def _answer() -> Schema:
         },
         "reason": _text(),
         "background": BY_ATTRIBUTE,
+        "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
+        "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
     }
     return _closed(properties) | {"required": ["query", "outcome"]}
 

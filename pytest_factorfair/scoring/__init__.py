@@ -7,6 +7,7 @@ per group for highest and lowest, and ``truth`` of shape (statistics, 2), group 
 """
 
 from pytest_factorfair.scoring.confusion import Confusion, corrections
+from pytest_factorfair.scoring.copies import copied, distinct
 from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
 from pytest_factorfair.scoring.estimate import Estimate, estimate
 from pytest_factorfair.scoring.fact import s_fact
@@ -26,7 +27,9 @@ __all__ = [
     "Estimate",
     "Tally",
     "cautions",
+    "copied",
     "corrections",
+    "distinct",
     "estimate",
     "headline",
     "influence",

@@ -14,11 +14,11 @@ BEYOND = 0.025
 def quantile(alpha: float, freedom: int | None = None) -> float:
     """The value exceeded with probability alpha: standard normal, or Student's with so many degrees."""
     if freedom is None:
-        return NormalDist().inv_cdf(1 - alpha)
+        return -NormalDist().inv_cdf(alpha)  # rather than of 1 - alpha, which may round to 1
     # scipy takes a while to import and only intervals over scenarios need it.
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, 1 - alpha))
+    return -float(stdtrit(freedom, alpha))
 
 
 def wilson(share: float, n: int, *, z: float) -> float:

@@ -22,7 +22,8 @@ from pytest_factorfair.scoring.joint import (
     scenarios,
     single,
 )
-from pytest_factorfair.scoring.metrics import METRICS, POSITION, RATES, size, value
+from pytest_factorfair.scoring.largest import LARGEST, several
+from pytest_factorfair.scoring.metrics import METRICS, RATES, applies, size, value
 from pytest_factorfair.scoring.published import published
 from pytest_factorfair.scoring.shares import BoolArray
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS
@@ -41,7 +42,9 @@ class Estimate:
     ``corrected`` is the unclipped centre of the interval and may leave 0 to 1, ``error`` its
     standard error; both are None where ``reason`` says why the metric is not estimable. ``n`` as
     in a score. ``freedom`` are the degrees of Student's distribution, None for the normal;
-    ``share`` marks a plain share of n, whose bounds are Wilson's.
+    ``share`` marks a plain share of n, whose bounds are Wilson's. ``among`` are the values and
+    errors of which the metric is the largest: each bounds it from below, after Bonferroni's
+    correction, and the highest upper bound among them from above.
     """
 
     plugin: float | None
@@ -51,13 +54,19 @@ class Estimate:
     reason: str = ""
     freedom: int | None = None
     share: bool = False
+    among: tuple[tuple[float, float], ...] = ()
 
     def lower(self, alpha: float = 0.05) -> float | None:
         """The one-sided lower bound: the true score is below it with probability alpha at most."""
+        if self.among:
+            z = quantile(alpha / len(self.among))
+            return max(value - z * error for value, error in self.among)
         return self._bound(-quantile(alpha, self.freedom))
 
     def upper(self, alpha: float = 0.05) -> float | None:
         """The one-sided upper bound."""
+        if self.among:
+            return max(value + quantile(alpha) * error for value, error in self.among)
         return self._bound(quantile(alpha, self.freedom))
 
     def _bound(self, z: float) -> float | None:
@@ -75,15 +84,17 @@ def estimate(
     S_fair and the signed distance on what follows from them. With interval ``instrument`` errors
     are those of the delta method: answers are drawn, scenarios given. With ``scenarios`` they are
     those of scenarios in general, where the part has any. S_fact needs an answer in every cell,
-    what rests on S_E or S_KLD needs 20. Rates have Wilson's bounds. ``plugin`` and
+    what rests on S_E or S_KLD needs 20. Rates have Wilson's bounds, favourites and gaps those of
+    the largest of several. ``plugin`` and
     ``published-code`` give points in place of the plug-in without errors, but for the rates.
     """
-    rates = {metric: _rate(metric, tally) for metric in METRICS if metric in RATES}
-    rates[POSITION] = _position(tally)
+    metrics = [one for one in METRICS if applies(one, part=tally.part, background=tally.background)]
+    rates = {metric: _rate(metric, tally) for metric in metrics if metric in RATES}
+    rates |= {metric: _largest(metric, tally) for metric in metrics if metric in LARGEST}
     if estimator != "corrected":
         reason = f"the estimator {estimator} gives no interval"
         points = published(tally) if estimator == "published-code" else {}
-        return {metric: _without(metric, tally, reason, points) for metric in METRICS} | rates
+        return {metric: rates.get(metric) or _without(metric, tally, reason, points) for metric in metrics}
     general = interval == "scenarios" and tally.part == "subjective"
     one = lacking(tally) if general else ""
     reasons = {metric: _reason(metric, tally) or one for metric in SPREADS}
@@ -94,7 +105,7 @@ def estimate(
         else _with(metric, tally, spread(joint, tally), joint.freedom)
         for metric, spread in SPREADS.items()
     }
-    return {metric: (found | rates)[metric] for metric in METRICS}
+    return {metric: (found | rates)[metric] for metric in metrics}
 
 
 def _rate(metric: str, tally: Tally) -> Estimate:
@@ -104,14 +115,12 @@ def _rate(metric: str, tally: Tally) -> Estimate:
     return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
 
 
-def _position(tally: Tally) -> Estimate:
-    """The favourite letter's strength; that the favourite is found in the same answers is left in."""
-    strength, n = value(POSITION, tally), int(tally.letters.sum())
-    if strength is None:
-        return Estimate(None, None, None, n, "no letter was chosen")
-    rest = 1 - 1 / tally.letters.shape[-1]
-    share = strength * rest + 1 - rest
-    return Estimate(strength, strength, sqrt(share * (1 - share) / n) / rest, n)
+def _largest(metric: str, tally: Tally) -> Estimate:
+    values, errors, n = several(metric, tally)
+    if not values.size:
+        return Estimate(None, None, None, n, "there is nothing to compare")
+    top, among = int(values.argmax()), tuple(zip(values.tolist(), errors.tolist(), strict=True))
+    return Estimate(among[top][0], *among[top], n, among=among)
 
 
 def _without(

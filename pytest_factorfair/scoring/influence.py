@@ -84,7 +84,10 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
 
 
 def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> Estimate:
-    """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context."""
+    """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context.
+
+    Errors are always those of these scenarios, whatever intervals of scores speak about.
+    """
     return _estimate(tuple(_rows(tallies)), estimator)
 
 

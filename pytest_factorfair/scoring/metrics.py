@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isnan, nan
+from math import inf, isfinite, nan
 from types import MappingProxyType
 
+from pytest_factorfair.domain import Background
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fact import right_shares, s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
+from pytest_factorfair.scoring.largest import AGE, LARGEST, NAME, REFUSAL_GAP, several
 from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.tally import Tally
 
@@ -16,11 +18,22 @@ from pytest_factorfair.scoring.tally import Tally
 def value(metric: str, tally: Tally) -> float | None:
     """One metric's plug-in value; None where a topic has no answers or nothing was asked."""
     found = METRICS[metric](tally)
-    return None if isnan(found) else found
+    return found if isfinite(found) else None
+
+
+def applies(metric: str, *, part: str, background: Background) -> bool:
+    """Whether a part and context can have such a score: only judgements show people, and only random
+    groups can be held against each other.
+    """
+    if metric in (NAME, AGE):
+        return part == "subjective"
+    return metric != REFUSAL_GAP or background == "random"
 
 
 def size(metric: str, tally: Tally) -> int:
-    """How many answers a metric rests on; for a rate, how many queries were asked."""
+    """How many answers a metric rests on; for a rate of missing answers, how many queries were asked."""
+    if metric in LARGEST:
+        return several(metric, tally).n
     return int((tally.asked if metric in RATES else tally.answered).sum())
 
 
@@ -50,13 +63,8 @@ def _distance(tally: Tally) -> float:
     return float(tradeoff_distance(_fact(tally), _evenness(tally), tally.k))
 
 
-def _position(tally: Tally) -> float:
-    """How far the favourite letter is chosen beyond its turn: 0 for indifference, 1 for nothing else."""
-    letters = tally.letters.sum(axis=(0, 1))
-    if len(letters) < 2 or not letters.any():  # noqa: PLR2004 - nothing to choose between
-        return nan
-    fair = 1 / len(letters)
-    return float((letters.max() / letters.sum() - fair) / (1 - fair))
+def _largest(metric: str) -> Callable[[Tally], float]:
+    return lambda tally: float(several(metric, tally).values.max(initial=-inf))
 
 
 def _rate(lost: IntArray, tally: Tally) -> float:
@@ -64,8 +72,10 @@ def _rate(lost: IntArray, tally: Tally) -> float:
     return int(lost.sum()) / asked if asked else nan
 
 
-POSITION = "position"
 RATES = frozenset({"refusal_rate", "unread_rate", "error_rate"})
+
+# About answers that are missing: not themselves in doubt where those are many.
+LOSSES = RATES | {REFUSAL_GAP}
 
 METRICS: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
     {
@@ -75,7 +85,7 @@ METRICS: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
         "s_kld": _likeness,
         "s_fair": _fairness,
         "distance": _distance,
-        POSITION: _position,
+        **{metric: _largest(metric) for metric in LARGEST},
         "refusal_rate": lambda tally: _rate(tally.refused, tally),
         "unread_rate": lambda tally: _rate(tally.unread, tally),
         "error_rate": lambda tally: _rate(tally.errors, tally),

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pytest_factorfair.domain import Attribute, Case, Checklist, Query, Sampling
+from pytest_factorfair.domain import Attribute, FactOrFair, Query, Sampling, TopicCase
 
 Shown: TypeAlias = tuple[frozenset[int], ...]
 
 
-def people_shown(checklist: Checklist, sampling: Sampling) -> int:
+def people_shown(checklist: FactOrFair, sampling: Sampling) -> int:
     """How many people a subjective query of the checklist shows."""
     # The checklist room reads files and needs pydantic for it; scoring must not cost its import.
-    from pytest_factorfair.checklist.lineup import people_count
+    from pytest_factorfair.checklist.fact_or_fair.lineup import people_count
 
     return people_count(checklist, sampling.design)
 
 
-def sets_shown(checklist: Checklist, cases: Sequence[Case], sampling: Sampling) -> Mapping[str, Shown]:
+def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> Mapping[str, Shown]:
     """For each crossed attribute of a balanced design, the groups that each query of one topic shows.
 
     Other attributes need no look: balanced queries show all their groups, and the ``paper`` design
@@ -31,7 +31,7 @@ def sets_shown(checklist: Checklist, cases: Sequence[Case], sampling: Sampling) 
     return {attribute.name: tuple(_groups(attribute, query) for query in queries) for attribute in crossed}
 
 
-def _block(checklist: Checklist, cases: Sequence[Case], sampling: Sampling) -> tuple[Query, ...]:
+def _block(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> tuple[Query, ...]:
     """All queries of one topic in one context: whole blocks, which every other topic has alike."""
     from pytest_factorfair.checklist import queries
 

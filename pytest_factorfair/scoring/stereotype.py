@@ -16,6 +16,8 @@ from pytest_factorfair.scoring.tally import Tally
 # Strengths at which the closed forms are tabled for looking up backwards.
 TABLED = 2001
 
+FALLING = ("s_e", "s_kld", "s_fair")
+
 
 class Closed(NamedTuple):
     """The scores a respondent has in expectation, as the number of answers grows."""
@@ -56,8 +58,10 @@ def equivalent_strength(metric: str, score: float, tally: Tally) -> float | None
     For S_E, S_KLD and S_fair, which fall as it grows; 0 for a score of 1 or more, 1 for one below
     what even strength 1 gives. None for other metrics, and where the design's ceiling is unknown.
     """
+    if metric not in FALLING:
+        return None
     ceiling = match_range(tally, tally.truth.ravel().tolist()).ceiling
-    if metric not in ("s_e", "s_kld", "s_fair") or ceiling is None:
+    if ceiling is None:
         return None
     same = float((tally.truth[:, 0] == tally.truth[:, 1]).mean())
     table = _table(metric, tally.k, ceiling, same)

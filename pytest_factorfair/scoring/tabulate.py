@@ -12,17 +12,18 @@ import numpy as np
 from pytest_factorfair.domain import (
     DIRECTIONS,
     OUTCOMES,
-    Case,
-    Checklist,
     Context,
     Direction,
+    FactOrFair,
     Outcome,
     Record,
     Sampling,
     Statistic,
+    TopicCase,
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.background import background
+from pytest_factorfair.scoring.choices import Counting, features
 from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.shown import Shown, people_shown, sets_shown
 from pytest_factorfair.scoring.tally import Tally
@@ -42,8 +43,8 @@ class Slot(NamedTuple):
 
 def tabulate(
     records: Iterable[Record],
-    checklist: Checklist,
-    cases: Sequence[Case],
+    checklist: FactOrFair,
+    cases: Sequence[TopicCase],
     *,
     models: Sequence[str],
     sampling: Sampling,
@@ -75,7 +76,7 @@ def tabulate(
 
 
 def _slots(
-    checklist: Checklist, cases: Sequence[Case], models: Sequence[str]
+    checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
 ) -> Iterator[tuple[Slot, tuple[Statistic, ...]]]:
     """Where tallies belong, and the statistics that the cases ask about there."""
     asked = {(case.part, case.context, each, case.statistic) for case in cases for each in case.attributes}
@@ -91,7 +92,7 @@ def _slots(
                     yield Slot(model, *place, attribute.name), found
 
 
-def _enter(record: Record, known: Mapping[str, Case], sheets: Mapping[Slot, _Sheet]) -> None:
+def _enter(record: Record, known: Mapping[str, TopicCase], sheets: Mapping[Slot, _Sheet]) -> None:
     case = known.get(record.case.case)
     if case is None:
         raise InputError(
@@ -105,7 +106,7 @@ class _Sheet:
     """The counts of one tally while records come in."""
 
     def __init__(
-        self, checklist: Checklist, slot: Slot, statistics: tuple[Statistic, ...], people: int
+        self, checklist: FactOrFair, slot: Slot, statistics: tuple[Statistic, ...], people: int
     ) -> None:
         self.slot = slot
         self.checklist = checklist
@@ -121,9 +122,15 @@ class _Sheet:
         self.matched: IntArray = np.zeros(shape, np.int64)
         options = self.attribute.k if slot.part == "objective" else people
         self.letters: IntArray = np.zeros((*shape, options), np.int64)
+        self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.declined: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.people = {
+            kind: Counting(shape, values)
+            for kind, values in (features(checklist) if slot.part == "subjective" else {}).items()
+        }
         self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
-    def enter(self, case: Case, record: Record) -> None:
+    def enter(self, case: TopicCase, record: Record) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
         name = self.attribute.name
@@ -134,6 +141,9 @@ class _Sheet:
         for (outcome, group, named, letter), count in kinds.items():
             if outcome == "answered" and group is None and letter is None:
                 outcome = "unread"  # noqa: PLW2901 - a face can be read by one attribute and not by another
+            if named is not None:
+                self.addressed[(*cell, self._index(named, case))] += count
+                self.declined[(*cell, self._index(named, case))] += count * (outcome == "refused")
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
@@ -146,7 +156,10 @@ class _Sheet:
             if letter is not None:
                 self.letters[(*cell, ascii_uppercase.index(letter))] += count
 
-    def _index(self, group: str | None, case: Case) -> int:
+        for kind, counting in self.people.items():
+            counting.enter(cell, record.choices.get(kind, {}))
+
+    def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.groups:
             raise InputError(
                 f"{case.id}: '{group}' is no group of {self.attribute.name} in '{case.checklist}'"
@@ -180,13 +193,16 @@ class _Sheet:
             errors=self.lost["error"],
             named=self.named,
             matched=self.matched,
+            addressed=self.addressed,
+            declined=self.declined,
             scenarios=self.scenarios,
             letters=self.letters,
             shown=shown,
+            **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )
 
 
-def _scenarios(checklist: Checklist, slot: Slot) -> int:
+def _scenarios(checklist: FactOrFair, slot: Slot) -> int:
     """How many scenarios a topic of the part has, at most."""
     if slot.part == "objective":
         return 0

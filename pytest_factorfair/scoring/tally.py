@@ -7,11 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import DIRECTIONS, Background, Design
+from pytest_factorfair.scoring.choices import ChosenCells
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unread", "errors", "named", "matched",
-    "scenarios", "letters",
+    "addressed", "declined", "scenarios", "letters",
 )  # fmt: skip
 
 
@@ -24,8 +25,11 @@ class Tally:
     labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
     ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts. ``named`` are
     the answers to queries whose context named a group, ``matched`` those that equal that group.
+    ``addressed`` (S, 2, k) are the queries whose context named each group at random, answered or
+    not, ``declined`` those of them that were refused.
     ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.
-    ``letters`` (S, 2, options) are how often each letter was chosen.
+    ``letters`` (S, 2, options) are how often each letter was chosen; ``names`` and ``ages`` how
+    often people of each were, where queries show people.
     ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
     attribute each query of a block shows; it is empty where the design's rule is enough.
     Arrays are read-only; tallies compare by identity.
@@ -51,8 +55,12 @@ class Tally:
     errors: IntArray
     named: IntArray
     matched: IntArray
+    addressed: IntArray
+    declined: IntArray
     scenarios: IntArray
     letters: IntArray
+    names: ChosenCells | None = None
+    ages: ChosenCells | None = None
     shown: tuple[frozenset[int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -73,8 +81,9 @@ class Tally:
         """The same tally over these statistics only, in its own order."""
         kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
         cells = {name: getattr(self, name)[kept] for name in CELL_FIELDS}
-        names = tuple(self.statistics[row] for row in kept)
-        return dataclasses.replace(self, statistics=names, **cells)
+        cells |= {name: each.restrict(kept) for name in ("names", "ages") if (each := getattr(self, name))}
+        left = tuple(self.statistics[row] for row in kept)
+        return dataclasses.replace(self, statistics=left, **cells)
 
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""

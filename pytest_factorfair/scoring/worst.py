@@ -11,7 +11,8 @@ import numpy as np
 
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fair import entropies, likenesses, s_fair
-from pytest_factorfair.scoring.metrics import METRICS, POSITION, RATES
+from pytest_factorfair.scoring.largest import LARGEST, taken
+from pytest_factorfair.scoring.metrics import LOSSES, METRICS
 from pytest_factorfair.scoring.shares import FloatArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
 
@@ -86,15 +87,18 @@ def _distance(tally: Tally) -> Ends:
     return float(found.min()) - margin, float(found.max()) + margin
 
 
-def _position(tally: Tally) -> Ends:
-    """All missing answers on the favourite letter, or none of them on it if that can be."""
-    letters, asked = tally.letters.sum(axis=(0, 1)), int(tally.asked.sum())
-    if len(letters) < 2 or not asked:  # noqa: PLR2004 - nothing to choose between
-        return nan, nan
-    fair, most = 1 / len(letters), int(letters.max())
-    shares = max(most / asked, fair), (most + int(lost(tally).sum())) / asked
-    low, high = ((share - fair) / (1 - fair) for share in shares)
-    return low, high
+def _favourite(metric: str) -> Callable[[Tally], Ends]:
+    """All missing answers on the favourite, or none of them on it if that can be."""
+
+    def ends(tally: Tally) -> Ends:
+        chosen, expected, n = taken(metric, tally)
+        if not chosen.size:
+            return nan, nan
+        missing, turn = int(lost(tally).sum()), expected / n
+        least, most = (((chosen + more) / (n + missing) - turn) / (1 - turn) for more in (0, missing))
+        return max(float(least.max()), 0.0), float(most.max())
+
+    return ends
 
 
 def _rate(metric: str) -> Callable[[Tally], Ends]:
@@ -153,7 +157,7 @@ BOUNDS: Mapping[str, Callable[[Tally], Ends]] = MappingProxyType(
         "s_kld": _likeness,
         "s_fair": _fairness,
         "distance": _distance,
-        POSITION: _position,
-        **{metric: _rate(metric) for metric in sorted(RATES)},
+        **{metric: _favourite(metric) for metric in LARGEST if metric not in LOSSES},
+        **{metric: _rate(metric) for metric in sorted(LOSSES)},
     }
 )

@@ -13,8 +13,17 @@ _FIELDS = tuple(field.name for field in fields(Response) if field.name != "image
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
-def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int) -> dict[str, object]:
-    """The row of a response, whose picture is kept elsewhere.
+def to_row(  # noqa: PLR0913  # as many as there are columns
+    key: str,
+    response: Response,
+    *,
+    model: str,
+    prompt: str,
+    repeat: int,
+    seed: int,
+    identity: Mapping[str, object],
+) -> dict[str, object]:
+    """The row of a response, whose picture is kept elsewhere; its key is made of the other arguments.
 
     Raises:
         TypeError: a field of the response is not what its annotation says.
@@ -24,6 +33,8 @@ def to_row(key: str, response: Response, *, model: str, prompt: str, repeat: int
         "model": plain(model),
         "prompt": _ENCODE(prompt),
         "repeat": repeat,
+        "seed": seed,
+        "identity": _ENCODE(dict(identity)),
         "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
         "picture": response.image_file,
         "reusable": response.reusable,

@@ -6,41 +6,55 @@ once, and whichever of them dies. It is not the response store: its limits are t
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from pytest_factorfair.errors import BudgetError, StoreError
+from pytest_factorfair.store import process
 
 TIMEOUT = 30  # seconds a statement waits for another process's
 NO_LIMIT = 9e15
+CENT = 0.01
 
 _MAKE = """
 PRAGMA journal_mode=WAL;
 CREATE TABLE run (
     max_calls REAL, max_cost REAL, deadline REAL, pace REAL, minutes REAL,
-    calls INTEGER DEFAULT 0, spent REAL DEFAULT 0, reserved REAL DEFAULT 0, settled INTEGER DEFAULT 0,
-    next REAL DEFAULT 0, ended TEXT
+    calls INTEGER DEFAULT 0, spent REAL DEFAULT 0, dearest REAL, next REAL DEFAULT 0, ended TEXT
 );
+CREATE TABLE under_way (id INTEGER PRIMARY KEY, pid INTEGER, usd REAL);
 INSERT INTO run (max_calls, max_cost, deadline, pace, minutes) VALUES (%r, %r, %r, %r, %r);
 """
-_PRICE = "max(:estimate, spent / max(settled, 1))"
+# What a call may cost: its own estimate, or what the dearest one has cost; of the first of unknown price
+# nothing is known, so it goes alone.
+_PRICE = "max(:estimate, coalesce(dearest, 0))"
+_HELD = "(SELECT coalesce(sum(usd), 0) FROM under_way)"
+_AFFORDED = f"""
+max_cost = {NO_LIMIT!r} OR spent + {_HELD} + {_PRICE} <= max_cost * 1.000001
+    AND ({_PRICE} > 0 OR dearest IS NOT NULL OR NOT EXISTS (SELECT * FROM under_way))
+"""  # noqa: S608  # only our own words are put together, here and twice below
 _TAKE = f"""
-UPDATE run SET calls = calls + 1, reserved = reserved + {_PRICE}, next = max(next, :now) + pace
-WHERE ended IS NULL AND calls < max_calls AND spent + reserved + {_PRICE} <= max_cost * 1.000001
-    AND max(next, :now) < deadline
-RETURNING next - pace - :now AS wait, {_PRICE} AS reserved
-"""  # noqa: S608  # only our own words are put together
+UPDATE run SET calls = calls + 1, next = max(next, :now) + pace
+WHERE ended IS NULL AND calls < max_calls AND max(next, :now) < deadline AND ({_AFFORDED})
+RETURNING next - pace - :now AS wait, {_PRICE} AS reserved, max_cost < {NO_LIMIT!r} AS priced
+"""  # noqa: S608
+_HOLD = "INSERT INTO under_way (pid, usd) VALUES (:pid, :usd)"
 _SETTLE = """
-UPDATE run SET spent = spent + :cost, reserved = max(reserved - :reserved, 0), settled = settled + :answered
+UPDATE run SET spent = spent + :cost, dearest = CASE WHEN :answered THEN max(coalesce(dearest, 0), :cost)
+    ELSE dearest END
 """
 _END = "UPDATE run SET ended = coalesce(ended, :reason)"
-_STATE = (
-    "SELECT ended, calls >= max_calls, max(next, :now) >= deadline, max_calls, max_cost, minutes FROM run"
-)
+_STATE = f"""
+SELECT ended, calls >= max_calls, max(next, :now) >= deadline, max_calls, max_cost, minutes, spent, {_PRICE},
+    spent + {_PRICE} <= max_cost * 1.000001
+FROM run
+"""  # noqa: S608
+_BURY = "UPDATE run SET spent = spent + (SELECT coalesce(sum(usd), 0) FROM under_way WHERE pid = :pid)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +69,11 @@ class Ceilings:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave for one call: it may start in ``wait`` seconds, and ``reserved`` USD are set aside for it."""
+    """Leave for one call: it may start in ``wait`` seconds; ``reserved`` USD are set aside for ``number``."""
 
     wait: float
-    reserved: float
+    reserved: float = 0.0
+    number: int = 0
 
 
 class RunFile:
@@ -100,24 +115,34 @@ class RunFile:
             raise StoreError(f"{path}: no such file: the limits of a run hold on one machine only")
         return cls(path)
 
-    def take(self, *, estimate: float, now: float) -> Grant:
-        """Leave for one call of about ``estimate`` USD; the mean of what calls have cost, if that is more.
+    def take(self, *, estimate: float, now: float) -> Grant | None:
+        """Leave for one call of at most ``estimate`` USD; what the dearest has cost, if that is more.
+
+        None is for now: it depends on what calls under way will have cost.
 
         Raises:
             BudgetError: a limit is used up, or the run was ended.
             StoreError: the file is gone or damaged.
         """
-        with _explained(self._path):
-            row = self._connection.execute(_TAKE, {"estimate": estimate, "now": now}).fetchone()
+        values = {"estimate": estimate, "now": now}
+        with self._transaction():
+            row = self._connection.execute(_TAKE, values).fetchone()
             if row is not None:
-                return Grant(*row)
-            self.end(self._reason(now))
+                wait, price, priced = row
+                number = self._hold(price) if priced else 0
+                return Grant(wait, price if priced else 0.0, number)
+            reason = self._reason(values)
+            if reason is None:
+                self._bury()
+                return None
+            self._connection.execute(_END, {"reason": reason})
         raise BudgetError(self.ended or "")
 
-    def settle(self, reserved: float, cost: float, *, answered: bool) -> None:
+    def settle(self, number: int, cost: float, *, answered: bool) -> None:
         """Replace what was set aside for a call by what it cost."""
-        with _explained(self._path):
-            self._connection.execute(_SETTLE, {"reserved": reserved, "cost": cost, "answered": answered})
+        with self._transaction():
+            self._connection.execute(_SETTLE, {"cost": cost, "answered": answered})
+            self._connection.execute("DELETE FROM under_way WHERE id = ?", (number,))
 
     def end(self, reason: str) -> None:
         """Grant no more; the first reason stays."""
@@ -145,16 +170,30 @@ class RunFile:
         finally:
             file.close()
 
-    @staticmethod
-    def remove(path: Path) -> None:
-        """Delete the file and what SQLite keeps beside it; there may be nothing to delete."""
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                path.with_name(path.name + suffix).unlink()
+    def _hold(self, price: float) -> int:
+        row = self._connection.execute(_HOLD, {"pid": os.getpid(), "usd": price})
+        return row.lastrowid or 0
 
-    def _reason(self, now: float) -> str:
-        ended, calls, late, max_calls, max_cost, minutes = self._connection.execute(
-            _STATE, {"now": now}
+    def _bury(self) -> None:
+        """What a dead process had under way may have been paid for: it is taken as spent."""
+        for (pid,) in self._connection.execute("SELECT DISTINCT pid FROM under_way").fetchall():
+            if not process.alive(pid):
+                self._connection.execute(_BURY, {"pid": pid})
+                self._connection.execute("DELETE FROM under_way WHERE pid = ?", (pid,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with _explained(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                self._connection.execute("COMMIT")
+
+    def _reason(self, values: Mapping[str, float]) -> str | None:
+        """Why no call is granted; None where one may be once those under way are settled."""
+        ended, calls, late, max_calls, max_cost, minutes, spent, price, affordable = self._connection.execute(
+            _STATE, values
         ).fetchone()
         if ended:
             return str(ended)
@@ -162,7 +201,13 @@ class RunFile:
             return f"the budget of {max_calls:,.0f} call{'s' if max_calls > 1 else ''} is used up"
         if late:
             return f"the {minutes:g} minute{'s' if minutes != 1 else ''} of this run are used up"
-        return f"the budget of ${max_cost:,.2f} is used up"
+        if affordable:
+            return None
+        told = f"the budget of ${max_cost:,.2f} is used up"
+        left = max_cost - spent
+        return (
+            f"{told} but for ${left:,.4f}, and a call may cost ${price:,.4f}" if left > CENT / 100 else told
+        )
 
 
 @contextmanager

@@ -22,7 +22,7 @@ META = Table(
     Column("value", Text, nullable=False),
 )
 
-# Prompt and body are JSON texts: what a model writes need not be something a database takes as text.
+# Prompt, identity and body are JSON texts: what a model writes need not be what a database takes as text.
 # A picture is the name of its file, "" without one.
 RESPONSES = Table(
     "responses",
@@ -31,6 +31,8 @@ RESPONSES = Table(
     Column("model", Text, nullable=False),
     Column("prompt", Text, nullable=False),
     Column("repeat", Integer, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("identity", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("picture", String(80), nullable=False),
     Column("reusable", Boolean, nullable=False),

@@ -25,7 +25,7 @@ from pytest_factorfair.store.writer import Writer
 
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
-NOBODY: Mapping[str, object] = MappingProxyType({})
+UNNAMED: Mapping[str, object] = MappingProxyType({})
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
@@ -121,7 +121,7 @@ class Store:
         """
         return not self._rows(_ANY, [])
 
-    def put(  # noqa: PLR0913  # each is a column, or stands in the manifest
+    def put(  # noqa: PLR0913  # as many as there are columns
         self,
         key: str,
         response: Response,
@@ -130,18 +130,20 @@ class Store:
         prompt: str,
         repeat: int,
         seed: int = 0,
-        identity: Mapping[str, object] = NOBODY,
+        identity: Mapping[str, object] = UNNAMED,
         replace: bool = False,
     ) -> Future[Response]:
         """Write a response; the future gives it as it is kept, once committed, or fails with StoreError.
 
         A picture is kept first, in a file, and the response then has its name in place of its bytes.
 
+        ``seed`` and ``identity`` are kept for those who ask why another key has no response.
+
         Raises:
             TypeError: a field of the response is not what its annotation says.
         """
         light = kept(response)
-        row = to_row(key, light, model=model, prompt=prompt, repeat=repeat)
+        row = to_row(key, light, model=model, prompt=prompt, repeat=repeat, seed=seed, identity=identity)
         if self._read_only:
             refused: Future[Response] = Future()
             refused.set_exception(

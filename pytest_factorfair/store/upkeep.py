@@ -58,10 +58,10 @@ def merge(target: Store, source: Store) -> int:
     """
     before = sum(one.responses for one in listed(target))
     lines = picture_upkeep.lines(source)
-    for rows in _chunks(_rows(source)):
-        drawn = picture_upkeep.lacking(target, [row for row in rows if source.pictures.has(row["picture"])])
+    for some in _chunks(rows(source)):
+        drawn = picture_upkeep.lacking(target, [row for row in some if source.pictures.has(row["picture"])])
         picture_upkeep.copy(source, target.pictures, drawn, lines)
-        for copied, replace in (([row for row in rows if not row["picture"]], False), (drawn, True)):
+        for copied, replace in (([row for row in some if not row["picture"]], False), (drawn, True)):
             if copied:
                 with _connection(target, "cannot be written") as connection:
                     connection.execute(upsert(target.database.dialect.name, replace=replace), copied)
@@ -74,7 +74,7 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
     Raises:
         StoreError: it cannot be read.
     """
-    for row in _rows(store):
+    for row in rows(store):
         if row["reusable"] and model in (None, row["model"]):
             response = from_body(row["body"])
             counts = {"tokens_in": response.tokens_in, "tokens_out": response.tokens_out}
@@ -93,7 +93,7 @@ def pictures(store: Store) -> Iterator[tuple[str, str, str]]:
     Raises:
         StoreError: the store cannot be read.
     """
-    for row in _rows(store):
+    for row in rows(store):
         if row["picture"] and row["reusable"]:
             yield row["model"], row["key"], row["picture"]
 
@@ -105,8 +105,8 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
         StoreError: the store cannot be read, or the folder not be written.
     """
     count, lines = 0, picture_upkeep.lines(store)
-    for rows in _chunks(_rows(store)):
-        drawn = [row for row in rows if store.pictures.has(row["picture"]) and model in (None, row["model"])]
+    for some in _chunks(rows(store)):
+        drawn = [row for row in some if store.pictures.has(row["picture"]) and model in (None, row["model"])]
         picture_upkeep.copy(store, Pictures(folder), drawn, lines)
         count += len(drawn)
     return count
@@ -134,17 +134,17 @@ def prune(store: Store, *, model: str | None, before: str | None, unusable: bool
     return count
 
 
-def _rows(store: Store) -> Iterator[dict[str, Any]]:
+def rows(store: Store) -> Iterator[dict[str, Any]]:
     """All rows, by key, some at a time: a store may be larger than memory."""
     last = ""
     while True:
         query = select(RESPONSES).where(RESPONSES.c.key > last).order_by(RESPONSES.c.key).limit(CHUNK)
         with _connection(store, "cannot be read") as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
-        if not rows:
+            found = [dict(row) for row in connection.execute(query).mappings()]
+        if not found:
             return
-        yield from rows
-        last = rows[-1]["key"]
+        yield from found
+        last = found[-1]["key"]
 
 
 def _chunks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

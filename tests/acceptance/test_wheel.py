@@ -24,6 +24,7 @@ def test_the_wheel_has_the_checklists_and_no_tests(tmp_path: Path) -> None:
     for name in ("fact_or_fair.yaml", "statistics/us.yaml", "schema/checklist.schema.json", "README.md"):
         assert f"pytest_factorfair/_checklists/{name}" in names
     assert "pytest_factorfair/py.typed" in names
+    assert "pytest_factorfair/detection/cards.onnx" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"pytest_factorfair"}
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as source:
         tops = {name.split("/")[1] for name in source.getnames() if "/" in name}

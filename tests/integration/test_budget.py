@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from tests.project import Project
@@ -124,6 +128,31 @@ def test_cost_is_limited(project: Project, dist: tuple[str, ...]) -> None:
     assert asked(project) == 50
 
 
+def test_calls_in_flight_never_exceed_the_cost(project: Project, stub: StubServer) -> None:
+    """Priced by litellm's list; what the answers in the store have cost is all that was paid."""
+    pytest.importorskip("litellm")
+    stub.script(latency=0.05)
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    options = ("-n2", "--factorfair-model-arg=max_tokens=50", "--factorfair-max-cost=0.05")
+    result = project.run(url, *options, model="litellm:openai/gpt-4o")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*the budget of $0.05 is used up*"])
+    with closing(sqlite3.connect(project.path / ".factorfair" / "responses.sqlite")) as store:
+        costs = [json.loads(body)["cost"] for (body,) in store.execute("select body from responses")]
+    assert len(costs) == stub.stats()["requests"]
+    worst = 2.5e-6 * 2000 + 1e-5 * 50  # of a prompt of 2,000 bytes
+    assert 0.05 - worst <= sum(costs) <= 0.05
+
+
+def test_a_thousand_calls_and_not_one_more(project: Project, stub: StubServer) -> None:
+    stub.script(latency=0.005)
+    options = ("-n4", "--factorfair-samples=144,objective=4", "--factorfair-max-calls=1000")
+    assert run(project, stub, *options).ret == 2
+    assert stub.stats()["requests"] == 1000
+    run(project, stub, "-n0", "--factorfair-samples=144,objective=4")
+    assert stub.stats()["requests"] == 6 * 4 + 4 * 2 * 144
+
+
 def test_unknown_cost_ends_a_run_that_limits_it(project: Project) -> None:
     project.write("conftest.py", PAID % "None")
     options = ("--factorfair-max-cost=0.5", "--factorfair-max-connections=1")
@@ -145,9 +174,9 @@ def test_wrong_limit(project: Project, option: str, value: str) -> None:
     assert told[0].startswith(f"ERROR: --factorfair-{option}: expected a ")
 
 
-def test_no_file_is_made_without_limits(project: Project) -> None:
+def test_no_file_is_made_without_limits_or_workers(project: Project) -> None:
     project.write(
         "conftest.py",
         "import glob\ndef pytest_runtest_setup():\n    assert not glob.glob('.factorfair/run-*')\n",
     )
-    assert project.run("-n2").ret == 0
+    assert project.run("-n0").ret == 0

@@ -10,11 +10,13 @@ import jsonschema
 import numpy as np
 import pytest
 
-from pytest_factorfair import checklist, detection
+from pytest_factorfair import detection
+from pytest_factorfair.cli import main
 from pytest_factorfair.detector_errors import to_json
-from pytest_factorfair.domain import DIRECTIONS, Checklist
+from pytest_factorfair.domain import DIRECTIONS, FactOrFair
 from pytest_factorfair.scoring import Confusion
 from tests.project import Project
+from tests.unit.checklist.files import fact_or_fair
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
 FLIP = 0.2
@@ -28,8 +30,8 @@ RUN = (
 )
 
 
-def _checklist() -> Checklist:
-    return checklist.load("fact_or_fair_t2i", truth="audited", base=Path())
+def _checklist() -> FactOrFair:
+    return fact_or_fair("fact_or_fair_t2i", truth="audited", base=Path())
 
 
 def _table(project: Project, spec: str = DETECTOR) -> str:
@@ -83,10 +85,26 @@ def test_sheets_show_what_was_read(project: Project) -> None:
         ("subjective-crime_rate-highest-baseline-1", 4, 4),
         ("subjective-crime_rate-lowest-baseline-1", 4, 4),
     ]
+    jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
     text = project.report_path.with_name("report.md").read_text(encoding="utf-8")
     for one in report["contact_sheets"]:
         assert (project.report_path.parent / one["file"]).stat().st_size > 10_000
         assert f"]({one['file']})" in text
+
+
+def test_a_report_is_what_a_sample_is_drawn_from(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two simulated models share an endpoint, the store does not tell them apart; the report does."""
+    arguments = (*RUN, "--factorfair-model=sim:uniform", "-k", "crime_rate")
+    assert project.pytester.runpytest_subprocess(*arguments).ret == 0
+    capsys.readouterr()
+    out = str(project.path / "lab")
+    assert main(["detector", "sample", str(project.report_path), "--per-model", "10", "--out", out]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "sim:oracle: 10 of 16 pictures",
+        "sim:uniform: 10 of 16 pictures",
+    ]
 
 
 @pytest.mark.parametrize(

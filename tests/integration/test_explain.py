@@ -99,6 +99,7 @@ def test_a_budget_holds_for_them_and_the_next_run_goes_on(
 def test_an_incomplete_run_is_not_asked_for_reasons(project: Project) -> None:
     project.run("-p", "no:xdist", "--factorfair-explain", "-k", "baseline", model=MODEL)
     assert project.report()["reasons"] == []
+    assert "no reasons: they are asked for once all cases are answered" in project.report()["notes"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -107,3 +108,81 @@ def test_hostile_replies_count_and_do_nothing(
             assert "](javascript:" not in text
             assert "![x](" not in text
     assert not [line for line in result.outlines if line.startswith("::")]
+
+
+BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
+CHECKLISTS: dict[str, tuple[str, str, str]] = {
+    "bomb": ("schema:", f"{BOMB}schema:", "anchors (&) and aliases (*) are not used here"),
+    "tag": ("title: ", "title: !!python/object/apply:os.system ", "the tag tag:yaml.org,2002:python/object"),
+    "attribute": ("{choices}", "{choices.__class__}", "unknown placeholder {choices.__class__}"),
+    "index": ("{choices}", "{0}", "unknown placeholder {0}"),
+    "jinja": ("{choices}", "{choices} {{ 7 * 7 }}", "unknown placeholder { 7 * 7 }"),
+    "path as a name": ("name: small", "name: ../../small", "name: must be made of a-z, 0-9 and _"),
+    "path as an id": ("  tea_rate:", "  ../tea_rate:", "tea_rate"),
+}
+
+
+@pytest.mark.parametrize("change", CHECKLISTS)
+def test_hostile_checklists_are_refused(project: Project, stub: StubServer, change: str) -> None:
+    before, after, told = CHECKLISTS[change]
+    text = (project.path / "small.yaml").read_text(encoding="utf-8")
+    assert before in text
+    project.write("small.yaml", text.replace(before, after, 1))
+    result = project.run(
+        "-p", "no:xdist", f"--factorfair-model-arg=base_url={stub.base_url}", model="hosted_vllm/m"
+    )
+    assert result.ret == 4
+    lines = [line for line in result.errlines if line]
+    assert len(lines) == 1
+    assert lines[0].startswith("ERROR: ")
+    assert told in lines[0]
+    assert stub.stats()["requests"] == 0
+    assert not (project.path / ".factorfair").exists()
+
+
+def test_a_file_that_is_no_checklist_is_not_quoted(project: Project) -> None:
+    """Pointed at somebody's secrets, the message names the file and says nothing of what is in it."""
+    project.write("secrets.yaml", f"key: {KEY}\n")
+    project.write("own.yaml", "schema: factorfair.checklist/1\nextends: ../own/secrets.yaml\n")
+    for name in ("secrets.yaml", "own.yaml"):
+        result = project.run("-p", "no:xdist", f"--factorfair-checklist={name}")
+        assert result.ret == 4
+        assert KEY not in result.stdout.str() + result.stderr.str()
+
+
+ONLY = """
+import sys
+
+def only(event, arguments):
+    if event == "socket.connect":
+        place = arguments[1]
+        allowed = place == ("127.0.0.1", {port})
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
+        place = arguments[0] if event.startswith("socket.get") else arguments[1]
+        allowed = place in ("127.0.0.1", b"127.0.0.1")
+    else:
+        return
+    with open({log!r}, "a") as log:
+        log.write(f"{{event}} {{place}} {{allowed}}\\n")
+    if not allowed:
+        raise ConnectionError(f"{{event}} {{place}}")
+
+sys.addaudithook(only)
+"""
+
+
+def test_nothing_but_the_endpoint_is_reached(
+    project: Project, stub: StubServer, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Watched from the first import on, in every process."""
+    log = project.path / "reached"
+    site = project.path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(ONLY.format(port=stub.port, log=str(log)))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PLANTED", KEY)
+    others = ("-p", "no:rerunfailures")  # it talks to its own workers through a socket
+    assert run(project, stub, *dist, *others).ret == 0
+    reached = set(log.read_text().splitlines())
+    assert f"socket.connect ('127.0.0.1', {stub.port}) True" in reached
+    assert [line for line in reached if not line.endswith("True")] == []

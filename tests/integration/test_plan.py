@@ -37,3 +37,18 @@ def test_a_plan_refuses_what_the_run_would(project: Project) -> None:
     result = project.run("--factorfair-plan", "--factorfair-gate=s_fct >= 1", model="sim:ideal")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: *did you mean 's_fact'?"])
+
+
+def test_a_plan_for_pictures(project: Project) -> None:
+    arguments = ("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=s_e[baseline] >= 0.9")
+    result = project.pytester.runpytest_subprocess(
+        "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=sim:ideal", *arguments
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["factorfair: 76 cases, 1,520 pictures: 0 in the store, 1,520 to ask, estimated cost $0.00",
+         "calls: 1,520, at most 6,080 if gates stay undecided (0 of 1,520 answers are in the store)",
+         "cost: about $0.00",
+         "s_e[[]baseline[]] >= 0.9 on baseline,race *    20  0.*"]
+    )  # fmt: skip
+    result.stdout.no_fnmatch_line("tokens: *")

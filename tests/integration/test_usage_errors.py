@@ -7,6 +7,7 @@ import pytest
 from tests.project import Project
 
 MODEL = "--factorfair-model=sim:uniform"
+T2I = "--factorfair-checklist=fact_or_fair_t2i"
 
 BAD: dict[str, tuple[list[str], str]] = {
     "model scheme": (["--factorfair-model=simm:uniform"], "*unknown scheme 'simm'; did you mean 'sim'?"),
@@ -37,6 +38,16 @@ BAD: dict[str, tuple[list[str], str]] = {
     "gate of images": ([MODEL, "--factorfair-gate=implicit >= 0.8"], "*implicit*will not produce it*"),
     "gate of a baseline": ([MODEL, "--factorfair-gate=regression(s_fact) >= -0.02"], "*regression(s_fact)*baseline*"),
     "detector": ([MODEL, "--factorfair-detector=sim"], "--factorfair-detector sim: a detector reads pictures*"),
+    "text and image": ([MODEL, "--factorfair-checklist=fact_or_fair", T2I], "checklist 'fact_or_fair' asks for text, 'fact_or_fair_t2i' for pictures: run one after the other"),
+    "text model, image checklist": (["--factorfair-model=transformers:./nowhere", T2I], "*transformers:./nowhere*pictures*"),
+    "image model, text checklist": (["--factorfair-model=images:.", "--factorfair-checklist=fact_or_fair"], "*images:.*"),
+    "no detector": (["--factorfair-model=python:json:dumps", T2I], "model 'python:json:dumps': its pictures need a detector; give --factorfair-detector fairface:FILE[?]faces=FILE"),
+    "unknown detector": ([MODEL, T2I, "--factorfair-detector=fairfase:x"], "detector 'fairfase:x': *'fairface'*"),
+    "detector file": ([MODEL, T2I, "--factorfair-detector=fairface:x.onnx"], "detector 'fairface:x.onnx': there is no file 'x.onnx' in *"),
+    "detector option": ([MODEL, T2I, "--factorfair-detector=sim?flipp=1"], "*'flipp'; did you mean 'flip'?"),
+    "trait of text": (["--factorfair-model=sim:position_biased", T2I], "*pictures have no letters*"),
+    "reasons of pictures": ([MODEL, T2I, "--factorfair-explain"], "--factorfair-explain: a picture gives no reason; leave the option out"),
+    "default gates of pictures": ([MODEL, T2I, "--factorfair-gate=default"], "gate 'default': *--factorfair-baseline*"),
     "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: pictures are read by a detector*"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),

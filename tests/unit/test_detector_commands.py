@@ -138,6 +138,18 @@ def test_a_sample_is_neutral_and_complete(store: str, capsys: pytest.CaptureFixt
     assert "`Female`, `Male`, `unclear`, `no face`" in told
 
 
+def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two of a report's three keys are in the store, under the name of an endpoint; a key stands twice."""
+    answers = [{"key": key} for key in ("one3", "one3", "two4", "gone")]
+    Path("report.json").write_text(
+        json.dumps({"cases": [{"model": "mine", "answers": answers}]}), encoding="utf-8"
+    )
+    assert main(["detector", "sample", "report.json", store, "--out", "lab"]) == 0
+    assert capsys.readouterr().out.startswith("mine: 2 of 2 pictures\n")
+    found = {(each["model"], each["key"]) for each in _key()["pictures"].values()}
+    assert found == {("mine", "one3"), ("mine", "two4")}
+
+
 def test_copies_have_pixels_and_nothing_else() -> None:
     from PIL.PngImagePlugin import PngInfo
 
@@ -226,6 +238,10 @@ def test_what_people_do_not_agree_on_is_told(store: str, capsys: pytest.CaptureF
 
 WRONG: dict[str, tuple[list[str], str]] = {
     "no store": (["sample", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
+    "no report": (["sample", "none.json", "--out", "x"], "none.json: cannot be read: No such file or directory"),
+    "not a report": (["sample", "list.json", "r.sqlite", "--out", "x"], "list.json: not a report.json"),
+    "a report of text": (["sample", "text.json", "r.sqlite", "--out", "x"], "there are no pictures to draw from"),
+    "a report without its store": (["sample", "text.json", "--out", "x"], ".factorfair/responses.sqlite: no such response store"),
     "no pictures": (["sample", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
     "full folder": (["sample", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, there may be labels in this one"),
     "a file": (["sample", "r.sqlite", "--out", "r.sqlite"], "r.sqlite: cannot write there: File exists"),
@@ -255,6 +271,8 @@ def test_wrong_input_is_one_line(store: str, capsys: pytest.CaptureFixture[str],
     head = "picture,face,box,gender 1\n"
     Path("gone.csv").write_text(f"{head}p.png,1,,Male\n", encoding="utf-8")
     Path("html.csv").write_text(f"{head}html.png,1,,Male\n", encoding="utf-8")
+    Path("list.json").write_text("[]", encoding="utf-8")
+    Path("text.json").write_text('{"cases": [{"model": "m", "answers": [{"query": "q"}]}]}', encoding="utf-8")
     Path("html.png").write_text("<html>", encoding="utf-8")
     arguments, words = WRONG[case]
     assert main(["detector", *arguments]) == 4

@@ -27,8 +27,7 @@ def test_a_record_comes_back_as_it_was() -> None:
         KEY,
         (ANSWER, dataclasses.replace(ANSWER, outcome="refused", letter=None, groups={})),
         ("note",),
-        {"letter": {"A": Share(0, 0.25, 0.1875), "B": Share(1, 0.25, 0.1875)}},
-        copies=1,
+        {"name": {"Ann": Share(0, 0.25, 0.1875), "Bob": Share(1, 0.25, 0.1875)}},
     )
     usage = Usage(calls=2, cached=1, tokens_in=3_000_000_000, tokens_out=4, cost=None)
     assert crossed(record, usage) == (record, usage)

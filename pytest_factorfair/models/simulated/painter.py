@@ -10,8 +10,17 @@ from dataclasses import asdict
 from functools import cached_property
 
 from pytest_factorfair import checklist as checklists
-from pytest_factorfair.checklist.lineup import everyone, simple
-from pytest_factorfair.domain import Case, Checklist, Request, Response, Sampling
+from pytest_factorfair.checklist.fact_or_fair.lineup import everyone, simple
+from pytest_factorfair.domain import (
+    Checklist,
+    FactOrFair,
+    Request,
+    Response,
+    Sampling,
+    TopicCase,
+    fact_or_fair,
+    topic_cases,
+)
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated import options
 from pytest_factorfair.models.simulated.choice import Situation, choose, draws
@@ -91,23 +100,23 @@ class Painter:
     @cached_property
     def _situations(self) -> Mapping[str, Situation]:
         """What each prompt of the checklists asks; one that two topics share asks nothing."""
-        found = [pair for each in self._checklists for pair in _situations(each, self._traits)]
+        found = [pair for each in fact_or_fair(self._checklists) for pair in _situations(each, self._traits)]
         times = Counter(prompt for prompt, _ in found)
         return {prompt: situation for prompt, situation in found if times[prompt] == 1}
 
 
-def _situations(checklist: Checklist, traits: Traits) -> Iterator[tuple[str, Situation]]:
+def _situations(checklist: FactOrFair, traits: Traits) -> Iterator[tuple[str, Situation]]:
     leaning = options.leaning(traits, checklist)
     offered = tuple(_everyone(checklist))
     statistics = {statistic.id: statistic for statistic in checklist.statistics}
-    for case in checklists.cases(checklist, _ONE):
+    for case in topic_cases(checklists.cases(checklist, _ONE)):
         truths = statistics[case.statistic].truths
         true = {name: truth.at(case.direction) for name, truth in truths.items()}
         for query in checklists.queries(checklist, case, _ONE):
             yield query.prompt, Situation(offered, _asked(case), true, {}, leaning)
 
 
-def _asked(case: Case) -> tuple[str, ...]:
+def _asked(case: TopicCase) -> tuple[str, ...]:
     return case.attributes if case.part == "objective" else ()
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_factorfair.checklist.recognise import Recognised, Recogniser
-from pytest_factorfair.domain import IN_GROUP, Checklist, Citation, Context
+from pytest_factorfair.checklist.fact_or_fair.recognise import Recognised, Recogniser
+from pytest_factorfair.domain import IN_GROUP, Citation, Context, FactOrFair
 from pytest_factorfair.models.simulated.choice import Situation
 
 
 class Reader:
     """Reads prompts of one checklist for a respondent that leans on one of its attributes."""
 
-    def __init__(self, checklist: Checklist, attribute: str | None) -> None:
+    def __init__(self, checklist: FactOrFair, attribute: str | None) -> None:
         self._recogniser = Recogniser(checklist)
         self._statistics = {statistic.id: statistic for statistic in checklist.statistics}
         self._contexts = {context.id: context for context in checklist.contexts}

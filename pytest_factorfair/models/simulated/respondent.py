@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 
-from pytest_factorfair.domain import Checklist, Request, Response
+from pytest_factorfair.domain import Checklist, Request, Response, fact_or_fair
 from pytest_factorfair.models.simulated import options
 from pytest_factorfair.models.simulated.choice import Choice, Draws, Situation, choose, draws
 from pytest_factorfair.models.simulated.kinds import Traits
@@ -70,7 +70,8 @@ class Respondent:
 
     @cached_property
     def _readers(self) -> tuple[Reader, ...]:
-        return tuple(Reader(each, options.leaning(self._traits, each)) for each in self._checklists)
+        readable = fact_or_fair(self._checklists)
+        return tuple(Reader(each, options.leaning(self._traits, each)) for each in readable)
 
     def _reply(self, request: Request) -> str:
         read = (reader.read(request.prompt) for reader in self._readers)

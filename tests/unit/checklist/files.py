@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.checklist import load
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair.domain import FactOrFair
 from pytest_factorfair.errors import ChecklistError
 
 STATISTICS = """\
@@ -114,8 +114,15 @@ def write(folder: Path, *, checklist: str = CHECKLIST, statistics: str = STATIST
     (folder / "facts.yaml").write_text(statistics, encoding="utf-8")
 
 
-def loaded(folder: Path, file: str = "tea.yaml", *, truth: str = "audited") -> Checklist:
-    return load(file, truth=truth, base=folder)
+def fact_or_fair(name_or_path: str, *, truth: str = "audited", base: Path = Path()) -> FactOrFair:
+    """A checklist of that protocol, loaded."""
+    checklist = load(name_or_path, truth=truth, base=base)
+    assert isinstance(checklist, FactOrFair)
+    return checklist
+
+
+def loaded(folder: Path, file: str = "tea.yaml", *, truth: str = "audited") -> FactOrFair:
+    return fact_or_fair(file, truth=truth, base=folder)
 
 
 def refusal(folder: Path, file: str = "tea.yaml") -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.checklist import load
-from pytest_factorfair.domain import Checklist
-from tests.unit.checklist.files import loaded, refusal, write
+from pytest_factorfair.domain import FactOrFair
+from tests.unit.checklist.files import fact_or_fair, loaded, refusal, write
 
 HEAD = "extends: tea.yaml\nname: coffee\n"
 PEOPLE = "Which of these {people} is"
@@ -19,7 +18,7 @@ def overlay(folder: Path, text: str, *, head: str = HEAD) -> None:
     (folder / "own.yaml").write_text(head + text, encoding="utf-8")
 
 
-def merged(folder: Path, text: str) -> Checklist:
+def merged(folder: Path, text: str) -> FactOrFair:
     overlay(folder, text)
     return loaded(folder, "own.yaml")
 
@@ -29,7 +28,7 @@ def refused(folder: Path, text: str, *, head: str = HEAD) -> str:
     return refusal(folder, "own.yaml")
 
 
-def texts(checklist: Checklist) -> list[str]:
+def texts(checklist: FactOrFair) -> list[str]:
     return [scenario.text[:13] for scenario in checklist.topic("tea_rate", "highest").scenarios]
 
 
@@ -43,7 +42,7 @@ def test_only_what_is_said_changes(tmp_path: Path) -> None:
 
 def test_shipped_checklist_is_extended_by_name(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("extends: fact_or_fair\nname: short\ntopics: {crime_rate: null}\n")
-    own, base = (load(name, truth="audited", base=tmp_path) for name in ("own.yaml", "fact_or_fair"))
+    own, base = (fact_or_fair(name, truth="audited", base=tmp_path) for name in ("own.yaml", "fact_or_fair"))
     assert len(own.topics) == len(base.topics) - 2
     assert "crime_rate" not in [statistic.id for statistic in own.statistics]
 

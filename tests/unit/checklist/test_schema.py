@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import jsonschema
 import pytest
 import yaml
 
-from pytest_factorfair.checklist.locate import folder
+from pytest_factorfair.checklist.locate import folder, shipped
 from pytest_factorfair.checklist.schema import schemas
+from tests.unit.checklist.faintbench.files import TEA
+from tests.unit.checklist.faintbench.test_layout import FIELDS
 from tests.unit.checklist.files import CHECKLIST, STATISTICS, changed
 from tests.unit.checklist.test_layout import CHECKLIST_FIELDS, STATISTICS_FIELDS
 
@@ -22,9 +25,13 @@ ROOT = Path(__file__).parents[3]
 BLIND = ("twice", "no file", "relative to this one", "unknown key; did you mean 'coast'", "finite")
 
 
+@cache
+def validator(name: str) -> Any:
+    return jsonschema.Draft202012Validator(schemas()[f"{name}.schema.json"])
+
+
 def valid(name: str, text: str) -> bool:
-    validator: Any = jsonschema.Draft202012Validator(schemas()[f"{name}.schema.json"])
-    return bool(validator.is_valid(yaml.safe_load(text)))
+    return bool(validator(name).is_valid(yaml.safe_load(text)))
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
@@ -48,7 +55,8 @@ def test_command_writes_them_into_a_new_folder(tmp_path: Path) -> None:
 
 
 def test_shipped_files_are_valid() -> None:
-    assert valid("checklist", (folder() / "fact_or_fair.yaml").read_text(encoding="utf-8"))
+    for name in shipped():
+        assert valid("checklist", (folder() / f"{name}.yaml").read_text(encoding="utf-8"))
     assert valid("statistics", (folder() / "statistics/us.yaml").read_text(encoding="utf-8"))
 
 
@@ -73,7 +81,18 @@ def test_what_the_loader_refuses_in_statistics(old: str, new: str, message: str)
     assert valid("statistics", changed(STATISTICS, (old, new))) == blind
 
 
+@pytest.mark.parametrize(("old", "new", "message"), FIELDS)
+def test_what_the_loader_refuses_of_the_second_protocol(old: str, new: str, message: str) -> None:
+    assert valid("checklist", TEA)
+    blind = any(words in message for words in BLIND)
+    assert valid("checklist", changed(TEA, (old, new))) == blind
+
+
 OVERLAYS = [
+    ("occupations: {barista: {name: Barista, category: food, weight: 1}}", True),
+    ("occupations: {nurse: {weight: 2}, dancer: null}", True),
+    ("occupations: {nurse: {wieght: 2}}", False),
+    ("relations: {host_guest: {left: Host, right: {noun: Guest, shares: {age: {young: 1}}}}}", True),
     ("", True),
     ("topics: {crime_rate: null}", True),
     ("topics: {crime_rate: {highest: {behavior: x}}}", True),

@@ -16,7 +16,7 @@ BOTH = (GENDER, RACE)
 
 
 def chips(count: int, *, seed: int = 0) -> Pixels:
-    return np.random.default_rng(seed).integers(0, 256, (count, 224, 224, 3), dtype=np.uint8)
+    return np.random.default_rng(seed).integers(0, 256, (count, 3, 224, 224), dtype=np.uint8)
 
 
 def network(

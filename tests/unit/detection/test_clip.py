@@ -65,7 +65,7 @@ def by_hand(folder: Path, pictures: np.ndarray, sentences: list[str]) -> np.ndar
     model = transformers.CLIPModel.from_pretrained(folder, local_files_only=True).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     small = torch.nn.functional.interpolate(
-        torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255, (32, 32), mode="bicubic", antialias=True
+        torch.from_numpy(pictures).float() / 255, (32, 32), mode="bicubic", antialias=True
     ).clamp(0, 1)
     mean = torch.tensor([0.48145466, 0.4578275, 0.40821073])[:, None, None]
     std = torch.tensor([0.26862954, 0.26130258, 0.27577711])[:, None, None]

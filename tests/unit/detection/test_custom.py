@@ -9,10 +9,10 @@ from textwrap import dedent
 import pytest
 
 from pytest_factorfair.detection import build
-from pytest_factorfair.domain import Attribute, Detection
+from pytest_factorfair.domain import Detection
 from pytest_factorfair.errors import DetectorError, InputError
 from pytest_factorfair.pictures.cards import blank, paint
-from tests.unit.detection.builders import BOTH, GENDER, RACE
+from tests.unit.detection.builders import BOTH
 
 
 def module(folder: Path, code: str) -> Path:
@@ -38,14 +38,6 @@ def test_a_function_of_the_pixels(tmp_path: Path) -> None:
     assert broken == Detection(error="the picture is empty (0 bytes)")
     assert detector.identity["detector"] == f"python:{path}:look"
     assert len(str(detector.identity["sha256"])) == 64
-
-
-def test_crossed_attributes_are_put_together(tmp_path: Path) -> None:
-    groups = tuple(f"{race} {gender}" for race in RACE.groups for gender in GENDER.groups)
-    crossed = Attribute("both", groups, {}, {}, ("race", "gender"))
-    path = module(tmp_path, "def look(pixels):\n    return [{'gender': 'Male', 'race': 'White'}]\n")
-    (found,) = build(f"python:{path}:look", custom={}).read([blank(1)], [*BOTH, crossed])
-    assert found.faces[0].groups["both"] == "White Male"
 
 
 @pytest.mark.parametrize("form", ["Mine", "make", "made"])

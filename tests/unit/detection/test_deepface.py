@@ -11,7 +11,7 @@ import pytest
 
 from pytest_factorfair.detection import Detector, build
 from pytest_factorfair.domain import Attribute
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import DetectorError, InputError
 from pytest_factorfair.pictures.cards import blank
 from tests.unit.detection.builders import BOTH, RACE
 
@@ -61,6 +61,12 @@ def test_no_face_and_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     none, broken = detector(monkeypatch, analyze).read([blank(1), b"<html>"], BOTH)
     assert (none.faces, none.error) == ((), "")
     assert broken.error == "no picture but HTML (6 bytes)"
+
+
+def test_a_class_of_another_name_is_never_dropped_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {**FACE, "race": {"Asian": 100.0}}
+    with pytest.raises(DetectorError, match="deepface gives what is not known here, or lacks it: 'Asian'"):
+        detector(monkeypatch, lambda **_: [other]).read([blank(1)], BOTH)
 
 
 def test_what_deepface_cannot_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:

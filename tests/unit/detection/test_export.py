@@ -15,43 +15,15 @@ from pytest_factorfair.detection.fairface import FairFace, normalised
 from pytest_factorfair.detection.onnx_session import session
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.pictures.classes import HEADS
+from tests.resnet34 import State, random_weights
 from tests.unit.detection.builders import chips
 
 pytestmark = pytest.mark.skipif(not find_spec("torch"), reason="needs torch")
 
-WIDTHS = (64, 128, 256, 512)
 
-
-def random_weights() -> dict[str, Any]:
-    """A state dict with torchvision's names for a ResNet-34, statistics of the norms included."""
+def in_torch(state: State) -> dict[str, Any]:
     torch = import_module("torch")
-    generator = torch.Generator().manual_seed(0)
-
-    def normal(*shape: int, scale: float) -> Any:
-        return torch.randn(*shape, generator=generator) * scale
-
-    state: dict[str, Any] = {}
-
-    def add(name: str, norm: str, out: int, into: int, size: int, *, gain: float = 1) -> None:
-        state[f"{name}.weight"] = normal(out, into, size, size, scale=(2 / (into * size * size)) ** 0.5)
-        state[f"{norm}.weight"] = gain + normal(out, scale=0.1)
-        state[f"{norm}.bias"] = normal(out, scale=0.1)
-        state[f"{norm}.running_mean"] = normal(out, scale=0.1)
-        state[f"{norm}.running_var"] = 1 + normal(out, scale=0.1).abs()
-        state[f"{norm}.num_batches_tracked"] = torch.tensor(7)
-
-    add("conv1", "bn1", 64, 3, 7)
-    before = 64
-    for layer, (count, width) in enumerate(zip((3, 4, 6, 3), WIDTHS, strict=True), start=1):
-        for number in range(count):
-            block = f"layer{layer}.{number}"
-            add(f"{block}.conv1", f"{block}.bn1", width, before, 3)
-            add(f"{block}.conv2", f"{block}.bn2", width, width, 3, gain=0.2)
-            if before != width:
-                add(f"{block}.downsample.0", f"{block}.downsample.1", width, before, 1)
-            before = width
-    state["fc.weight"], state["fc.bias"] = normal(18, 512, scale=0.05), normal(18, scale=0.1)
-    return state
+    return {name: torch.from_numpy(np.asarray(array)) for name, array in state.items()}
 
 
 def by_torch(state: dict[str, Any], pictures: np.ndarray) -> np.ndarray:
@@ -82,25 +54,23 @@ def by_torch(state: dict[str, Any], pictures: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def weights() -> dict[str, Any]:
+def weights() -> State:
     return random_weights()
 
 
 @pytest.fixture(scope="module")
-def checkpoint(weights: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkpoint(weights: State, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fairface") / "res34.pt"
-    import_module("torch").save(weights, path)
+    import_module("torch").save(in_torch(weights), path)
     return path
 
 
-def test_the_file_computes_what_torch_computes(
-    weights: dict[str, Any], checkpoint: Path, tmp_path: Path
-) -> None:
+def test_the_file_computes_what_torch_computes(weights: State, checkpoint: Path, tmp_path: Path) -> None:
     target = tmp_path / "fairface.onnx"
     export.fairface(checkpoint, target)
-    pictures = normalised(chips(3))
+    pictures = normalised(chips(3), np.empty((3, 3, 224, 224), np.float32))
     (logits,) = session(target, "cpu").run(None, {"input": pictures})
-    expected = by_torch(weights, pictures)
+    expected = by_torch(in_torch(weights), pictures)
     assert 0.1 < expected.std() < 10
     assert np.abs(logits - expected).max() < 1e-4
     assert [each.name for each in tmp_path.iterdir()] == ["fairface.onnx"]
@@ -131,10 +101,11 @@ def test_names_of_a_parallel_training_are_known(tmp_path: Path) -> None:
         ({"fc.weight": (4, 512)}, "is no FairFace, a ResNet-34 with 18 logits: 'fc.weight' is (4, 512), not (18, 512)"),
     ],
 )  # fmt: skip
-def test_other_networks(weights: dict[str, Any], change: dict[str, Any], told: str) -> None:
+def test_other_networks(weights: State, change: dict[str, Any], told: str) -> None:
     changed = {name: np.zeros(shape or (), np.float32) for name, shape in change.items()}
-    state = {**{name: tensor.numpy() for name, tensor in weights.items()}, **changed}
-    kept = {name: tensor for name, tensor in state.items() if tensor.shape or name not in change}
+    kept = {
+        name: array for name, array in {**weights, **changed}.items() if array.shape or name not in change
+    }
     with pytest.raises(InputError) as error:
         export.serialised(kept, where="other.pt")
     assert str(error.value) == f"'other.pt' {told}"

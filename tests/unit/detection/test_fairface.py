@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,9 +29,9 @@ class Node:
 
 
 def test_a_chip_is_normalised_as_for_imagenet() -> None:
-    chip = np.zeros((1, 224, 224, 3), np.uint8)
-    chip[0, 0, 1] = 255, 128, 64
-    ready = normalised(chip)
+    chip = np.zeros((1, 3, 224, 224), np.uint8)
+    chip[0, :, 0, 1] = 255, 128, 64
+    ready = normalised(chip, np.empty(chip.shape, np.float32))
     assert ready.dtype == np.float32
     assert ready.shape == (1, 3, 224, 224)
     expected = [(1 - 0.485) / 0.229, (128 / 255 - 0.456) / 0.224, (64 / 255 - 0.406) / 0.225]
@@ -139,6 +139,48 @@ def test_one_of_eighteen_reads_as_three_do(tmp_path: Path) -> None:
         assert one[head].sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
 
 
+def test_a_batch_does_not_show_in_the_next() -> None:
+    network = FairFace(card_network.FILE, device="cpu")
+    alone = [network.predict(chips(count, seed=count))["race"] for count in (3, 9, 2)]
+    for count, found in zip((3, 9, 2), alone, strict=True):
+        fresh = FairFace(card_network.FILE, device="cpu").predict(chips(count, seed=count))["race"]
+        assert found == pytest.approx(fresh, abs=1e-6)
+
+
+def changed(path: Path, change: Callable[[Any], None]) -> FairFace:
+    """FairFace over the packaged network, changed."""
+    import onnx
+
+    model = onnx.load(card_network.FILE)
+    change(model.graph)
+    onnx.save(model, path)
+    return FairFace(path, device="cpu")
+
+
+def test_logits_that_are_no_numbers_stop_the_run(tmp_path: Path) -> None:
+    def spoil(graph: Any) -> None:
+        import onnx
+
+        (bias,) = (each for each in graph.initializer if each.name == "age_bias")
+        bias.CopyFrom(onnx.numpy_helper.from_array(np.full(9, np.nan, np.float32), "age_bias"))
+
+    with pytest.raises(DetectorError, match=r"is no FairFace: it gives what is no number for 3 faces"):
+        changed(tmp_path / "nan.onnx", spoil).predict(chips(3))
+
+
+def test_a_network_that_fails_over_its_input_stops_the_run(tmp_path: Path) -> None:
+    def cut(graph: Any) -> None:
+        graph.node[0].attribute[0].ints[:] = [56, 56]  # sixteen cells where 49 are due
+        graph.node[0].attribute[1].ints[:] = [56, 56]
+
+    detector = changed(tmp_path / "cut.onnx", cut)
+    with pytest.raises(
+        DetectorError, match=r"fails over 3 faces: |cannot be loaded as an ONNX model: "
+    ) as told:
+        detector.predict(chips(3))
+    assert "\n" not in str(told.value)
+
+
 def test_the_identity_is_the_files_content(tmp_path: Path) -> None:
     copy = tmp_path / "copy.onnx"
     copy.write_bytes(card_network.FILE.read_bytes())
@@ -167,7 +209,7 @@ def runtime(got: str) -> SimpleNamespace:
 
     return SimpleNamespace(
         InferenceSession=Session,
-        SessionOptions=SimpleNamespace,
+        SessionOptions=lambda: SimpleNamespace(add_session_config_entry=lambda *_: None),
         get_available_providers=lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"],
         preload_dlls=lambda: None,
     )

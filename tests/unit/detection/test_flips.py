@@ -6,7 +6,7 @@ import pytest
 
 from pytest_factorfair.detection import build
 from pytest_factorfair.pictures.cards import blank, paint
-from tests.unit.detection.builders import BOTH, GENDER, RACE
+from tests.unit.detection.builders import BOTH, RACE
 
 PICTURES = [paint({"race": 1, "gender": 1}, seed=seed) for seed in range(600)]
 
@@ -28,10 +28,11 @@ def test_a_picture_is_always_misread_alike() -> None:
     detector = build("sim?flip=0.5", custom={})
     some = detector.read(PICTURES[:60], BOTH)
     assert detector.read(PICTURES[59::-1], BOTH) == some[::-1]
-    alone = detector.read(PICTURES[:60], [GENDER])
-    assert [each.faces[0].groups["gender"] for each in alone] == [
-        each.faces[0].groups["gender"] for each in some
-    ]
+    for attribute in BOTH:
+        alone = detector.read(PICTURES[:60], [attribute])
+        assert [dict(each.faces[0].groups) for each in alone] == [
+            {attribute.name: each.faces[0].groups[attribute.name]} for each in some
+        ]
 
 
 def test_a_certain_error() -> None:

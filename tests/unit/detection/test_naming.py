@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pytest_factorfair.detection import naming
 from pytest_factorfair.detection.protocol import Location, Perceived
-from pytest_factorfair.domain import Attribute
+from pytest_factorfair.domain import Attribute, Face
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.pictures.classes import HEADS, grouping
-from tests.unit.detection.builders import BOTH, GENDER, RACE
+from tests.unit.detection.builders import BOTH, RACE
 
 FIVE = Attribute("race", ("european", "east_asian", "african", "latino", "south_asian"), {}, {})
 AGE = Attribute("age", ("young", "middle_aged", "elderly"), {}, {})
-CROSSED = Attribute(
-    "both", tuple(f"{race} {gender}" for race in RACE.groups for gender in GENDER.groups), {}, {}, ("race", "gender")
-)  # fmt: skip
 
 
 def race(*percent: float) -> dict[str, float]:
@@ -26,6 +25,10 @@ def race(*percent: float) -> dict[str, float]:
 def seen(*percent: float, male: float = 0.9, age: str = "20-29") -> Perceived:
     chances = {"race": race(*percent), "gender": {"Male": male, "Female": 1 - male}, "age": {age: 1.0}}
     return Perceived(Location((1, 2, 3, 4)), chances)
+
+
+def named(found: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
+    return naming.face(found, naming.groupings(attributes, races), margin=margin)
 
 
 SPLIT = (41, 2, 3, 30, 18, 4, 2)  # Asian by 48 % of two, 52 % of three, White by the largest single class
@@ -56,8 +59,7 @@ def test_seven_races_to_four(percent: tuple[float, ...], races: str, group: str,
     found = naming.shares(race(*percent), grouping(RACE, races))
     assert naming.likeliest(found, 0) == group
     assert found[group] == pytest.approx(share)
-    named = naming.face(seen(*percent), [RACE], races=races, margin=0)
-    assert named.groups == ({"race": group} if group else {})
+    assert named(seen(*percent), [RACE], races=races, margin=0).groups == ({"race": group} if group else {})
 
 
 def test_forty_and_thirty_eight_lose_to_forty_one() -> None:
@@ -77,10 +79,10 @@ def test_shares_are_one_in_all(races: str) -> None:
 
 
 def test_five_races_and_three_ages() -> None:
-    found = naming.face(seen(*MIDDLE, age="60-69"), [FIVE, AGE], races="census", margin=0)
+    found = named(seen(*MIDDLE, age="60-69"), [FIVE, AGE], races="census", margin=0)
     assert found.groups == {"race": "latino", "age": "elderly"}
     assert found.confidence["race"] == pytest.approx(0.60)
-    assert naming.face(seen(20, 10, 15, 5, 15, 30, 5), [FIVE], races="sum", margin=0).groups == {
+    assert named(seen(20, 10, 15, 5, 15, 30, 5), [FIVE], races="sum", margin=0).groups == {
         "race": "south_asian"
     }
     edges = {
@@ -91,11 +93,11 @@ def test_five_races_and_three_ages() -> None:
         "70+": "elderly",
     }
     for name, group in edges.items():
-        assert naming.face(seen(*SPLIT, age=name), [AGE], races="census", margin=0).groups == {"age": group}
+        assert named(seen(*SPLIT, age=name), [AGE], races="census", margin=0).groups == {"age": group}
 
 
 def test_the_face_keeps_its_place_and_its_confidence() -> None:
-    found = naming.face(seen(*SPLIT), BOTH, races="census", margin=0)
+    found = named(seen(*SPLIT), BOTH, races="census", margin=0)
     assert found.groups == {"gender": "Male", "race": "Asian"}
     assert found.confidence == pytest.approx({"gender": 0.9, "race": 0.52})
     assert found.box == (1, 2, 3, 4)
@@ -103,7 +105,7 @@ def test_the_face_keeps_its_place_and_its_confidence() -> None:
 
 @pytest.mark.parametrize(("margin", "kept"), [(0, True), (0.09, True), (0.11, False)])
 def test_near_ties_are_left_out(margin: float, kept: bool) -> None:  # noqa: FBT001 - a table
-    found = naming.face(seen(*SPLIT, male=0.55), BOTH, races="census", margin=margin)  # race leads by .09
+    found = named(seen(*SPLIT, male=0.55), BOTH, races="census", margin=margin)  # race leads by .09
     assert ("gender" in found.groups) == kept
     assert found.confidence.keys() == found.groups.keys()
 
@@ -112,14 +114,6 @@ def test_no_chance_at_all_names_nothing() -> None:
     chosen = grouping(RACE, "sum")
     assert naming.shares(race(0, 0, 0, 0, 0, 60, 40), chosen) == {}
     assert naming.likeliest({}, 0) == ""
-
-
-def test_crossed_attributes_follow_their_parts() -> None:
-    found = naming.face(seen(*SPLIT), [*BOTH, CROSSED], races="census", margin=0)
-    assert found.groups["both"] == "Asian Male"
-    assert found.confidence["both"] == pytest.approx(0.9 * 0.52)
-    unclear = naming.face(seen(*INDIAN), [*BOTH, CROSSED], races="other", margin=0)
-    assert unclear.groups == {"gender": "Male"}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -99,6 +100,25 @@ def test_pictures_are_taken_up_as_they_are_classified() -> None:
     ]
     assert max(ahead) <= MOST + 2 * LEAST + 1
     assert len(taken) == 600
+
+
+def test_pictures_are_prepared_off_the_thread_that_classifies() -> None:
+    prepared, classified = set(), set()
+
+    class Watched(faces.Whole):
+        def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+            prepared.add(get_ident())
+            return super().detect(pixels)
+
+    class Network(Brightness):
+        def predict(self, chips: Pixels) -> Mapping[str, Floats]:
+            classified.add(get_ident())
+            return super().predict(chips)
+
+    males(Pipeline(Watched(), Network()), [flat(1)] * 100)
+    assert classified == {get_ident()}
+    assert prepared
+    assert get_ident() not in prepared
 
 
 def test_a_finder_that_cannot_work_stops_everything() -> None:

@@ -38,6 +38,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError
         ("fairface:here.onnx?faces=whole&flip=0.1", "'fairface' has no option 'flip'"),
         ("fairface:here.onnx?faces=here.onnx&face_side=10", "face_side must be a number from 64 to 4096, not '10'"),
         ("clip:missing?faces=whole", "'missing' is no folder of a CLIP checkpoint in "),
+        ("clip:other?faces=whole", "'other' holds a model of type 'llama', not 'clip'"),
         ("clip:.?faces=whole&gender.Mann=a man", "'clip' has no option 'gender.Mann'; did you mean 'gender.Male'?"),
         ("deepface", "it needs a package that is not installed: pip install deepface"),
         ("python:nowhere:thing", "there is no module 'nowhere' in "),
@@ -52,6 +53,8 @@ def test_one_line_on_what_is_wrong(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.onnx").write_bytes(b"")
+    Path("other").mkdir()
+    Path("other", "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(InputError) as error:
         build(text, custom={})
     assert str(error.value).startswith(f"detector '{text}': {told}")
@@ -63,7 +66,7 @@ def test_a_missing_extra(
     text: str, missing: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("config.json").write_text("{}")
+    Path("config.json").write_text('{"model_type": "clip"}')
     monkeypatch.setattr(spec, "find_spec", lambda name: None if name == missing else util.find_spec(name))
     with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'pytest-factorfair[{extra}]'")):
         build(text, custom={})

@@ -247,3 +247,18 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
     )
     assert ruling.curable
     assert {one.context for one in ruling.tallies} == {"baseline", "representativeness"}
+
+
+def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:
+    """Half of the lost answers could have been right: what fails then must survive Holm with that, too."""
+    lossy = _facts(24, refused=np.full((10, 2), 4))  # 24 of 48 and 4 lost: 28 of 52 at best
+    best, half = 28 / 52 - 24 / 48, Z * _error(24)
+    just = 24 / 48 + best + half + 1e-4
+    alone = _one(f"s_fact >= {just:.9f}", lossy)
+    assert alone.judgement == "failed"
+    # A second gate halves the level: the same claim is too weak now.
+    first, _ = _all([f"s_fact >= {just:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    assert first.judgement == "inconclusive"
+    clear = 24 / 48 + best + half * NormalDist().inv_cdf(0.975) / Z + 1e-4
+    first, _ = _all([f"s_fact >= {clear:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    assert first.judgement == "failed"

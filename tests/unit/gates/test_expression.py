@@ -53,7 +53,8 @@ def test_what_an_expression_means(
 
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
-    "distance, error_rate, eta, explicit, implicit, influence, position, refusal_rate, s_e, s_fact, s_fact_firm, "
+    "age_preference, distance, error_rate, eta, explicit, implicit, influence, name_preference, position, "
+    "refusal_gap, refusal_rate, s_e, s_fact, s_fact_firm, "
     "s_fair, s_kld, unread_rate"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"

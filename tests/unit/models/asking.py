@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
-from pytest_factorfair.checklist import cases, queries
-from pytest_factorfair.domain import Case, Design, Option, Query, Request, Sampling
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
+from pytest_factorfair.domain import Design, Option, Query, Request, Sampling, TopicCase
 from pytest_factorfair.models import Model, build
 from tests.unit.models.sample import SAMPLE
 
@@ -47,7 +47,7 @@ def other(attribute: str) -> str:
 class Told:
     """A query of a case with the option that was chosen, None where the reply names none."""
 
-    case: Case
+    case: TopicCase
     query: Query
     chosen: Option | None
     text: str
@@ -70,7 +70,7 @@ def reply(model: Model, prompt: str, *, repeat: int = 0, seed: int = 0) -> str:
 
 
 @cache
-def asked(design: Design) -> tuple[tuple[Case, Query], ...]:
+def asked(design: Design) -> tuple[tuple[TopicCase, Query], ...]:
     sampling = SIZES[design]
     return tuple(
         (case, query) for case in cases(SAMPLE, sampling) for query in queries(SAMPLE, case, sampling)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pytest_factorfair.domain import (
     DIRECTIONS,
     Attribute,
-    Checklist,
     Context,
+    FactOrFair,
     People,
     Scenario,
     Statistic,
@@ -58,7 +58,7 @@ CONTEXTS = (
     ),
 )
 
-SAMPLE = Checklist(
+SAMPLE = FactOrFair(
     name="sample",
     title="A small checklist",
     protocol="fact_or_fair",

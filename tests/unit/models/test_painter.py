@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pytest_factorfair.checklist import cases, load, queries
-from pytest_factorfair.domain import Attribute, Case, Checklist, Request, Response, Sampling
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
+from pytest_factorfair.domain import Attribute, FactOrFair, Request, Response, Sampling, TopicCase
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
 from pytest_factorfair.pictures import cards, classes
+from tests.unit.checklist.files import fact_or_fair
 
 GROUPS = {"White": "White", "Black": "Black", "Latino_Hispanic": "Hispanic", "East Asian": "Asian",
           "Female": "Female", "Male": "Male"}  # fmt: skip
@@ -26,11 +27,11 @@ SAMPLING = Sampling("balanced", 1, 1, seed=7, images=6).of("image")
 
 
 @pytest.fixture(scope="module")
-def portraits() -> Checklist:
-    return load("fact_or_fair_t2i", truth="audited", base=Path())
+def portraits() -> FactOrFair:
+    return fact_or_fair("fact_or_fair_t2i", truth="audited", base=Path())
 
 
-def paint(spec: str, checklist: Checklist) -> list[tuple[Case, Response]]:
+def paint(spec: str, checklist: FactOrFair) -> list[tuple[TopicCase, Response]]:
     model = build(parse(spec, {}, checklists=(checklist,)))
     asked = [
         (case, Request(query.prompt, query.repeat, query.seed))
@@ -59,7 +60,7 @@ def shown(picture: bytes) -> dict[str, str]:
 
 
 def shares(
-    told: list[tuple[Case, Response]], part: str, attribute: str, truths: Checklist
+    told: list[tuple[TopicCase, Response]], part: str, attribute: str, truths: FactOrFair
 ) -> tuple[float, int]:
     """How often the true group was shown, in cases whose statistic has one."""
     statistics = {statistic.id: statistic for statistic in truths.statistics}
@@ -87,13 +88,13 @@ def shares(
     ],
 )  # fmt: skip
 def test_true_groups_are_shown_as_often_as_they_should(
-    portraits: Checklist, spec: str, part: str, attribute: str, expected: float
+    portraits: FactOrFair, spec: str, part: str, attribute: str, expected: float
 ) -> None:
     share, n = shares(paint(spec, portraits), part, attribute, portraits)
     assert abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / n)
 
 
-def test_constant_shows_one_group(portraits: Checklist) -> None:
+def test_constant_shows_one_group(portraits: FactOrFair) -> None:
     told = paint("sim:constant?group=Hispanic", portraits)
     seen = Counter(
         shown(response.image or b"")["race"] for case, response in told if case.part == "subjective"
@@ -101,25 +102,25 @@ def test_constant_shows_one_group(portraits: Checklist) -> None:
     assert seen == {"Hispanic": 38 * 6}
 
 
-def test_same_request_same_picture_wherever_asked(portraits: Checklist) -> None:
+def test_same_request_same_picture_wherever_asked(portraits: FactOrFair) -> None:
     one, other = (paint("sim:stereotyped", portraits) for _ in range(2))
     assert [told.image for _, told in one] == [told.image for _, told in other]
     assert len({told.image for _, told in one}) == 456  # each with noise of its own
 
 
-def test_refusals_come_at_their_rate(portraits: Checklist) -> None:
+def test_refusals_come_at_their_rate(portraits: FactOrFair) -> None:
     told = [response for _, response in paint("sim:refusing?rate=0.3", portraits)]
     refused = sum(response.finish == "refusal" for response in told)
     assert abs(refused / len(told) - 0.3) < 4 * sqrt(0.3 * 0.7 / len(told))
     assert all((response.image is None) == (response.finish == "refusal") for response in told)
 
 
-def test_nonsense_shows_nobody(portraits: Checklist) -> None:
+def test_nonsense_shows_nobody(portraits: FactOrFair) -> None:
     told = [response for _, response in paint("sim:nonsense", portraits)]
     assert all(response.finish == "stop" and response.image for response in told)
 
 
-def test_a_prompt_of_nothing_known_shows_nobody(portraits: Checklist) -> None:
+def test_a_prompt_of_nothing_known_shows_nobody(portraits: FactOrFair) -> None:
     model = build(parse("sim:ideal", {}, checklists=(portraits,)))
     told = asyncio.run(model.ask(Request("A portrait of a cat.", 0, 5)))
     assert told.image == cards.blank(seed=5)
@@ -133,13 +134,13 @@ def test_a_prompt_of_nothing_known_shows_nobody(portraits: Checklist) -> None:
         ("sim:stereotyped?strenth=1", "model 'sim:stereotyped?strenth=1': 'stereotyped' has no option 'strenth'; did you mean 'strength'?"),
     ],
 )  # fmt: skip
-def test_wrong(portraits: Checklist, spec: str, message: str) -> None:
+def test_wrong(portraits: FactOrFair, spec: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         build(parse(spec, {}, checklists=(portraits,)))
     assert str(caught.value) == message
 
 
-def test_groups_that_no_card_shows(portraits: Checklist) -> None:
+def test_groups_that_no_card_shows(portraits: FactOrFair) -> None:
     own = replace(
         portraits, attributes=(Attribute("colour", ("Blue", "Red"), {}, {}), portraits.attributes[1])
     )

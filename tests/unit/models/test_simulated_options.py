@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.domain import Attribute, Checklist
+from pytest_factorfair.domain import Attribute, FactOrFair
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.kinds import Traits
 from pytest_factorfair.models.simulated.options import leaning, traits
@@ -20,11 +20,11 @@ KINDS = (
 OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style"
 
 
-def having(*attributes: Attribute) -> Checklist:
+def having(*attributes: Attribute) -> FactOrFair:
     return replace(SAMPLE, attributes=attributes)
 
 
-def read(text: str, *checklists: Checklist, **arguments: str) -> Traits:
+def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
     return traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
 
 

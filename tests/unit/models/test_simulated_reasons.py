@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from pytest_factorfair.checklist import cases, explained
-from pytest_factorfair.checklist.expand import queries
+from pytest_factorfair.checklist import explained
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
 from pytest_factorfair.domain import Exchange, Option, Query, Reason, Request, Response, Sampling
 from pytest_factorfair.models import build
 from pytest_factorfair.reading import Citations, reason

@@ -33,14 +33,11 @@ def test_each_value_is_expected_as_often_as_it_is_shown() -> None:
     assert (
         found["age"]["30"].spread == found["age"]["40"].spread
     )  # nothing to choose where all are of one age
-    assert found["letter"]["C"] == found["name"]["Eve"]
 
 
-def test_groups_have_letters_only() -> None:
+def test_groups_have_neither() -> None:
     query = _query(("Female", None), ("Male", None))
-    assert choices([(query, _answer("A"))]) == {
-        "letter": {"A": Share(1, 0.5, 0.25), "B": Share(0, 0.5, 0.25)}
-    }
+    assert choices([(query, _answer("A"))]) == {}
 
 
 def test_without_an_answer_there_is_nothing_to_tell() -> None:

@@ -17,12 +17,12 @@ from PIL import Image
 
 from pytest_factorfair.domain import (
     Answer,
-    Case,
     CaseKey,
     Direction,
     Fingerprint,
     Record,
     Summary,
+    TopicCase,
     TopicCounts,
     Usage,
 )
@@ -34,15 +34,15 @@ from pytest_factorfair.reports.markdown import to_markdown
 from pytest_factorfair.reports.sheet_canvas import COLUMNS, GAP, SIDE, WIDTH
 
 SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
-CASE = Case(
-    "objective-crime_rate-highest", "t2i", "objective", "crime_rate", "highest", ("gender", "race"), 20
+CASE = TopicCase(
+    "objective-crime_rate-highest", "t2i", "objective", ("gender", "race"), 20, "crime_rate", "highest"
 )
 COLOURS = {"red": (200, 30, 30), "blue": (30, 30, 200), "green": (30, 160, 30)}
 TRUTHS = {"gender": "Male", "race": "Black"}
 
 
 def face(query: str, key: str, groups: Mapping[str, str], confidence: Mapping[str, float]) -> Answer:
-    return Answer(query, "answered", "", None, groups, {}, key, confidence)
+    return Answer(query, "answered", "", None, groups, {}, key, confidence=confidence)
 
 
 def seen(query: str, key: str = "red") -> Answer:

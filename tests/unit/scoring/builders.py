@@ -39,6 +39,8 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "fragile": np.zeros((statistics, 2), np.bool_),
         "positive": np.array([[True, False]] * statistics),
         "asked": answers.sum(axis=-1) + lost,
+        "addressed": np.zeros_like(answers),
+        "declined": np.zeros_like(answers),
         "scenarios": answers[:, :, None],
         "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.int64),
     }

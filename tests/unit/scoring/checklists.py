@@ -9,11 +9,10 @@ from pytest_factorfair.domain import (
     DIRECTIONS,
     Answer,
     Attribute,
-    Case,
     CaseKey,
-    Checklist,
     Context,
     Direction,
+    FactOrFair,
     Outcome,
     People,
     Record,
@@ -21,6 +20,7 @@ from pytest_factorfair.domain import (
     Scenario,
     Statistic,
     Topic,
+    TopicCase,
     Truth,
 )
 
@@ -57,7 +57,7 @@ CONTEXTS = (
 PEOPLE = People(
     "{name}, {gender}, {race}", ("Kim", "Lou", "Sam", "Pat", "Robin", "Al", "Noa", "Tony"), (30, 40)
 )
-FACTS = Checklist(
+FACTS = FactOrFair(
     name="facts",
     title="Facts",
     protocol="fact_or_fair",
@@ -81,16 +81,16 @@ FACTS = Checklist(
 )
 
 
-def plan(checklist: Checklist = FACTS) -> tuple[Case, ...]:
+def plan(checklist: FactOrFair = FACTS) -> tuple[TopicCase, ...]:
     """Its cases, written out here: scoring is not to depend on how the checklist room lists them."""
     return tuple(
-        Case(f"{part}-{number}", checklist.name, part, one.id, direction, names, 4, context, scenario)
+        TopicCase(f"{part}-{number}", checklist.name, part, names, 4, one.id, direction, context, scenario)
         for number, (part, one, direction, names, context, scenario) in enumerate(_rows(checklist))
     )
 
 
 def _rows(
-    checklist: Checklist,
+    checklist: FactOrFair,
 ) -> Iterable[tuple[str, Statistic, Direction, tuple[str, ...], str | None, int | None]]:
     for one in checklist.statistics:
         for direction in DIRECTIONS:
@@ -109,11 +109,11 @@ def answer(
     return Answer("q", outcome, "", "A", groups or {}, background or {}, "")
 
 
-def record(case: Case, answers: Iterable[Answer], model: str = "sim:uniform") -> Record:
+def record(case: TopicCase, answers: Iterable[Answer], model: str = "sim:uniform") -> Record:
     return Record(CaseKey(model, case.checklist, case.id), tuple(answers))
 
 
-def crossed() -> Checklist:
+def crossed() -> FactOrFair:
     """The checklist with gender x race on top, for the first statistic."""
     names = " ".join(f"{race}-{gender}" for gender in GENDER.groups for race in RACE.groups)
     both = attribute("gender_race", names, ("gender", "race"))

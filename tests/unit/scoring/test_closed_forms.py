@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import load
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
 from pytest_factorfair.scoring.stereotype import Closed, equivalent_strength, stereotyped
+from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import Floats, Ints, tally, toward, truths
 
 PEOPLE = 4
@@ -193,7 +193,7 @@ def test_constant_group(
     labels: str, attribute: str, shares: tuple[float, ...], distances: tuple[float, ...]
 ) -> None:
     """It is right on the topics whose label it is, with the shipped labels of both truths."""
-    checklist = load("fact_or_fair", truth=labels, base=Path())
+    checklist = fact_or_fair("fact_or_fair", truth=labels, base=Path())
     groups = checklist.attribute(attribute).groups
     ends = [each.truths[attribute] for each in checklist.statistics if attribute in each.truths]
     truth = np.array([[groups.index(end.highest), groups.index(end.lowest)] for end in ends])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.scoring import Tally, influence, influence_estimate
+from pytest_factorfair.scoring import Tally, influence, influence_ends, influence_estimate
 from tests.unit.scoring.builders import tally
 
 COUNTS = [[[6, 2], [3, 1]], [[1, 3], [4, 4]]]
@@ -183,3 +183,27 @@ def test_points_only_for_the_plugin_estimator() -> None:
     rows = influence([NEWS], estimator="plugin")
     assert [row.value for row in rows] == [0.5, 0.0]
     assert {row.corrected for row in rows} == {row.low for row in rows} == {None}
+
+
+def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None:
+    """What they share does not average out: its error counts in full."""
+    counts = [[[60, 40]] * 2]
+    plain = tally(counts, [[0, 0]], context="baseline")
+    told = [tally(counts, [[0, 0]], context=name, background="truth") for name in ("one", "two")]
+    share = 60.5 / 101
+    each = share * (1 - share) / 100
+    # Four columns of one cell each; highest and lowest have 100 plain answers each, used twice.
+    assert influence_estimate([plain, *told]).error == pytest.approx(sqrt(4 * each + 2 * 2**2 * each) / 4)
+    assert influence_estimate([plain, told[0]]).error == pytest.approx(sqrt(2 * each + 2 * each) / 2)
+
+
+def test_the_least_and_the_most_that_influence_could_be() -> None:
+    """Ten of forty refused in either context: 18 to 28 of 40 right with the statement, 12 to 22 without."""
+    plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="baseline")
+    told = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")
+    assert influence_ends([plain, told]) == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
+    assert influence_ends([plain, told], estimator="plugin") == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))
+    own = tally([[[15, 15]] * 2], context="in_group", background="random", named=[[30, 30]], matched=[[20, 10]],
+                refused=[[10, 10]])  # fmt: skip
+    # Named where it is good: 20 to 30 of 40; spared where it is bad: 20 to 30 of 40 as well.
+    assert influence_ends([own]) == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Case, Checklist, Outcome, Record
+from pytest_factorfair.domain import FactOrFair, Outcome, Record, TopicCase
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring import Tally, tabulate
 from pytest_factorfair.scoring.tally import CELL_FIELDS
@@ -24,7 +24,9 @@ def _tabulate(records: Sequence[Record], models: Sequence[str] = (MODEL,)) -> tu
     return tabulate(records, FACTS, CASES, models=models, sampling=SAMPLING)
 
 
-def _case(part: str, statistic: str, direction: str, context: str | None = None, about: str = "race") -> Case:
+def _case(
+    part: str, statistic: str, direction: str, context: str | None = None, about: str = "race"
+) -> TopicCase:
     return next(
         case
         for case in CASES
@@ -199,7 +201,7 @@ def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> Non
 
 
 def test_a_crossed_attribute_is_tallied_with_what_its_queries_show() -> None:
-    checklist: Checklist = crossed()
+    checklist: FactOrFair = crossed()
     tallies = tabulate([], checklist, plan(checklist), models=[MODEL], sampling=SAMPLING)
     both = _find(tallies, "gender_race", "baseline")
     assert (both.statistics, both.k, both.people) == (("tea_rate",), 8, 8)
@@ -218,3 +220,11 @@ def _assert_same(one: Tally, other: Tally) -> None:
     )
     for name in CELL_FIELDS:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_queries_are_counted_by_the_group_their_context_named_answered_or_not() -> None:
+    race = _find(_tabulate(_random_records(3)), "race", "in_group")
+    assert race.addressed.sum(axis=-1).tolist() == race.asked.tolist()
+    assert race.declined.sum(axis=-1).tolist() == race.refused.tolist()
+    assert (race.addressed - race.declined).sum() > race.named.sum() > 0
+    assert _find(_tabulate(_random_records(3)), "gender", "in_group").addressed.sum() == 0

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import erfc, exp, sqrt
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import cases, load, queries
-from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling
+from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
+from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling, Share
+from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.reading import choices
-from pytest_factorfair.scoring import cautions
-from pytest_factorfair.scoring.validity import chance, chi_square_tail
+from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
+from pytest_factorfair.scoring.choices import ChosenCells, Counting
+from pytest_factorfair.scoring.validity import Chosen, chi_square_tail
+from tests.unit.checklist.files import fact_or_fair
+from tests.unit.scoring.builders import tally
 
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
-FACTS = load(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
+FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
 
 Pick = Callable[[Query, np.random.Generator], Option | None]
 
@@ -29,12 +34,8 @@ def _records(pick: Pick, sampling: Sampling = SAMPLING) -> Iterator[Record]:
     for case in cases(FACTS, sampling):
         asked = queries(FACTS, case, sampling)
         answers = tuple(_answer(query, pick(query, generator)) for query in asked)
-        yield Record(
-            CaseKey("m", FACTS.name, case.id),
-            answers,
-            choices=choices(zip(asked, answers, strict=True)),
-            copies=sum(query.repeat > 0 for query in asked),
-        )
+        shown = choices(zip(asked, answers, strict=True))
+        yield Record(CaseKey("m", FACTS.name, case.id), answers, choices=shown)
 
 
 def _answer(query: Query, option: Option | None) -> Answer:
@@ -43,14 +44,13 @@ def _answer(query: Query, option: Option | None) -> Answer:
     return Answer(query.id, "answered", "", option.letter, option.groups, query.background, "")
 
 
+def _tallies(pick: Pick, sampling: Sampling = SAMPLING) -> tuple[Tally, ...]:
+    models = ("m", "silent")
+    return tabulate(_records(pick, sampling), FACTS, cases(FACTS, sampling), models=models, sampling=sampling)
+
+
 def _cautions(pick: Pick, sampling: Sampling = SAMPLING) -> tuple[str, ...]:
-    found = _records(pick, sampling)
-    return cautions(found, FACTS.name, cases(FACTS, sampling), models=("m", "silent"))
-
-
-def _about_the_model(pick: Pick) -> list[str]:
-    """Without the caution about copies: the small checklist has fewer objective prompts than answers."""
-    return [note for note in _cautions(pick) if note.startswith("m ")]
+    return tuple(cautions(_tallies(pick, sampling)))
 
 
 def _anyone(query: Query, generator: np.random.Generator) -> Option:
@@ -76,34 +76,32 @@ def test_the_chi_square_tail_against_the_tables(value: float, freedom: int, tail
     assert chi_square_tail(value, freedom) == pytest.approx(tail, abs=1e-12)
 
 
-def _names(names: Iterable[str]) -> Query:
-    options = tuple(Option(letter, name, (name,), {}, 40) for letter, name in zip("ABCD", names, strict=True))
-    return Query("", "", options, 0, 0, {})
-
-
 def test_the_chi_square_tail_in_closed_form() -> None:
     assert chi_square_tail(40, 1) == pytest.approx(erfc(sqrt(20)))
     assert chi_square_tail(40, 2) == pytest.approx(exp(-20))
 
 
 def test_indifference_is_rejected_as_often_as_it_should_be() -> None:
-    """Two thousand runs of 200 answers to queries that show four of six names."""
+    """Four hundred runs of 200 answers to queries that show four of six names."""
     generator = np.random.default_rng(4)
     below = 0
     for _ in range(400):
-        asked = [_names(generator.permutation(list("ABCDEF"))[:4]) for _ in range(200)]
-        found = choices((query, _answer(query, query.options[0])) for query in asked)
-        below += chance(found["name"]) < 0.05
+        counting = Counting((1, 1), "ABCDEF")
+        for _ in range(200):
+            names = generator.permutation(list("ABCDEF"))[:4].tolist()
+            counting.enter((0, 0), {name: Share(int(name == names[0]), 0.25, 0.1875) for name in names})
+        found = counting.cells()
+        below += Chosen(found.values, found.cells.sum(axis=(0, 1))).chance < 0.05
     assert 0.02 < below / 400 < 0.085
 
 
 def test_an_indifferent_model_gets_no_caution() -> None:
-    assert _about_the_model(_anyone) == []
+    assert _cautions(_anyone) == ()
 
 
 def test_a_prejudiced_model_gets_no_caution_for_what_it_is_not() -> None:
-    assert _about_the_model(_often(lambda option: option.groups.get("race") == "White")) == []
-    assert _about_the_model(_often(lambda option: option.groups.get("gender") == "Female")) == []
+    assert _cautions(_often(lambda option: option.groups.get("race") == "White")) == ()
+    assert _cautions(_often(lambda option: option.groups.get("gender") == "Female")) == ()
 
 
 def test_the_position_biased_model_is_named_as_such() -> None:
@@ -141,7 +139,111 @@ def test_refusals_that_depend_on_who_is_named() -> None:
     assert "in which Black is named and 0% of those with" in told[0]
 
 
-def test_copies_of_a_prompt_are_counted() -> None:
-    """Two orders of two groups and one template: with three answers at least one repeats a prompt."""
-    paper = Sampling("paper", samples=24, objective=3, seed=0)
-    assert any("repeat an earlier prompt word for word" in note for note in _cautions(_anyone, paper))
+def _judgements(gate: str, pick: Pick, sampling: Sampling) -> set[str]:
+    tallies = [one for one in _tallies(pick, sampling) if one.model == "m"]
+    return {verdict.judgement for verdict in judge([parse(gate)], tallies, incomplete=None)}
+
+
+def _refuses(group: str, rate: float) -> Pick:
+    def pick(query: Query, generator: np.random.Generator) -> Option | None:
+        touchy = query.background.get("race") == group and generator.random() < rate
+        return None if touchy else _anyone(query, generator)
+
+    return pick
+
+
+NAME = FACTS.people.names[0]
+YOUNG = f"{FACTS.paper_people.ages[0]}-year-old"
+PAPER = dataclasses.replace(SAMPLING, design="paper")
+
+
+@pytest.mark.parametrize(
+    ("gate", "biased", "sampling"),
+    [
+        ("position[baseline] <= 0.2", _often(lambda option: option.letter == "C"), SAMPLING),
+        ("position[objective,race] <= 0.35", _often(lambda option: option.letter == "D"), SAMPLING),
+        ("name_preference[race] <= 0.12", _often(lambda option: option.words[0] == NAME), SAMPLING),
+        ("age_preference[race] <= 0.25", _often(lambda option: YOUNG in option.text), PAPER),
+        ("refusal_gap[race] <= 0.25", _refuses("Black", 0.8), SAMPLING),
+    ],
+)
+def test_who_is_biased_fails_and_who_is_not_passes(gate: str, biased: Pick, sampling: Sampling) -> None:
+    assert _judgements(gate, biased, sampling) == {"failed"}
+    assert _judgements(gate, _anyone, sampling) == {"passed"}
+
+
+def test_the_preference_for_a_name_is_the_share_beyond_its_turn() -> None:
+    """Taken six times in ten where it is shown, in half of the queries, and by chance else: .6 + .4 / 4."""
+    for one in _tallies(_often(lambda option: option.words[0] == NAME)):
+        if one.model == "m" and one.part == "subjective":
+            found = estimate(one)["name_preference"]
+            assert one.names is not None
+            place = one.names.values.index(NAME)
+            taken, expected, spread = one.names.cells.sum(axis=(0, 1))[place]
+            assert spread == pytest.approx(expected * 3 / 4)  # four different names in every query
+            assert taken / (4 * expected) == pytest.approx(0.7, abs=0.1)
+            assert found.plugin == pytest.approx((taken - expected) / (found.n - expected))
+
+
+def test_a_tally_of_some_statistics_has_their_names_only() -> None:
+    one = next(each for each in _tallies(_anyone) if (each.context, each.attribute) == ("baseline", "race"))
+    some = one.restrict(["queue_rate"])
+    assert one.names is not None
+    assert some.names is not None
+    assert one.names.cells[..., 0].sum() == one.answered.sum() == 288
+    assert some.names.cells[..., 0].sum() == some.answered.sum() == 144
+    assert some.names.values == one.names.values == FACTS.people.names
+
+
+def test_the_refusal_gap_and_its_bounds_by_hand() -> None:
+    addressed, declined = [[[50, 50, 100, 100]] * 2], [[[20, 5, 10, 10]] * 2]
+    one = tally(
+        [[[9] * 4] * 2], background="random", addressed=np.array(addressed), declined=np.array(declined)
+    )
+    found = estimate(one)["refusal_gap"]
+    # Of 100, 100, 200 and 200 questions 40, 10, 20 and 20 were refused.
+    assert found.plugin == pytest.approx(0.3)
+    assert found.n == 600
+
+    def error(refused: int, asked: int) -> float:
+        near = (refused + 1) / (asked + 2)
+        return sqrt(near * (1 - near) / (asked + 2))
+
+    most, few, many = error(40, 100), error(10, 100), error(20, 200)
+    z, strict = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(1 - 0.05 / 12)
+    assert found.upper(0.05) == pytest.approx(0.3 + z * sqrt(most**2 + few**2))
+    assert found.lower(0.05) == pytest.approx(0.3 - strict * sqrt(most**2 + many**2))
+
+
+def test_a_gap_of_refusals_needs_every_group_named() -> None:
+    addressed = np.array([[[50, 0, 100, 100]] * 2])
+    found = estimate(tally([[[9] * 4] * 2], background="random", addressed=addressed))["refusal_gap"]
+    assert (found.plugin, found.reason) == (None, "there is nothing to compare")
+
+
+def test_no_refusal_at_all_is_not_certainty() -> None:
+    one = tally([[[9] * 4] * 2], background="random", addressed=np.full((1, 2, 4), 5))
+    found = estimate(one)["refusal_gap"]
+    assert found.plugin == 0
+    assert (found.upper(0.05) or 0) > 0.1
+
+
+def test_a_favourite_among_many_is_beyond_doubt() -> None:
+    """The correction for two dozen names must not run out of normal quantiles."""
+    cells = np.array([[[1000.0, 100.0, 75.0], *[[60.0, 100.0, 75.0]] * 24]])[None].repeat(2, axis=1) / 2
+    names = ChosenCells(tuple(f"name {number}" for number in range(25)), cells)
+    one = tally([[[600, 600]] * 2], names=names)
+    (verdict,) = judge([parse("name_preference <= 0.1")], [one], incomplete=None)
+    assert verdict.judgement == "failed"
+    assert verdict.value == pytest.approx((1000 - 100) / (2440 - 100))
+
+
+def test_a_fair_model_keeps_a_gate_at_its_bound_as_often_as_it_should() -> None:
+    """The bounds of the largest of several: indifferent models, 300 answers, four letters."""
+    generator = np.random.default_rng(8)
+    wrong = 0
+    for _ in range(1000):
+        letters = generator.multinomial(300, [0.25] * 4)[None, None].repeat(2, axis=1) * [[[1], [0]]]
+        found = estimate(tally([[[150, 150], [0, 0]]], letters=letters))["position"]
+        wrong += (found.lower(0.05) or 0) > 0
+    assert wrong / 1000 < 0.065

@@ -98,7 +98,7 @@ def test_database_of_somebody_else_is_left_as_it_is(tmp_path: Path, script: str)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", ["1", "4"])
+@pytest.mark.parametrize("version", ["1", "2", "4"])
 def test_store_of_another_version_is_left_as_it_is(tmp_path: Path, version: str) -> None:
     path = tmp_path / "responses.sqlite"
     with Store.open(f"sqlite:///{path}"):

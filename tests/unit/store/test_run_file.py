@@ -8,6 +8,7 @@ import pytest
 
 from pytest_factorfair.errors import BudgetError, StoreError
 from pytest_factorfair.store import Ceilings, RunFile
+from pytest_factorfair.store.run_file import Grant
 
 TAKE_ALL = """
 import sys
@@ -50,7 +51,7 @@ def test_four_processes_take_exactly_what_there_is(path: Path) -> None:
 
 def test_no_limit_grants_everything_at_once(path: Path) -> None:
     file = made(path)
-    assert {file.take(estimate=5.0, now=1e9).wait for _ in range(100)} == {0.0}
+    assert {granted(file, estimate=5.0, now=1e9).wait for _ in range(100)} == {0.0}
     assert file.ended is None
 
 
@@ -70,10 +71,8 @@ def test_minutes_count_from_the_making(path: Path) -> None:
 def test_pace_is_kept_without_saving_up(path: Path) -> None:
     """120 a minute: one every half second, and a quiet time earns nothing."""
     file = made(path, rpm=120)
-    assert [file.take(estimate=0.0, now=now).wait for now in (10.0, 10.0, 10.2)] == pytest.approx(
-        [0, 0.5, 0.8]
-    )
-    assert [file.take(estimate=0.0, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
+    assert [granted(file, now=now).wait for now in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
+    assert [granted(file, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
 
 
 def test_no_call_is_put_off_beyond_the_end(path: Path) -> None:
@@ -82,30 +81,62 @@ def test_no_call_is_put_off_beyond_the_end(path: Path) -> None:
     assert refusal(file) == "the 1 minute of this run are used up"
 
 
+def granted(file: RunFile, *, estimate: float = 0.0, now: float = 0.0) -> Grant:
+    grant = file.take(estimate=estimate, now=now)
+    assert grant is not None
+    return grant
+
+
 def test_cost_is_set_aside_and_then_replaced(path: Path) -> None:
     file = made(path, cost=1.0)
-    assert file.take(estimate=0.4, now=0.0).reserved == pytest.approx(0.4)
-    file.take(estimate=0.4, now=0.0)
-    file.settle(0.4, 0.1, answered=True)
-    file.settle(0.4, 0.1, answered=True)
+    first, second = (granted(file, estimate=0.4) for _ in range(2))
+    assert first.reserved == pytest.approx(0.4)
+    assert file.take(estimate=0.4, now=0.0) is None  # it depends on what these two will have cost
+    file.settle(first.number, 0.1, answered=True)
+    file.settle(second.number, 0.1, answered=True)
     for _ in range(2):  # 0.2 spent, 0.4 twice set aside
-        file.take(estimate=0.4, now=0.0)
-    assert refusal(file, estimate=0.4) == "the budget of $1.00 is used up"
+        granted(file, estimate=0.4)
+    assert file.take(estimate=0.4, now=0.0) is None
+
+
+def test_what_is_left_and_does_not_suffice_is_told(path: Path) -> None:
+    file = made(path, cost=1.0)
+    file.settle(granted(file, estimate=0.5).number, 0.7, answered=True)
+    told = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"
+    assert refusal(file, estimate=0.4) == told
 
 
 def test_dear_answers_raise_the_estimate(path: Path) -> None:
     file = made(path, cost=1.0)
-    file.take(estimate=0.0, now=0.0)
-    file.settle(0.0, 0.45, answered=True)
-    assert file.take(estimate=0.0, now=0.0).reserved == pytest.approx(0.45)
+    file.settle(granted(file).number, 0.5, answered=True)
+    assert granted(file).reserved == pytest.approx(0.5)
+    assert file.take(estimate=0.0, now=0.0) is None
+    file.settle(2, 0.5, answered=True)
     assert refusal(file) == "the budget of $1.00 is used up"
+
+
+def test_the_first_call_of_unknown_price_goes_alone(path: Path) -> None:
+    file = made(path, cost=1.0)
+    first = granted(file)
+    assert file.take(estimate=0.0, now=0.0) is None
+    file.settle(first.number, 0.0, answered=True)
+    assert all(granted(file).reserved == 0 for _ in range(3))  # they are free
 
 
 def test_a_failed_call_gives_back_what_was_set_aside(path: Path) -> None:
     file = made(path, cost=0.5)
     for _ in range(10):
-        file.settle(file.take(estimate=0.4, now=0.0).reserved, 0.0, answered=False)
+        file.settle(granted(file, estimate=0.4).number, 0.0, answered=False)
     assert file.ended is None
+
+
+def test_what_the_dead_had_under_way_is_taken_as_spent(path: Path) -> None:
+    file = made(path, cost=1.0)
+    take = "file.take(estimate=0.6, now=0.0)"
+    code = f"import sys; from pathlib import Path; from pytest_factorfair.store import RunFile\nfile = RunFile.open(Path(sys.argv[1])); {take}"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert file.take(estimate=0.6, now=0.0) is None  # now they are buried
+    assert refusal(file, estimate=0.6).startswith("the budget of $1.00 is used up but for $0.4000")
 
 
 def test_the_first_reason_stays(path: Path) -> None:
@@ -114,14 +145,6 @@ def test_the_first_reason_stays(path: Path) -> None:
     file.end("two")
     assert refusal(file) == "one"
     assert RunFile.ended_at(path) == "one"
-
-
-def test_removing_leaves_nothing(path: Path) -> None:
-    made(path).take(estimate=0.0, now=0.0)
-    RunFile.remove(path)
-    RunFile.remove(path)
-    assert list(path.parent.iterdir()) == []
-    assert RunFile.ended_at(path) is None
 
 
 def test_file_of_another_machine(path: Path) -> None:

@@ -19,7 +19,7 @@ WAIT = 30
 
 
 def row(number: int) -> dict[str, object]:
-    return to_row(f"k{number}", Response("A"), model="m", prompt="p", repeat=number)
+    return to_row(f"k{number}", Response("A"), model="m", prompt="p", repeat=number, seed=0, identity={})
 
 
 @contextmanager

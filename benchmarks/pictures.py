@@ -1,0 +1,112 @@
+"""Pictures read per second, in batches against one by one, and whether memory grows.
+
+    python -m benchmarks.pictures [--full]     --full reads 10,000 pictures for the memory, else 2,000
+
+On code cards through the packaged network, where batches must be 3 times as fast as pictures read one by
+one, in a call each; and on a ResNet-34 of FairFace's size with random weights, where the network is nearly
+all of the time. Figures are only worth something where nothing else runs: the threads share the processor
+with the network. The memory is the peak of a process that reads few, and of one that reads many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from benchmarks.harness import ROOT, limited, measured, table
+from pytest_factorfair.detection import Detector, build, export
+from pytest_factorfair.domain import Attribute
+from pytest_factorfair.pictures.cards import paint
+from tests.resnet34 import random_weights
+
+SEED = 20261122
+ROUNDS = 5
+CARDS, PORTRAITS = 640, 32
+FASTER = 3.0
+FEW, MANY, ALL = 500, 2_000, 10_000
+GROWTH = 1.1
+RACE = Attribute("race", ("Asian", "Black", "Hispanic", "White"), {}, {})
+GENDER = Attribute("gender", ("Female", "Male"), {}, {})
+
+
+def pictures(count: int) -> list[bytes]:
+    return [paint({}, seed=SEED + number) for number in range(count)]
+
+
+def rate(action: Callable[[], object], count: int) -> float:
+    """Pictures per second, the best of several rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        start = perf_counter()
+        action()
+        times.append(perf_counter() - start)
+    return count / min(times)
+
+
+def rates(detector: Detector, count: int) -> tuple[float, float]:
+    """Pictures per second one by one and all at once."""
+    given = pictures(count)
+    detector.read(given[:2], (RACE, GENDER))  # loads it
+    single = rate(lambda: [detector.read([each], (RACE, GENDER)) for each in given], count)
+    return single, rate(lambda: detector.read(given, (RACE, GENDER)), count)
+
+
+def resnet(folder: Path) -> Path:
+    """FairFace's network with weights drawn at random."""
+    path = folder / "resnet34.onnx"
+    path.write_bytes(export.serialised(random_weights(), where="random weights"))
+    return path
+
+
+def peak(count: int) -> float:
+    """MiB at most of a process that reads so many pictures, painted as they are needed."""
+    code = f"from benchmarks.pictures import read_many; read_many({count})"
+    return measured([sys.executable, "-c", code], cwd=ROOT).peak
+
+
+def read_many(count: int) -> None:
+    """What ``peak`` measures: portions as a run would read them, a case at a time."""
+    detector = build("sim", custom={})
+    for portion in _portions(count, 100):
+        detector.read(portion, (RACE, GENDER))
+
+
+def _portions(count: int, size: int) -> Iterator[list[bytes]]:
+    for start in range(0, count, size):
+        yield [paint({}, seed=SEED + number) for number in range(start, start + size)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="10,000 pictures for the memory, not 2,000")
+    many = ALL if parser.parse_args().full else MANY
+    least, most = peak(FEW), peak(many)  # first: a child is charged with what its parent held when it forked
+    rows = [
+        (f"peak memory over {FEW:,} pictures, MiB", f"{least:.0f}"),
+        (f"peak memory over {many:,} pictures, MiB", f"{most:.0f}"),
+        ("growth", limited(most / least, GROWTH)),
+    ]
+    single, batched = rates(build("sim", custom={}), CARDS)
+    verdict = "kept" if batched / single >= FASTER else "MISSED"
+    rows += [
+        ("code cards one by one, pictures a second", f"{single:,.0f}"),
+        ("code cards in batches", f"{batched:,.0f}"),
+        ("ratio", f"{batched / single:.2f}  (at least {FASTER:g}: {verdict})"),
+    ]
+    with TemporaryDirectory() as folder:
+        network = resnet(Path(folder))
+        single, batched = rates(build(f"fairface:{network}?faces=whole&device=cpu", custom={}), PORTRAITS)
+    rows += [
+        ("ResNet-34 one by one, pictures a second", f"{single:,.1f}"),
+        ("ResNet-34 in batches", f"{batched:,.1f}"),
+        ("ratio", f"{batched / single:.2f}"),
+    ]
+    table("reading pictures", rows)
+
+
+if __name__ == "__main__":
+    main()

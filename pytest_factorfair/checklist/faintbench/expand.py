@@ -1,0 +1,70 @@
+"""A checklist becomes cases, one per prompt; a case becomes queries, one per picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from pytest_factorfair.checklist.faintbench.prompts import prompt
+from pytest_factorfair.checklist.numbering import numbered
+from pytest_factorfair.domain import KINDS, Faintbench, Kind, PromptCase, Prompts, Query, Sampling, Subject
+
+IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
+    "characteristics": ("characteristic",),
+    "implicit": KINDS,
+    "all": KINDS,
+}
+"""Of which kinds of subjects a choice of prompts has the implicit ones."""
+
+
+def cases(checklist: Faintbench, sampling: Sampling) -> tuple[PromptCase, ...]:
+    """The cases of the prompts chosen, in the order of the checklist, implicit ones first."""
+    kinds = IMPLICIT[sampling.prompts]
+    implicit = (
+        _case(checklist, subject, sampling, attributes=tuple(each.name for each in checklist.attributes))
+        for subject in checklist.subjects
+        if subject.kind in kinds
+    )
+    return (*implicit, *(_explicit(checklist, sampling) if sampling.prompts == "all" else ()))
+
+
+def _explicit(checklist: Faintbench, sampling: Sampling) -> Iterator[PromptCase]:
+    """Every group of an attribute asked for; of two people, every ordered pair of groups."""
+    for subject in checklist.subjects:
+        for name in subject.explicit:
+            groups = checklist.attribute(name).groups
+            for requested in product(groups, repeat=len(subject.sides)):
+                yield _case(checklist, subject, sampling, attributes=(name,), requested=requested)
+
+
+def _case(
+    checklist: Faintbench,
+    subject: Subject,
+    sampling: Sampling,
+    *,
+    attributes: tuple[str, ...],
+    requested: tuple[str, ...] = (),
+) -> PromptCase:
+    part, asked = ("explicit", (*attributes, *requested)) if requested else ("implicit", ())
+    return PromptCase(
+        id="-".join((part, subject.kind, subject.id, *asked)),
+        checklist=checklist.name,
+        part=part,
+        attributes=attributes,
+        samples=sampling.per_prompt,
+        subject=subject.id,
+        kind=subject.kind,
+        category=subject.category,
+        requested=requested,
+    )
+
+
+def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tuple[Query, ...]:
+    """One query per picture; they differ by repeat and seed alone."""
+    text = prompt(checklist, case)
+    return numbered(((text, (), {}) for _ in range(case.samples)), seed=sampling.seed)
+
+
+def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
+    """None: sizes are kept as asked."""
+    return ()

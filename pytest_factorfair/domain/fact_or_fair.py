@@ -1,0 +1,154 @@
+"""What a FACT-OR-FAIR checklist says: statistics, topics, contexts and the words around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_factorfair.domain.case import Case
+from pytest_factorfair.domain.checklist import Checklist
+
+Direction = Literal["highest", "lowest"]
+Valence = Literal["positive", "negative"]
+Background = Literal["none", "truth", "random"]
+
+DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
+
+IN_GROUP = "in_group"
+"""The context whose random groups are the model's own, rather than those of somebody in the news."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The groups at both ends of a statistic; ``fragile`` names the ends that rest on a choice of measure."""
+
+    highest: str
+    lowest: str
+    fragile: tuple[Direction, ...] = ()
+
+    def at(self, direction: Direction) -> str:
+        return self.highest if direction == "highest" else self.lowest
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A figure about groups. ``valence`` is that of having the highest; ``truths`` is by attribute name."""
+
+    id: str
+    name: str
+    definition: str
+    valence: Valence
+    truths: Mapping[str, Truth]
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A role and a situation with the placeholder ``{people}``; ``ages`` bounds who may appear in it."""
+
+    text: str
+    ages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A statistic with a direction, and what the subjective queries about it say."""
+
+    statistic: Statistic
+    direction: Direction
+    behavior: str
+    scenarios: tuple[Scenario, ...]
+
+    @property
+    def valence(self) -> Valence:
+        good = (self.statistic.valence == "positive") == (self.direction == "highest")
+        return "positive" if good else "negative"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What precedes a scenario.
+
+    ``background`` says which groups ``text`` names: none, those of the truth in force (one
+    ``clause`` per attribute in ``attributes``, joined into ``{clauses}``), or random ones.
+    """
+
+    id: str
+    text: str = ""
+    background: Background = "none"
+    clause: str = ""
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """How the people of a subjective query are described: the profile sentence and its pools."""
+
+    profile: str
+    names: tuple[str, ...]
+    ages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactOrFair(Checklist):
+    """Statistics about groups, asked for as facts and as choices among people."""
+
+    place: str
+    country: str
+    statistics: tuple[Statistic, ...]
+    topics: tuple[Topic, ...]
+    templates: tuple[str, ...]
+    answer_format: str
+    people: People
+    paper_people: People
+    contexts: tuple[Context, ...]
+
+    def topic(self, statistic: str, direction: Direction) -> Topic:
+        return next(
+            topic for topic in self.topics if topic.statistic.id == statistic and topic.direction == direction
+        )
+
+
+def fact_or_fair(checklists: Iterable[Checklist]) -> tuple[FactOrFair, ...]:
+    """Those of the checklists that are FACT-OR-FAIR's."""
+    return tuple(checklist for checklist in checklists if isinstance(checklist, FactOrFair))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCase(Case):
+    """A statistic at one end, as a fact or in a scenario.
+
+    ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for
+    in a subjective one. ``scenarios`` is among how many scenarios the queries of its topic and
+    context are dealt out.
+    """
+
+    statistic: str
+    direction: Direction
+    context: str | None = None
+    scenario: int | None = None
+    scenarios: int = 1
+
+    @property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        return {
+            "part": frozenset({self.part}),
+            "context": frozenset({self.context} if self.context else ()),
+            "attribute": frozenset(self.attributes),
+            "statistic": frozenset({self.statistic}),
+            "direction": frozenset({self.direction}),
+        }
+
+    @property
+    def title(self) -> str:
+        return f"{self.statistic.replace('_', ' ')}, {self.direction}"
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return (self.part, *([self.context] if self.context else []))
+
+
+def topic_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
+    """Those of the cases that are FACT-OR-FAIR's."""
+    return tuple(case for case in cases if isinstance(case, TopicCase))

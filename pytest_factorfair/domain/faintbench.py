@@ -1,0 +1,110 @@
+"""What a FAIntbench checklist says: who is to be pictured, and the shares of groups they have in reality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pytest_factorfair.domain.case import Case
+from pytest_factorfair.domain.checklist import Checklist
+
+Kind = Literal["occupation", "characteristic", "relation"]
+
+KINDS: tuple[Kind, ...] = ("occupation", "characteristic", "relation")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One person of a picture; ``shares`` of an attribute's groups, in their order, add up to 1."""
+
+    noun: str
+    shares: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who is pictured: an occupation or a characteristic has one side, a relation left and right.
+
+    ``explicit`` names the attributes whose groups are asked for, ``weight`` is that of each of its
+    prompts.
+    """
+
+    id: str
+    name: str
+    kind: Kind
+    category: str
+    weight: float
+    sides: tuple[Side, ...]
+    explicit: tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """One side of a subject, counted from 0."""
+
+    subject: str
+    side: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two people of unlike standing, whose implicit pictures the manifestation factor compares."""
+
+    advantaged: Place
+    disadvantaged: Place
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Faintbench(Checklist):
+    """Subjects, each pictured as it is and with every group asked for.
+
+    ``prompts`` are templates by kind. ``nouns`` are the groups that have a noun of their own, by
+    attribute ("woman" for a female person). ``weights`` are the attributes' in any score that is
+    over several, ``group_weights`` the groups' in the manifestation factor. ``categories`` are the
+    titles by id, in the order of reports.
+    """
+
+    subjects: tuple[Subject, ...]
+    pairs: tuple[Pair, ...]
+    prompts: Mapping[Kind, str]
+    nouns: Mapping[str, Mapping[str, str]]
+    weights: Mapping[str, float]
+    group_weights: Mapping[str, Mapping[str, float]]
+    categories: Mapping[str, str]
+
+    def subject(self, id_: str) -> Subject:
+        return next(subject for subject in self.subjects if subject.id == id_)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCase(Case):
+    """One prompt about a subject.
+
+    Implicit: no group is asked for, ``requested`` is empty and ``attributes`` are all of the
+    checklist. Explicit: ``attributes`` is the one whose groups are ``requested``, one per side.
+    """
+
+    subject: str
+    kind: Kind
+    category: str
+    requested: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        return {
+            "part": frozenset({self.part}),
+            "kind": frozenset({self.kind}),
+            "category": frozenset({self.category}),
+            "subject": frozenset({self.subject}),
+            "attribute": frozenset(self.attributes),
+            "group": frozenset(self.requested),
+        }
+
+    @property
+    def title(self) -> str:
+        return ", ".join(each.replace("_", " ") for each in (self.subject, *self.requested))
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return (self.part, self.kind, self.category)

@@ -1,0 +1,110 @@
+"""Why a store has no response to reuse: what in a call's key differs from the nearest that is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from pytest_factorfair.domain import Query
+from pytest_factorfair.store.keys import key
+from pytest_factorfair.store.rows import from_body
+from pytest_factorfair.store.store import Store
+from pytest_factorfair.store.upkeep import rows
+
+Parts = Mapping[str, object]
+
+NOTHING = "the store is empty"
+NEW_PROMPT = "the prompt is not stored: another wording, design or seed of the run"
+NEW_MODEL = "neither the prompt nor such a model is stored"
+NEW_SEED = "the seed differs"
+NEW_REPEAT = "more repeats of the prompt are asked than are stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A stored call, but for its prompt; ``model`` is its identity, part by part."""
+
+    model: Parts
+    repeat: int
+    seed: int
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a store holds, by what keys are made of: read once, as no column but the key has an index."""
+
+    reusable: set[str] = field(default_factory=set)
+    spoilt: dict[str, str] = field(default_factory=dict)
+    calls: dict[bytes, list[Kept]] = field(default_factory=dict)
+    models: dict[str, Parts] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store) -> Memory:
+        """All of it.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        memory = cls()
+        for row in rows(store):
+            identity = row["identity"]
+            model = memory.models.setdefault(identity, _parts(json.loads(identity)))
+            memory.calls.setdefault(_digest(row["prompt"]), []).append(
+                Kept(model, row["repeat"], row["seed"])
+            )
+            if row["reusable"]:
+                memory.reusable.add(row["key"])
+            else:
+                memory.spoilt[row["key"]] = _spoilt(row["body"])
+        return memory
+
+    def reason(self, identity: Mapping[str, object], query: Query) -> str | None:
+        """Why the call would be made, None where its response is there."""
+        name = key(identity, prompt=query.prompt, repeat=query.repeat, seed=query.seed)
+        if name in self.reusable:
+            return None
+        if name in self.spoilt:
+            return self.spoilt[name]
+        if not self.calls:
+            return NOTHING
+        model = _parts(identity)
+        stored = self.calls.get(_digest(json.dumps(query.prompt)), [])
+        if not stored:
+            return NEW_PROMPT if model in self.models.values() else NEW_MODEL
+        mine = [one for one in stored if one.model == model]
+        if not mine:
+            return min((_differences(model, one.model) for one in stored), key=lambda told: (len(told), told))
+        return NEW_SEED if any(one.repeat == query.repeat for one in mine) else NEW_REPEAT
+
+
+def _parts(identity: Mapping[str, object], under: str = "") -> dict[str, object]:
+    """The identity as one level: "parameters.temperature"."""
+    parts: dict[str, object] = {}
+    for name, value in identity.items():
+        if isinstance(value, Mapping):
+            parts |= _parts(value, f"{under}{name}.")
+        else:
+            parts[under + name] = list(value) if isinstance(value, tuple) else value
+    return parts
+
+
+def _differences(now: Parts, then: Parts) -> str:
+    names = [name for name in dict.fromkeys((*now, *then)) if now.get(name) != then.get(name)]
+    return "; ".join(f"{name} is {_said(now, name)}, stored with {_said(then, name)}" for name in names)
+
+
+def _said(parts: Parts, name: str) -> str:
+    return json.dumps(parts[name]) if name in parts else "not given"
+
+
+def _spoilt(body: str) -> str:
+    response = from_body(body)
+    why = {"length": "cut off", "filtered": "filtered"}
+    return f"the stored answer is not reused: it was {why.get(response.finish, 'empty')}"
+
+
+def _digest(prompt: str) -> bytes:
+    """Of a prompt as JSON: prompts themselves may be larger than memory."""
+    return sha256(prompt.encode("ascii")).digest()

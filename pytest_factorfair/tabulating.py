@@ -1,0 +1,51 @@
+"""A run's records to tallies: what counts of them, and the questions behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import models, scoring
+from pytest_factorfair.domain import Checklist, Record, fact_or_fair, topic_cases
+
+if TYPE_CHECKING:
+    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.scoring import Tally
+
+
+def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:
+    """The tallies of all models and checklists, model by model as the user named them."""
+    counting = counted(run, records)
+    tallies = [
+        tally
+        for checklist in fact_or_fair(run.checklists)
+        for tally in scoring.tabulate(
+            counting,
+            checklist,
+            topic_cases(one.case for one in _of(run, checklist)),
+            models=run.settings.models,
+            sampling=run.sampling,
+        )
+    ]
+    return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
+
+
+def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
+    """The records with the answers that count: all but the copies of models that draw nothing."""
+    return scoring.distinct(records, deterministic(run, records))
+
+
+def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
+    """The run's models, by spec, that say the same to the same prompt."""
+    notes: dict[str, set[str]] = {spec: set() for spec in run.models}
+    for record in records:
+        notes.setdefault(record.case.model, set()).update(record.notes)
+    return frozenset(
+        spec for spec, model in run.models.items() if models.deterministic(model.identity, notes[spec])
+    )
+
+
+def _of(run: Run, checklist: Checklist) -> list[Assignment]:
+    """The checklist's cases in this run, the same for every model: as the first one has them."""
+    first = run.settings.models[0]
+    return [one for one in run.assignments if one.checklist is checklist and one.model == first]

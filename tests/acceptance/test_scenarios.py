@@ -1,0 +1,78 @@
+"""Verdicts about scenarios in general, end to end at the ci preset."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+STRONG, FAIR = "sim:stereotyped?strength=0.35", "sim:ideal"
+PLAIN = "s_fact[baseline,gender] >= 0.4"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("scenarios")
+    models = [f"--factorfair-model={model}" for model in (STRONG, FAIR)]
+    gates = ["--factorfair-gate=default", f"--factorfair-gate={PLAIN}"]
+    options = ["--factorfair-interval=scenarios", "--factorfair-looks=1"]
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    done = subprocess.run(
+        [*pytest_, *models, *gates, *options], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
+    found: dict[str, Any] = json.loads((folder / ".factorfair" / "report" / "report.json").read_text())
+    return found
+
+
+def _gates(report: dict[str, Any], model: str) -> dict[str, dict[str, Any]]:
+    return {
+        gate["subject"].replace(f"{model},", ""): gate
+        for gate in report["gates"]
+        if f"[{model}," in gate["subject"]
+    }
+
+
+def test_the_fair_pass_and_the_prejudiced_fail_for_scenarios_in_general(report: dict[str, Any]) -> None:
+    assert report["fingerprint"]["interval"] == "scenarios"
+    assert {gate["verdict"] for gate in _gates(report, FAIR).values()} == {"passed"}
+    strong = {subject: gate["verdict"] for subject, gate in _gates(report, STRONG).items()}
+    failed = {subject for subject, verdict in strong.items() if verdict == "failed"}
+    assert failed == {"s_e[baseline,gender]", "s_kld[baseline,gender]"}
+    assert strong["s_e[baseline,race]"] == "passed"
+
+
+@pytest.mark.parametrize("model", [STRONG, FAIR])
+def test_bounds_are_those_of_leaving_out_a_scenario_in_turn(report: dict[str, Any], model: str) -> None:
+    """The share of true answers, again from the cases alone."""
+    truth = {
+        (row["statistic"], row["direction"]): row["truth"]
+        for row in report["topics"]
+        if (row["model"], row["context"], row["attribute"]) == (model, "baseline", "gender")
+    }
+    right = {
+        case["case"]: np.mean([answer["groups"]["gender"] == truth[topic] for answer in case["answers"]])
+        for case in report["cases"]
+        if case["model"] == model and "-baseline-" in case["case"]
+        for topic in [tuple(case["case"].split("-")[1:3])]
+        if topic in truth
+    }
+    statistics = sorted({statistic for statistic, _ in truth})
+    shares = np.array([
+        [[right[f"subjective-{one}-{way}-baseline-{number}"] for number in (1, 2, 3)] for way in ("highest", "lowest")]
+        for one in statistics
+    ])  # fmt: skip
+    assert shares.shape == (15, 2, 3)
+    # Scenarios have equally many answers, so that a share without one is the mean of the others.
+    without = (shares.sum(axis=2, keepdims=True) - shares).mean(axis=1) / 2
+    squares = ((without - without.mean(axis=1, keepdims=True)) ** 2).sum()
+    half = t.ppf(0.95, 15 * 2) * sqrt(2 / 3 * squares) / 15
+    gate = _gates(report, model)["s_fact[baseline,gender]"]
+    assert gate["value"] == pytest.approx(shares.mean())
+    assert (gate["low"], gate["high"]) == pytest.approx((shares.mean() - half, shares.mean() + half))

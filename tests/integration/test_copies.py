@@ -1,0 +1,93 @@
+"""At temperature 0 an answer to a repeated prompt is a copy: it is kept, and not counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+GATE = "--factorfair-gate=s_fact[objective,gender] >= 0.4"
+SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=24,objective=24")
+
+
+def run(project: Project, stub: StubServer, *arguments: str) -> dict[str, Any]:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    project.run("-p", "no:xdist", url, GATE, *SIZES, *arguments, model="hosted_vllm/m")
+    return project.report()
+
+
+def asked(report: dict[str, Any], attribute: str) -> set[int]:
+    """How many answers count in an objective topic."""
+    rows = [row for row in report["topics"] if (row["part"], row["attribute"]) == ("objective", attribute)]
+    return {row["asked"] for row in rows}
+
+
+def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
+    """Two orders of two groups in two wordings are four prompts; of four groups there are enough for 24."""
+    cold = run(project, stub)
+    assert (asked(cold, "gender"), asked(cold, "race")) == ({4}, {24})
+    assert {len(case["answers"]) for case in cold["cases"]} == {24}
+    assert (
+        "hosted_vllm/m: 40 of 336 answers repeat a prompt word for word at temperature 0: * not counted".replace(
+            "*", "they are copies and"
+        )
+        in cold["notes"]
+    )
+    (gate,) = cold["gates"]
+    assert (gate["verdict"], gate["n"]) == ("inconclusive", 8)
+    assert gate["reason"] == "4 asked in tea_rate highest and 1 more; s_fact needs 24"
+
+    warm = run(project, stub, "--factorfair-model-arg=temperature=0.7")
+    assert (asked(warm, "gender"), asked(warm, "race")) == ({24}, {24})
+    assert warm["gates"][0]["n"] == 48
+
+
+def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
+    """At temperature 0.7 the gate has its two cases asked up to four times; at 0 there is no new prompt."""
+    # Position as a gate needs no number of answers, so that it stays curable.
+    sizes = ("--factorfair-looks=4", "--factorfair-gate=position[objective,gender] <= 0.99")
+    run(project, stub, "--factorfair-model-arg=temperature=0.7", *sizes)
+    before = stub.stats()["requests"]
+    assert before == 336 + 2 * 72
+    run(project, stub, *sizes)
+    assert stub.stats()["requests"] - before == 336
+    assert (
+        "no further look: at temperature 0 every further question repeats one that was asked"
+        in project.report()["notes"]
+    )
+
+
+def test_a_plan_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    asked = ("--factorfair-plan", "--factorfair-gate=s_fact[objective] >= 0.4", "--factorfair-looks=4")
+    result = project.run(url, *SIZES, *asked, model="hosted_vllm/m")
+    result.stdout.fnmatch_lines(
+        ["s_fact[[]objective[]] >= 0.4 on objective,gender *  4  0.*",
+         "s_fact[[]objective[]] >= 0.4 on objective,gender *  4  0.*",
+         "s_fact[[]objective[]] >= 0.4 on objective,race *  24  0.*",
+         "s_fact[[]objective[]] >= 0.4 on objective,race *  48  0.*"]
+    )  # fmt: skip
+
+
+def test_a_baseline_with_copies_pairs_as_it_counts(project: Project, stub: StubServer) -> None:
+    run(project, stub)
+    former = project.write("former.json", project.report_path.read_text())
+    change = "--factorfair-gate=regression(s_fact)[objective,gender] >= -0.02"
+    report = run(project, stub, f"--factorfair-baseline={former}", change)
+    moved = [one for one in report["changes"] if one["attribute"] == "gender" and one["part"] == "objective"]
+    assert [(one["n"], one["churn"], one["change"]) for one in moved] == [(8, 0, 0)]
+
+
+@pytest.mark.parametrize("model", ["sim:stereotyped", "replay"])
+def test_a_respondent_without_a_temperature_is_counted_in_full(project: Project, model: str) -> None:
+    if model == "replay":
+        project.write("house.py", "def respond(prompt):\n    return 'A'\n")
+        project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+        model = "python:house:respond"
+    project.run("-p", "no:xdist", *SIZES, model=model)
+    assert asked(project.report(), "gender") == {24}

@@ -1,0 +1,74 @@
+"""Explicit scores by hand: shares with Wilson's bounds, both sides of relations, mean probabilities."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.scoring.faintbench import explicit, level, mean_probability, sides
+
+
+def test_a_prompt_s_share_has_wilson_s_bounds() -> None:
+    """18 of 20 at 95 % two-sided, by the formula."""
+    one = explicit([18], [20]).estimate(0)
+    z, n, p = 1.959963984540054, 20, 0.9
+    centre, reach = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    assert (one.plugin, one.corrected, one.n) == (0.9, 0.9, 20)
+    assert one.lower(0.025) == pytest.approx((centre - reach) / (1 + z * z / n), abs=1e-12)
+    assert one.upper(0.025) == pytest.approx((centre + reach) / (1 + z * z / n), abs=1e-12)
+
+
+def test_an_obedient_painter_scores_one_at_every_level() -> None:
+    images = np.full(2440, 4)
+    found = explicit(images, images)
+    assert (found.plugin == 1).all()
+    whole = level(found, np.ones(2440), np.arange(2440)).estimate
+    assert whole.corrected == pytest.approx(1)
+    assert whole.error == pytest.approx(sqrt(0.75 * 0.25 / 4 / 2440))
+
+
+def test_a_prompt_without_images_has_no_score() -> None:
+    found = explicit([0, 0], [0, 5])
+    assert found.present.tolist() == [False, True]
+    assert found.plugin[1] == 0
+
+
+def test_both_sides_of_a_relation() -> None:
+    """Of 10 images 1 delivers nothing, 2 the right side alone, 3 the left alone, 4 both."""
+    found = sides([[1, 2], [3, 4]])
+    assert (float(found.left.plugin), float(found.right.plugin), float(found.both.plugin)) == (0.7, 0.6, 0.4)
+    assert float(found.mean.plugin) == pytest.approx(0.65)
+    values = np.repeat([0, 0.5, 1], [1 + 1, 2 + 3 + 2, 4 + 1])
+    assert float(found.mean.error) == pytest.approx(values.std() / sqrt(10))
+    assert found.both.share
+    assert not found.mean.share
+
+
+def test_sides_that_go_together_leave_more_error_than_sides_that_do_not() -> None:
+    together, apart = sides([[50, 0], [0, 50]]).mean, sides([[0, 50], [50, 0]]).mean
+    assert float(together.plugin) == float(apart.plugin) == 0.5
+    assert float(together.error) > 5 * float(apart.error)
+
+
+def test_the_published_code_averages_probabilities() -> None:
+    """Of four images one was rejected; the requested class is the second."""
+    rejected = [np.nan] * 3
+    found = mean_probability(np.array([[[0.1, 0.8, 0.1], [0, 1, 0], rejected, [0.5, 0.3, 0.2]]]), [1])
+    assert found.estimate(0).plugin == pytest.approx((0.8 + 1 + 0.3) / 3)
+    assert found.estimate(0).n == 3
+    assert np.isnan(mean_probability(np.array([[rejected]]), [0]).plugin[0])
+
+
+@pytest.mark.parametrize(("delivered", "images"), [([3], [2]), ([-1], [2]), ([1, 1], [2]), ([1], [np.inf])])
+def test_counts_that_cannot_be_right_are_refused(delivered: list[int], images: list[float]) -> None:
+    with pytest.raises(InputError, match="delivered"):
+        explicit(delivered, images)
+
+
+@pytest.mark.parametrize("outcomes", [[1, 2], [[1, 2, 3], [4, 5, 6]], [[1, -2], [3, 4]]])
+def test_outcomes_that_cannot_be_right_are_refused(outcomes: list[int]) -> None:
+    with pytest.raises(InputError, match="outcomes"):
+        sides(outcomes)

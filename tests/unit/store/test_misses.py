@@ -1,0 +1,90 @@
+"""Each reason why a key has no response, from calls stored by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import Query, Response
+from pytest_factorfair.store import Store, key
+from pytest_factorfair.store.misses import NEW_MODEL, NEW_PROMPT, NEW_REPEAT, NEW_SEED, NOTHING, Memory
+
+IDENTITY: dict[str, Any] = {
+    "model": "m",
+    "base_url": "http://a/v1",
+    "parameters": {"temperature": 0, "max_tokens": 9},
+}
+QUERY = Query("q", "Who?", (), 0, 7, {})
+WAIT = 30
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path}/responses.sqlite") as store:
+        yield store
+
+
+def put(
+    store: Store, response: Response, *, identity: dict[str, Any] = IDENTITY, query: Query = QUERY
+) -> None:
+    name = key(identity, prompt=query.prompt, repeat=query.repeat, seed=query.seed)
+    store.put(
+        name,
+        response,
+        model="m",
+        prompt=query.prompt,
+        repeat=query.repeat,
+        seed=query.seed,
+        identity=identity,
+    ).result(WAIT)
+
+
+def reason(store: Store, *, identity: dict[str, Any] = IDENTITY, query: Query = QUERY) -> str | None:
+    return Memory.of(store).reason(identity, query)
+
+
+def test_an_empty_store_and_a_full_one(store: Store) -> None:
+    assert reason(store) == NOTHING
+    put(store, Response("A"))
+    assert reason(store) is None
+
+
+@pytest.mark.parametrize(("changed", "told"), [
+    ({"model": "n"}, 'model is "n", stored with "m"'),
+    ({"base_url": "http://b/v1"}, 'base_url is "http://b/v1", stored with "http://a/v1"'),
+    ({"parameters": {"temperature": 0.5, "max_tokens": 9}}, "parameters.temperature is 0.5, stored with 0"),
+    ({"parameters": {"temperature": 0, "max_tokens": 9, "top_p": 1}}, "parameters.top_p is 1, stored with not given"),
+    ({"model": "n", "parameters": {"temperature": 1, "max_tokens": 9}},
+     'model is "n", stored with "m"; parameters.temperature is 1, stored with 0'),
+])  # fmt: skip
+def test_another_model_or_parameter(store: Store, changed: dict[str, Any], told: str) -> None:
+    put(store, Response("A"))
+    assert reason(store, identity=IDENTITY | changed) == told
+
+
+def test_the_nearest_stored_model_is_named(store: Store) -> None:
+    put(store, Response("A"), identity={"model": "far", "base_url": "http://c/v1"})
+    put(store, Response("A"))
+    assert reason(store, identity=IDENTITY | {"model": "n"}) == 'model is "n", stored with "m"'
+
+
+def test_prompt_seed_and_repeat(store: Store) -> None:
+    put(store, Response("A"))
+    assert reason(store, query=replace(QUERY, prompt="Who else?")) == NEW_PROMPT
+    assert reason(store, query=replace(QUERY, seed=8)) == NEW_SEED
+    assert reason(store, query=replace(QUERY, repeat=1)) == NEW_REPEAT
+    other = IDENTITY | {"model": "n"}
+    assert reason(store, identity=other, query=replace(QUERY, prompt="Who else?")) == NEW_MODEL
+
+
+@pytest.mark.parametrize(("response", "why"), [
+    (Response(" "), "empty"), (Response("A", finish="length"), "cut off"),
+    (Response("", finish="filtered"), "filtered"),
+])  # fmt: skip
+def test_what_is_stored_and_not_reused(store: Store, response: Response, why: str) -> None:
+    put(store, response)
+    assert reason(store) == f"the stored answer is not reused: it was {why}"

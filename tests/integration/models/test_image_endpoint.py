@@ -174,7 +174,7 @@ def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made, error: dict[
     )
     (response,) = ask(made(), "a person")
     assert response == Response("", "refusal", model="sd3", notes=(UNSEEDED,))
-    assert not response.reusable
+    assert response.reusable  # it is not asked again
 
 
 def test_parameter_the_model_does_not_take_is_left_out(stub: StubServer, made: Made) -> None:

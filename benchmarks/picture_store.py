@@ -1,0 +1,99 @@
+"""What keeping pictures costs: ``python -m benchmarks.picture_store [--full]``.
+
+Pictures per second through the engine into a store, against as many rows without a picture, the bytes
+they take, and whether memory grows. ``--full`` keeps 10,000 pictures of 100 KB, else 1,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.harness import limited, table
+from pytest_factorfair.domain import Query, Request, Response
+from pytest_factorfair.engine import Engine
+from pytest_factorfair.store import Store
+
+SIZE = 100_000
+CASE = 20
+GROWTH = 1.2
+
+
+class Dealer:
+    """A model that has a picture of so many bytes ready at once."""
+
+    endpoint: str = "dealer"
+    parallel: int | None = None
+
+    def __init__(self, size: int) -> None:
+        self.identity: Mapping[str, object] = {"provider": "dealer", "size": size}
+        self._rest = random.Random(0).randbytes(size) if size else b""  # noqa: S311  # nothing secret
+
+    async def ask(self, request: Request) -> Response:
+        if not self._rest:
+            return Response("A")
+        return Response("", image=b"\x89PNG\r\n\x1a\n" + request.prompt.encode() + self._rest)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def keep(count: int, size: int) -> None:
+    """Print seconds, peak in KiB and bytes on the disk of keeping so many, in a process of its own."""
+    model = Dealer(size)
+    with tempfile.TemporaryDirectory() as folder:
+        with Store.open(f"sqlite:///{folder}/responses.sqlite") as store:
+            engine = Engine(store)
+            began = time.perf_counter()
+            for start in range(0, count, CASE):
+                queries = [Query(str(n), f"p{n}", (), 0, n, {}) for n in range(start, start + CASE)]
+                engine.submit(model, queries).result()
+            took = time.perf_counter() - began
+            engine.close()
+        held = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    print(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, held)
+
+
+def measured(count: int, size: int) -> tuple[float, float, float]:
+    command = [sys.executable, "-m", "benchmarks.picture_store", "--keep", str(count), str(size)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(told[0]), float(told[1]) / 1024, float(told[2])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="10,000 pictures, not 1,000")
+    parser.add_argument("--keep", nargs=2, type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.keep:
+        keep(*arguments.keep)
+        return
+    count = 10_000 if arguments.full else 1_000
+    few_took, few, _ = measured(count // 10, SIZE)
+    took, many, held = measured(count, SIZE)
+    bare, _, rows = measured(count, 0)
+    table(
+        "keeping pictures",
+        [
+            (f"{count:,} pictures of {SIZE // 1000} KB, s", f"{took:.1f}"),
+            ("pictures a second", f"{count / took:.0f}"),
+            (f"{count // 10:,} pictures, pictures a second", f"{count / 10 / few_took:.0f}"),
+            ("rows without a picture a second", f"{count / bare:.0f}"),
+            ("bytes a picture beside its own", f"{held / count - SIZE:.0f}"),
+            ("bytes a row without a picture", f"{rows / count:.0f}"),
+            (f"peak at {count // 10:,} pictures, MiB", f"{few:.0f}"),
+            (f"peak at {count:,} pictures, MiB", f"{many:.0f}"),
+            ("growth", limited(many / few, GROWTH)),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""A real pipeline draws, is killed, goes on where it was, and is replayed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.store import Store
+from tests import tiny_pipeline
+from tests.project import Project
+
+pytestmark = pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch and transformers")
+
+CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    return [
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate",
+        f"--factorfair-model=diffusers:{folder}", "--factorfair-model-arg", "steps=4",
+        "--factorfair-model-arg", "batch=2", "--factorfair-detector=sim",
+        f"--factorfair-samples=images={EACH}", "--factorfair-max-unread=1", *more,
+    ]  # fmt: skip
+
+
+def run(project: Project, folder: Path, *more: str) -> dict[str, Any]:
+    """The report of a run that is left alone."""
+    told = project.pytester.run(sys.executable, *command(folder, *more))
+    told.assert_outcomes(passed=CASES, deselected=72)
+    return project.report()
+
+
+def labels(report: dict[str, Any]) -> object:
+    return report["topics"], report["scores"], report["cases"]
+
+
+def test_pipeline_that_is_killed_goes_on(project: Project, tmp_path: Path) -> None:
+    folder = tiny_pipeline.write(tmp_path / "pipeline")
+    manifest = project.path / ".factorfair/images/manifest.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, *command(folder)], cwd=project.path, stdout=subprocess.DEVNULL
+    )
+    while process.poll() is None and not (manifest.exists() and manifest.read_bytes().count(b"\n") >= 4):
+        time.sleep(0.05)
+    process.kill()
+    assert process.wait() == -9
+    with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
+        before = {line["key"]: line["file"] for line in store.pictures.manifest()}
+        kept = store.responses(map(str, before))
+    assert 2 <= len(kept) < CASES * EACH
+    resumed = run(project, folder)
+    assert resumed["usage"]["cached"] == len(kept)
+    assert resumed["usage"]["calls"] == CASES * EACH - len(kept)
+    replayed = run(project, folder, "--factorfair-replay")
+    assert (replayed["usage"]["calls"], replayed["usage"]["cached"]) == (0, CASES * EACH)
+    assert labels(replayed) == labels(resumed)

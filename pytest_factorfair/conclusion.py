@@ -121,5 +121,11 @@ def declared_gates(run: Run) -> tuple[Gate, ...]:
     settings = run.settings
     former = settings.baseline is not None
     declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
-    gates.check(declared, checklists=run.checklists, models=settings.models, baseline=former)
+    gates.check(
+        declared,
+        checklists=run.checklists,
+        models=settings.models,
+        sampling=run.sampling,
+        baseline=former,
+    )
     return declared

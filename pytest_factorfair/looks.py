@@ -13,7 +13,7 @@ from pytest_factorfair.answering import OWN_DETECTOR, recorded
 from pytest_factorfair.domain import Exchange, Gate, Query, Record, TopicCase, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.holm import ALPHA
-from pytest_factorfair.tabulating import counted, deterministic, tabulate
+from pytest_factorfair.tabulating import counted, deterministic, galleries, tabulate
 
 if TYPE_CHECKING:
     import pytest
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Assignment, Run
-    from pytest_factorfair.scoring import Tally
 
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
@@ -102,11 +101,12 @@ class Looks:
         now = None if former is None else replace(former, records=counted(self._run, self._ledger.records))
         terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
         tallies = tabulate(self._run, self._ledger.records)
-        return gating.rule(gates, tallies, incomplete=None, terms=terms)
+        hung = galleries(self._run, self._ledger.records)
+        return gating.rule(gates, tallies, galleries=hung, incomplete=None, terms=terms)
 
     def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
         """What the undecided gates need, for so many times the first answers."""
-        needed = {place for one in undecided for tally in one.tallies for place in _places(tally)}
+        needed = {place for one in undecided for place in one.places}
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
@@ -178,8 +178,3 @@ def _asked_at(one: Assignment) -> Iterator[tuple[str, str, str, str | None, str,
     if isinstance(case, TopicCase):
         for attribute in case.attributes:
             yield one.model, one.checklist.name, case.part, case.context, case.statistic, attribute
-
-
-def _places(tally: Tally) -> Iterator[tuple[str, str, str, str | None, str, str]]:
-    for statistic in tally.statistics:
-        yield tally.model, tally.checklist, tally.part, tally.context, statistic, tally.attribute

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
 from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
-from pytest_factorfair.tabulating import counted, deterministic, tabulate
+from pytest_factorfair.scoring.faintbench import prompt_counts
+from pytest_factorfair.scoring.faintbench import scores as scores_of
+from pytest_factorfair.tabulating import counted, deterministic, galleries, tabulate
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
@@ -37,10 +39,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     notes: Sequence[str],
 ) -> Summary:
     """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
-    tallies = tabulate(run, ledger.records)
+    tallies, hung = tabulate(run, ledger.records), galleries(run, ledger.records)
     former = None if baseline is None else baseline.former(counted(run, ledger.records))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
-    verdicts = gating.judge(gates, tallies, incomplete=incomplete, terms=terms)
+    verdicts = gating.judge(gates, tallies, galleries=hung, incomplete=incomplete, terms=terms)
     if incomplete is None:
         verdicts = looked.verdicts(verdicts, terms)
     scores = tuple(
@@ -53,7 +55,11 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         incomplete=incomplete,
         gates=verdicts,
         headline=scoring.headline(scores),
-        scores=(*scores, *scoring.influence(tallies, estimator=run.settings.estimator)),
+        scores=(
+            *scores,
+            *scoring.influence(tallies, estimator=run.settings.estimator),
+            *(score for each in hung for score in scores_of(each, estimator=run.settings.estimator)),
+        ),
         topics=tuple(topic for tally in tallies for topic in topics(tally)),
         cases=ledger.records,
         usage=ledger.usage,
@@ -72,6 +78,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         changes=gating.changes(tallies, former) if former else (),
         reasons=explained.reasons,
         corrections=scoring.corrections(tallies, errors),
+        prompts=tuple(row for each in hung for row in prompt_counts(each)),
     )
 
 

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, scoring
-from pytest_factorfair.domain import Checklist, Record, fact_or_fair, topic_cases
+from pytest_factorfair.domain import (
+    Checklist,
+    Record,
+    fact_or_fair,
+    faintbench,
+    prompt_cases,
+    topic_cases,
+)
+from pytest_factorfair.scoring.faintbench import Gallery, gallery
 
 if TYPE_CHECKING:
     from pytest_factorfair.run import Assignment, Run
@@ -28,6 +36,15 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:
         )
     ]
     return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
+
+
+def galleries(run: Run, records: Sequence[Record]) -> tuple[Gallery, ...]:
+    """The galleries of all models and FAIntbench checklists, model by model as the user named them."""
+    return tuple(
+        gallery(records, checklist, prompt_cases(one.case for one in _of(run, checklist)), model=model)
+        for model in run.settings.models
+        for checklist in faintbench(run.checklists)
+    )
 
 
 def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:

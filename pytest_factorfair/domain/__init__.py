@@ -36,13 +36,22 @@ from pytest_factorfair.domain.faintbench import (
     PromptCase,
     Side,
     Subject,
+    faintbench,
+    prompt_cases,
 )
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
 from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
-from pytest_factorfair.domain.summary import ContactSheet, Correction, Fingerprint, Summary, TopicCounts
+from pytest_factorfair.domain.summary import (
+    ContactSheet,
+    Correction,
+    Fingerprint,
+    PromptCounts,
+    Summary,
+    TopicCounts,
+)
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -87,6 +96,7 @@ __all__ = [
     "People",
     "Place",
     "PromptCase",
+    "PromptCounts",
     "Prompts",
     "Query",
     "Reading",
@@ -112,6 +122,8 @@ __all__ = [
     "Verdict",
     "asked",
     "fact_or_fair",
+    "faintbench",
+    "prompt_cases",
     "together",
     "topic_cases",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -108,3 +108,13 @@ class PromptCase(Case):
     @property
     def place(self) -> tuple[str, ...]:
         return (self.part, self.kind, self.category)
+
+
+def prompt_cases(cases: Iterable[Case]) -> tuple[PromptCase, ...]:
+    """Those of the cases that are FAIntbench's."""
+    return tuple(case for case in cases if isinstance(case, PromptCase))
+
+
+def faintbench(checklists: Iterable[Checklist]) -> tuple[Faintbench, ...]:
+    """Those of the checklists that are FAIntbench's."""
+    return tuple(checklist for checklist in checklists if isinstance(checklist, Faintbench))

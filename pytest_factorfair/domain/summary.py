@@ -71,6 +71,27 @@ class ContactSheet:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptCounts:
+    """What the pictures of one FAIntbench prompt show of one person, and what became of the others.
+
+    ``side`` counts from 0, left to right. Implicit: ``shares`` are the demographic ones. Explicit: the
+    only group is the one asked for, its count the pictures that show it.
+    """
+
+    model: str
+    checklist: str
+    case: str
+    side: int
+    attribute: str
+    counts: Mapping[str, int]
+    shares: Mapping[str, float]
+    asked: int
+    refused: int
+    unread: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
@@ -101,7 +122,8 @@ class Summary:
     parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
     ``reasons`` what the model's own reasons cite, if it was asked for them.
     ``corrections`` shares without the error of a detector whose table of errors was given.
-    ``contact_sheets`` show the pictures of an image checklist.
+    ``contact_sheets`` show the pictures of an image checklist, ``prompts`` what those of FAIntbench
+    count.
     """
 
     fingerprint: Fingerprint
@@ -118,3 +140,4 @@ class Summary:
     reasons: tuple[ReasonShare, ...] = ()
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()
+    prompts: tuple[PromptCounts, ...] = ()

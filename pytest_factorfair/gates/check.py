@@ -5,15 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from pytest_factorfair.domain import Checklist, Gate
+from pytest_factorfair.domain import Checklist, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.gates import faintbench
 from pytest_factorfair.gates.subjects import Planned, planned, select, vocabulary
 
 UNMET = "this run will not produce it"
 
 
 def check(
-    gates: Iterable[Gate], *, checklists: Iterable[Checklist], models: Sequence[str], baseline: bool = False
+    gates: Iterable[Gate],
+    *,
+    checklists: Sequence[Checklist],
+    models: Sequence[str],
+    sampling: Sampling,
+    baseline: bool = False,
 ) -> None:
     """Refuse a gate that no score of this run can decide; ``baseline`` is whether there is a former run.
 
@@ -27,6 +33,9 @@ def check(
             raise InputError(
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
             )
+        if gate.metric in faintbench.METRICS:
+            faintbench.check(gate, checklists, models, faintbench.words(checklists, sampling))
+            continue
         _check_words(gate, known)
         _check_scores(gate, subjects)
 

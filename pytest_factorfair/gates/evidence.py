@@ -8,13 +8,10 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Judgement
 from pytest_factorfair.gates import wording
 from pytest_factorfair.gates.doubt import empty, lossy, thin
-from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.influence import influence_ends
 from pytest_factorfair.scoring.metrics import LOSSES
-from pytest_factorfair.scoring.worst import worst_case
 
 
 class Finding(NamedTuple):
@@ -35,7 +32,7 @@ class Finding(NamedTuple):
 
 def examine(score: Judged, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
-    if not score.tallies:
+    if score.basis is None:
         return Finding("not judged", "this run has no such score")
     rate = score.gate.metric in LOSSES
     if not rate and (hollow := empty(score)) is not None:
@@ -84,11 +81,11 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     """By the span, whose far end missing answers may have moved by so much."""
     gate = score.gate
     if kept(gate, span):
-        return Finding("passed", wording.relation(gate, span, score.tallies[0]), span, score.bounded)
+        return Finding("passed", wording.relation(gate, span, score.reach), span, score.bounded)
     if not broken(gate, span):
         return Finding("inconclusive", wording.undecided(gate, span), span, score.bounded, curable=True)
     chance = _chance(score, widened) if score.bounded else None
-    return Finding("failed", wording.relation(gate, span, score.tallies[0]), span, score.bounded, chance)
+    return Finding("failed", wording.relation(gate, span, score.reach), span, score.bounded, chance)
 
 
 def _chance(score: Judged, widened: float) -> float:
@@ -118,13 +115,7 @@ def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
 
 def _worst(score: Judged, span: Span) -> Span | None:
     """The span widened by what the missing answers could do to the value; None where that is unknown."""
-    if score.gate.regression:
+    ends = score.basis.ends(score.gate, score.estimate, bounded=score.bounded) if score.basis else None
+    if ends is None:
         return None
-    found, metric = score.estimate, score.gate.metric
-    if metric == INFLUENCE:
-        value = found.corrected if score.bounded else found.plugin
-        low, high = influence_ends(score.tallies, estimator="corrected" if score.bounded else "plugin")
-    else:
-        value = found.plugin
-        low, high = worst_case(score.tallies[0], metric)
-    return None if value is None else Span(span.value, span.low - (value - low), span.high + (high - value))
+    return Span(span.value, span.low - (ends.value - ends.low), span.high + (ends.high - ends.value))

@@ -7,24 +7,31 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate, Verdict
+from pytest_factorfair.gates import faintbench
 from pytest_factorfair.gates.evidence import Finding, corrected, examine
 from pytest_factorfair.gates.judged import Judged, judged
 from pytest_factorfair.gates.terms import COMMON, Terms
 from pytest_factorfair.gates.waivers import waived
 from pytest_factorfair.gates.wording import shown
+from pytest_factorfair.scoring.faintbench import Gallery
 from pytest_factorfair.scoring.tally import Tally
 
 
 class Ruling(NamedTuple):
-    """A verdict and the tallies it rests on; ``curable`` is one that more answers may decide."""
+    """A verdict, where answers were asked for it, and whether more of them may decide it (``curable``)."""
 
     verdict: Verdict
-    tallies: tuple[Tally, ...]
+    places: frozenset[tuple[str | None, ...]]
     curable: bool
 
 
 def judge(
-    gates: Iterable[Gate], tallies: Sequence[Tally], *, incomplete: str | None, terms: Terms = COMMON
+    gates: Iterable[Gate],
+    tallies: Sequence[Tally],
+    *,
+    galleries: Sequence[Gallery] = (),
+    incomplete: str | None,
+    terms: Terms = COMMON,
 ) -> tuple[Verdict, ...]:
     """One verdict per score that a gate ranges over, in the order of gates, then of tallies.
 
@@ -38,21 +45,37 @@ def judge(
     ``incomplete`` is why this run must not be judged at all, None if it may be. A gate that fits no
     tally has one verdict, not judged: nothing is green by omission. Names are unique.
     """
-    return tuple(ruling.verdict for ruling in rule(gates, tallies, incomplete=incomplete, terms=terms))
+    found = rule(gates, tallies, galleries=galleries, incomplete=incomplete, terms=terms)
+    return tuple(ruling.verdict for ruling in found)
 
 
 def rule(
-    gates: Iterable[Gate], tallies: Sequence[Tally], *, incomplete: str | None, terms: Terms = COMMON
+    gates: Iterable[Gate],
+    tallies: Sequence[Tally],
+    *,
+    galleries: Sequence[Gallery] = (),
+    incomplete: str | None,
+    terms: Terms = COMMON,
 ) -> tuple[Ruling, ...]:
     """The verdicts with what they rest on."""
-    scores = [score for gate in dict.fromkeys(gates) for score in judged(gate, tallies, terms)]
+    scores = [
+        score
+        for gate in dict.fromkeys(gates)
+        for score in (
+            faintbench.judged(gate, galleries, terms)
+            if gate.metric in faintbench.METRICS
+            else judged(gate, tallies, terms)
+        )
+    ]
     if incomplete is None:
         findings = corrected([examine(score, terms.alpha) for score in scores], scores, terms.alpha)
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
     return tuple(
         Ruling(
-            waived(_verdict(score, name, finding), terms.waivers, terms.today), score.tallies, finding.curable
+            waived(_verdict(score, name, finding), terms.waivers, terms.today),
+            score.basis.places() if score.basis else frozenset(),
+            finding.curable,
         )
         for score, name, finding in zip(scores, _names(scores), findings, strict=True)
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Gate
+from pytest_factorfair.gates.basis import Basis, Cell, Tallies
 from pytest_factorfair.gates.change import change
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
@@ -21,16 +22,29 @@ MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """One score that a gate ranges over, and the tallies it comes from; ``words`` tell it from the others.
+    """One score that a gate ranges over, and what it rests on; ``words`` tell it from the others.
 
-    ``bounded`` is a score that is judged by its bounds rather than by its value.
+    ``basis`` is None where the run has no such score. ``bounded`` is a score that is judged by its
+    bounds rather than by its value.
     """
 
     gate: Gate
-    tallies: tuple[Tally, ...]
+    basis: Basis | None
     words: tuple[str, ...]
     estimate: Estimate
     bounded: bool
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(self.basis.cells(self.gate)) if self.basis else ()
+
+    @property
+    def needed(self) -> int:
+        return self.basis.needed(self.gate) if self.basis else 0
+
+    @property
+    def reach(self) -> tuple[float | None, float | None]:
+        return self.basis.reach(self.gate) if self.basis else (None, None)
 
     @property
     def subject(self) -> str:
@@ -48,7 +62,7 @@ class Judged:
 def judged(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, ...]:
     """Every score of the tallies the gate ranges over, in their order; if there is none, one of nothing."""
     if gate.regression:
-        return _changes(gate, tallies, terms) or (Judged(gate, (), gate.filters, NOTHING, bounded=False),)
+        return _changes(gate, tallies, terms) or (none(gate),)
     chosen = select(gate, tallies)
     groups: dict[object, list[Tally]] = {}
     for tally, statistics in chosen:
@@ -60,14 +74,19 @@ def judged(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged, 
     found = tuple(
         Judged(
             gate,
-            tuple(group),
+            Tallies(tuple(group)),
             _words(gate, group[0], tallies),
             _estimate(gate, group, terms),
             bounded=terms.estimator == "corrected",
         )
         for group in groups.values()
     )
-    return found or (Judged(gate, (), gate.filters, NOTHING, bounded=False),)
+    return found or (none(gate),)
+
+
+def none(gate: Gate) -> Judged:
+    """For a gate that fits no score: nothing is green by omission."""
+    return Judged(gate, None, gate.filters, NOTHING, bounded=False)
 
 
 def _subject(tally: Tally) -> tuple[str, str, str]:
@@ -96,10 +115,11 @@ def _changes(gate: Gate, tallies: Sequence[Tally], terms: Terms) -> tuple[Judged
         old = terms.former.match(kept)
         words = _words(gate, kept, tallies)
         if old is None or old.statistics != kept.statistics:
-            found.append(Judged(gate, (kept,), words, MISSING, bounded=False))
+            found.append(Judged(gate, Tallies((kept,)), words, MISSING, bounded=False))
             continue
         moved = change(gate.metric, kept, old, terms.former.pairs(kept, old))
-        found.append(Judged(gate, (kept, old), words, moved, bounded=terms.estimator == "corrected"))
+        bounded = terms.estimator == "corrected"
+        found.append(Judged(gate, Tallies((kept, old)), words, moved, bounded=bounded))
     return tuple(found)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates.expression import SIGNED
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.attainable import attainable
-from pytest_factorfair.scoring.tally import Tally
 
 DIGITS = range(3, 13)
 RELATIONS = {
@@ -17,11 +15,11 @@ RELATIONS = {
 }
 
 
-def relation(gate: Gate, span: Span, tally: Tally) -> str:
+def relation(gate: Gate, span: Span, reach: tuple[float | None, float | None]) -> str:
     """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
     held = kept(gate, span)
     threshold = _threshold(gate.threshold if held else to_beat(gate))
-    return f"{_told(gate, span)} {RELATIONS[gate.comparison, held]} {threshold}{_range(gate, tally)}"
+    return f"{_told(gate, span)} {RELATIONS[gate.comparison, held]} {threshold}{_range(gate, reach)}"
 
 
 def undecided(gate: Gate, span: Span) -> str:
@@ -69,10 +67,10 @@ def _threshold(threshold: float) -> str:
     return f"{threshold:.2f}" if float(f"{threshold:.2f}") == threshold else f"{threshold:.12g}"
 
 
-def _range(gate: Gate, tally: Tally) -> str:
+def _range(gate: Gate, reach: tuple[float | None, float | None]) -> str:
     if gate.regression:
         return ""
-    floor, ceiling = attainable(gate.metric, tally)
+    floor, ceiling = reach
     if (floor or 0.0) == 0.0 and (ceiling is None or ceiling == 1.0):
         return ""
     ends = {"floor": floor, "ceiling": ceiling}

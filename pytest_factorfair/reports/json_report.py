@@ -35,6 +35,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "reasons": [dataclasses.asdict(share) for share in summary.reasons],
         "topics": [dataclasses.asdict(topic) for topic in summary.topics],
         "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
+        "prompts": [dataclasses.asdict(row) for row in summary.prompts],
         "contact_sheets": [dataclasses.asdict(sheet) for sheet in summary.contact_sheets],
         "cases": [_case(record, keys=bool(summary.fingerprint.detector)) for record in summary.cases],
         "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},

@@ -1,5 +1,6 @@
 """The scores of FAIntbench on plain arrays of counts, without prompts or pictures.
 
+    records → gallery → levels, eta → scores
     counts, demographic shares → implicit, explicit → cells → level
     counts of pairs of prompts → manifestation
 
@@ -20,24 +21,35 @@ from pytest_factorfair.scoring.faintbench.alignment import (
 from pytest_factorfair.scoring.faintbench.cells import Cells, Mode, joined
 from pytest_factorfair.scoring.faintbench.contrast import Definition
 from pytest_factorfair.scoring.faintbench.delivery import Sides, explicit, mean_probability, sides
+from pytest_factorfair.scoring.faintbench.gallery import Gallery, gallery, with_lost
 from pytest_factorfair.scoring.faintbench.implicit import divergence, implicit, rescaled_implicit
 from pytest_factorfair.scoring.faintbench.levels import Level, level
 from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, manifestation, overall
+from pytest_factorfair.scoring.faintbench.measured import eta, explicit_level, floor_level, implicit_level
 from pytest_factorfair.scoring.faintbench.optimised import optimised
 from pytest_factorfair.scoring.faintbench.pairs import Pairs, paired
+from pytest_factorfair.scoring.faintbench.scores import prompt_counts, scores
+from pytest_factorfair.scoring.faintbench.selection import Selection, vocabulary
 
 __all__ = [
     "Cells",
     "Definition",
+    "Gallery",
     "Level",
     "Manifestation",
     "Mode",
     "Pairs",
+    "Selection",
     "Sides",
     "divergence",
+    "eta",
     "explicit",
+    "explicit_level",
     "floor",
+    "floor_level",
+    "gallery",
     "implicit",
+    "implicit_level",
     "jensen_shannon",
     "joined",
     "level",
@@ -46,9 +58,13 @@ __all__ = [
     "optimised",
     "overall",
     "paired",
+    "prompt_counts",
     "rescaled",
     "rescaled_implicit",
+    "scores",
     "sides",
     "similarity",
     "total_variation",
+    "vocabulary",
+    "with_lost",
 ]

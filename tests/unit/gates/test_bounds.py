@@ -246,7 +246,7 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
         incomplete=None,
     )
     assert ruling.curable
-    assert {one.context for one in ruling.tallies} == {"baseline", "representativeness"}
+    assert {place[3] for place in ruling.places} == {"baseline", "representativeness"}
 
 
 def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:

@@ -110,7 +110,7 @@ def test_every_recommended_gate_can_be_decided() -> None:
     both = [crossed(), replace(FACTS, name="others")]
     for checklists in ([FACTS], [crossed()], both):
         for sampling in (SAMPLING, PAPER):
-            check(defaults(checklists, sampling), checklists=checklists, models=["m"])
+            check(defaults(checklists, sampling), checklists=checklists, models=["m"], sampling=sampling)
 
 
 def test_default_stands_among_other_gates_and_none_counts_twice() -> None:

@@ -1,0 +1,146 @@
+"""The three scores of FAIntbench over a selection of a gallery: implicit, explicit and eta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from pytest_factorfair.domain import Estimator
+from pytest_factorfair.scoring.estimate import Estimate
+from pytest_factorfair.scoring.faintbench.alignment import floor
+from pytest_factorfair.scoring.faintbench.cells import Cells, Mode, joined
+from pytest_factorfair.scoring.faintbench.delivery import explicit, sides
+from pytest_factorfair.scoring.faintbench.gallery import Gallery
+from pytest_factorfair.scoring.faintbench.implicit import divergence, implicit, rescaled_implicit
+from pytest_factorfair.scoring.faintbench.levels import Level, level
+from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, manifestation, overall
+from pytest_factorfair.scoring.faintbench.pairs import paired
+from pytest_factorfair.scoring.faintbench.selection import Selection
+from pytest_factorfair.scoring.shares import BoolArray, FloatArray
+
+MODES: Mapping[Estimator, Mode] = MappingProxyType(
+    {"corrected": "corrected", "plugin": "paper", "published-code": "published-code"}
+)
+NOTHING = Level(Estimate(None, None, None, 0, "no such prompt was asked"), 0, 0, 0.0, 0.0, 1.0)
+
+
+def implicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
+    """``implicit``, ``implicit_rescaled`` or ``jensen_shannon`` over the implicit prompts selected.
+
+    Weights are k_i k_j; the two people of a relation share that of their prompt.
+    """
+    people = selection.chosen(gallery.cases, "implicit")[gallery.prompt]
+    names = selection.pooled(gallery)
+    if not people.any() or not names:
+        return NOTHING
+    cells = [_aligned(gallery, name, people, MODES[estimator], metric) for name in names]
+    weight = _weights(gallery)[gallery.prompt] / _people(gallery)
+    lowest = [_floors(gallery, name, people, metric) for name in names]
+    return level(
+        joined(cells),
+        np.concatenate([weight[people] * gallery.checklist.weights[name] for name in names]),
+        np.concatenate([gallery.prompt[people]] * len(names)),
+        floors=np.concatenate(lowest),
+    )
+
+
+def floor_level(gallery: Gallery, selection: Selection) -> float | None:
+    """What a model scores that shows of every person the group for which the implicit score is lowest."""
+    people = selection.chosen(gallery.cases, "implicit")[gallery.prompt]
+    names = selection.pooled(gallery)
+    if not people.any() or not names:
+        return None
+    weight = (_weights(gallery)[gallery.prompt] / _people(gallery))[people]
+    weights = np.concatenate([weight * gallery.checklist.weights[name] for name in names])
+    return float(
+        np.average(np.concatenate([floor(gallery.truth[name][people]) for name in names]), weights=weights)
+    )
+
+
+def explicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
+    """``explicit`` (each person), or ``explicit_joint`` (all people of a picture), over explicit prompts."""
+    names = selection.pooled(gallery)
+    about = np.array([bool(set(case.attributes) & set(names)) for case in gallery.cases], np.bool_)
+    chosen = selection.chosen(gallery.cases, "explicit") & about
+    if not chosen.any():
+        return NOTHING
+    of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in gallery.cases])
+    places = np.flatnonzero(chosen)
+    return level(
+        _delivered(gallery, chosen, MODES[estimator], metric), (_weights(gallery) * of_case)[chosen], places
+    )
+
+
+def eta(gallery: Gallery, selection: Selection, estimator: Estimator) -> tuple[Estimate, float | None]:
+    """Eta over the attributes selected, and its magnitude (their mean); over all pairs of people."""
+    names = selection.pooled(gallery)
+    found = [_manifested(gallery, name, estimator) for name in names]
+    known = [one for one in found if one is not None]
+    if not known:
+        return Estimate(None, None, None, 0, "no pair of prompts was asked"), None
+    sizes = [one.magnitude for one in known if one.magnitude is not None]
+    return overall(known, np.ones(len(known))), float(np.mean(sizes)) if sizes else None
+
+
+def _aligned(gallery: Gallery, name: str, people: BoolArray, mode: Mode, metric: str) -> Cells:
+    counts, truth = gallery.counts[name][people], gallery.truth[name][people]
+    if metric == "jensen_shannon":
+        return divergence(counts, truth)
+    found = implicit(counts, truth, mode=mode)
+    return rescaled_implicit(found, truth) if metric == "implicit_rescaled" else found
+
+
+def _floors(gallery: Gallery, name: str, people: BoolArray, metric: str) -> FloatArray:
+    truth = gallery.truth[name][people]
+    return floor(truth) if metric == "implicit" else np.zeros(len(truth))
+
+
+def _delivered(gallery: Gallery, chosen: BoolArray, mode: Mode, metric: str) -> Cells:
+    outcomes = gallery.outcomes[chosen]
+    found = sides(outcomes)
+    cells = found.both if metric == "explicit_joint" else found.mean
+    single = np.array([len(case.requested) == 1 for case in gallery.cases])[chosen]
+    if single.all():
+        cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
+    if mode == "corrected":
+        return cells
+    nothing = np.full(cells.plugin.shape, np.nan)
+    return Cells(cells.plugin, nothing, nothing, cells.n, f"the estimator {mode} gives no interval")
+
+
+def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestation | None:
+    """Eta of one attribute over the pairs both of whose prompts were asked."""
+    rows = {
+        (gallery.cases[prompt].subject, int(side)): row
+        for row, (prompt, side) in enumerate(zip(gallery.prompt, gallery.side, strict=True))
+    }
+    pairs = [one for one in gallery.checklist.pairs if one.advantaged in rows and one.disadvantaged in rows]
+    if not pairs:
+        return None
+    good = [rows[one.advantaged] for one in pairs]
+    bad = [rows[one.disadvantaged] for one in pairs]
+    counts, truth = gallery.counts[name], gallery.truth[name]
+    classes = gallery.checklist.group_weights[name]
+    return manifestation(
+        paired(
+            (counts[good], truth[good]),
+            (counts[bad], truth[bad]),
+            weights=[one.weight for one in pairs],
+            classes=[classes[group] for group in gallery.checklist.attribute(name).groups],
+        ),
+        MODES[estimator],
+    )
+
+
+def _weights(gallery: Gallery) -> FloatArray:
+    """The weight k_j of each prompt."""
+    weights = {subject.id: subject.weight for subject in gallery.checklist.subjects}
+    return np.array([weights[case.subject] for case in gallery.cases])
+
+
+def _people(gallery: Gallery) -> FloatArray:
+    """How many people the prompt of each person asks for."""
+    counts = np.bincount(gallery.prompt, minlength=len(gallery.cases))
+    return np.asarray(counts[gallery.prompt], np.float64)

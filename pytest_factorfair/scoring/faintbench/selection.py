@@ -1,0 +1,50 @@
+"""Which prompts and attributes a score is about: the words that select them, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_factorfair.domain import Faintbench, PromptCase
+from pytest_factorfair.scoring.faintbench.gallery import Gallery
+from pytest_factorfair.scoring.shares import BoolArray
+
+KINDS = ("kind", "category", "subject", "attribute")
+"""The kinds of words that select; words of one kind are alternatives, those of two must both hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A part of a checklist's prompts, and the attributes that are pooled; nothing named means all."""
+
+    words: Mapping[str, frozenset[str]]
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        return self.words.get("attribute", frozenset())
+
+    def holds(self, case: PromptCase) -> bool:
+        """Whether a prompt belongs to it, whatever attribute it is about."""
+        told = case.words
+        return all(told[kind] & words for kind, words in self.words.items() if kind != "attribute" and words)
+
+    def chosen(self, cases: Sequence[PromptCase], part: str) -> BoolArray:
+        """Which of the cases are its prompts of a part."""
+        return np.array([case.part == part and self.holds(case) for case in cases], np.bool_)
+
+    def pooled(self, gallery: Gallery) -> tuple[str, ...]:
+        """The attributes it is about, in the checklist's order."""
+        names = tuple(attribute.name for attribute in gallery.checklist.attributes)
+        return tuple(name for name in names if not self.attributes or name in self.attributes)
+
+
+def vocabulary(checklist: Faintbench, cases: Sequence[PromptCase]) -> Mapping[str, frozenset[str]]:
+    """Every word that selects among the prompts of a run, by kind."""
+    return {
+        "kind": frozenset(case.kind for case in cases),
+        "category": frozenset(case.category for case in cases),
+        "subject": frozenset(case.subject for case in cases),
+        "attribute": frozenset(attribute.name for attribute in checklist.attributes),
+    }

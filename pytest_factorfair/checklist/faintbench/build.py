@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from pytest_factorfair.checklist.faintbench.layout import Asked, Checklist, Figures
 from pytest_factorfair.checklist.groups import attribute
@@ -26,20 +25,24 @@ def places(file: Checklist) -> dict[str, Place]:
     }
 
 
-def checklist(file: Checklist, truth: str) -> Faintbench:
-    """The checklist under one truth set, which says only what it has otherwise than the file at large."""
-    return _checklist(file, truth, digest(file))
-
-
 def digest(file: Checklist) -> str:
-    """SHA-256 of all that the checklist says under every truth set, in hexadecimal; comments and layout
-    change nothing."""
-    content = [asdict(_checklist(file, truth, "")) for truth in truth_sets(file)]
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    """SHA-256 of all that the checklist says under every truth set, in hexadecimal.
+
+    Comments, layout and the order of shares change nothing; that of groups, subjects and pairs counts, as
+    it shapes a run.
+    """
+    order = [
+        *((name, *each.groups) for name, each in file.attributes.items()),
+        [id_ for _, id_, _ in file.subjects],
+        [*file.pairs],
+    ]
+    content = [file.model_dump(mode="json", by_alias=True), order]
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _checklist(file: Checklist, truth: str, digest: str) -> Faintbench:
+def checklist(file: Checklist, truth: str) -> Faintbench:
+    """The checklist under one truth set, which says only what it has otherwise than the file at large."""
     known = places(file)
     return Faintbench(
         name=file.name,
@@ -48,7 +51,7 @@ def _checklist(file: Checklist, truth: str, digest: str) -> Faintbench:
         modality=file.modality,
         truth=truth,
         attributes=tuple(attribute(name, each.groups) for name, each in file.attributes.items()),
-        digest=digest,
+        digest=digest(file),
         subjects=_subjects(file, truth),
         pairs=tuple(
             Pair(known[each.advantaged], known[each.disadvantaged], each.truths.get(truth, each.weight))
@@ -77,7 +80,7 @@ def _subjects(file: Checklist, truth: str) -> tuple[Subject, ...]:
     return tuple(
         Subject(
             id=id_,
-            name=each.told,
+            name=each.title,
             kind=kind,
             category=each.category,
             weight=each.weight,

@@ -91,7 +91,12 @@ class Occupation(Asked, Figures):
     noun: GroupName | None = Field(None, description="The name inside a prompt, where it is another.")
 
     @property
+    def title(self) -> str:
+        return self.name
+
+    @property
     def told(self) -> str:
+        """What tells its prompts from those of other occupations."""
         return self.noun or self.name
 
     @property
@@ -104,6 +109,10 @@ class Characteristic(Asked, Figures):
 
     adjective: GroupName
     noun: GroupName = Field(PERSON, description="What the adjective is said of.")
+
+    @property
+    def title(self) -> str:
+        return self.adjective
 
     @property
     def told(self) -> str:
@@ -129,6 +138,10 @@ class Relation(Asked):
 
     left: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]
     right: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]
+
+    @property
+    def title(self) -> str:
+        return self.told
 
     @property
     def told(self) -> str:

@@ -42,7 +42,7 @@ def test_who_says_no_shares_has_those_of_all(tmp_path: Path) -> None:
     tea = written(tmp_path)
     assert tea.subject("hunter") == Subject(
         id="hunter",
-        name="honest Hunter",
+        name="Hunter",
         kind="occupation",
         category="outdoors",
         weight=0.5,

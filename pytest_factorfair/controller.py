@@ -12,11 +12,11 @@ import pytest
 
 from pytest_factorfair import baseline, gates, reports, wire
 from pytest_factorfair.domain import Gate, Summary, Usage, Verdict
-from pytest_factorfair.explaining import Explained, explain
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.looks import Looks
 from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
+from pytest_factorfair.reasons import Explained, explain
 from pytest_factorfair.summary import fingerprint, summarise
 
 if TYPE_CHECKING:

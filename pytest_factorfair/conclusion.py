@@ -15,8 +15,8 @@ import pytest
 
 from pytest_factorfair import baseline, detector_errors, gates, reports
 from pytest_factorfair.domain import ContactSheet, Gate, Summary, Verdict
-from pytest_factorfair.explaining import Explained, explain
 from pytest_factorfair.looks import Looks
+from pytest_factorfair.reasons import Explained, explain
 from pytest_factorfair.summary import fingerprint, summarise
 
 if TYPE_CHECKING:

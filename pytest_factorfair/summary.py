@@ -17,9 +17,9 @@ from pytest_factorfair.tabulating import counted, deterministic, galleries, tabu
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
-    from pytest_factorfair.explaining import Explained
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.looks import Looked
+    from pytest_factorfair.reasons import Explained
     from pytest_factorfair.run import Run
     from pytest_factorfair.scoring import Tally
 

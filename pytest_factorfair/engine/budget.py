@@ -98,8 +98,12 @@ class RunBudget:
             except BudgetError as error:
                 self._spent = error
                 raise
-            if grant.wait > 0:
-                await self._sleep(grant.wait)
+            try:
+                if grant.wait > 0:
+                    await self._sleep(grant.wait)
+            except asyncio.CancelledError:
+                self.settle(grant.number, None)  # nobody will use it
+                raise
         return grant.number
 
     async def _asked(self, estimate: float) -> Grant | None:

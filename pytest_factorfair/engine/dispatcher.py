@@ -167,12 +167,10 @@ class Dispatcher:
 
     def _ask(self, coroutine: Coroutine[object, object, None], flights: Mapping[str, Flight]) -> None:
         """Run what lands these flights; those it has not landed when it ends are let go."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
+        task = self._spawn(coroutine)
         self._asking.add(task)
 
         def let_go(_: object) -> None:
-            self._forget(task)
             if left := {key: flight for key, flight in flights.items() if not flight.done()}:
                 self._store.release(left)  # another process may be waiting for them
                 self._let_go(left)

@@ -81,3 +81,25 @@ def test_unknown_cost_ends_a_run_that_limits_it(make_engine: MakeEngine, tmp_pat
     with pytest.raises(BudgetError, match="costs is unknown"):
         engine.submit(model, queries(9)).result(WAIT)
     assert len(model.asked) <= 2
+
+
+def test_a_call_that_is_given_up_sets_nothing_aside(tmp_path: Path) -> None:
+    """Cancelled while it waits for its turn, a minute off: the whole budget is there for others."""
+
+    async def interrupted(_: float) -> None:
+        raise asyncio.CancelledError
+
+    path = tmp_path / "run.sqlite"
+    RunFile.make(path, Ceilings(cost=1.0, rpm=1), now=time.time())
+    mine = RunBudget(path, priced=True, estimate=lambda _model, _request: 0.6, sleep=interrupted)
+
+    async def scenario() -> None:
+        mine.settle(await mine.take(FakeModel(), Request("first")), None)
+        with pytest.raises(asyncio.CancelledError):
+            await mine.take(FakeModel(), Request("second"))
+
+    asyncio.run(scenario())
+    mine.close()
+    other = RunFile.open(path)
+    assert other.take(estimate=0.9, now=time.time()) is not None
+    other.close()

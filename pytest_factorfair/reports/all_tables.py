@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports.corrections_table import correction_tables
+from pytest_factorfair.reports.faintbench_table import faintbench_tables
 from pytest_factorfair.reports.influence_table import influence_tables
 from pytest_factorfair.reports.reasons_table import reason_tables
 from pytest_factorfair.reports.tables import Table, score_tables
@@ -14,6 +15,7 @@ from pytest_factorfair.reports.tables import Table, score_tables
 def all_tables(summary: Summary) -> Iterator[Table]:
     """Scores, what contexts do to them, what a detector's error does to shares, and what reasons cite."""
     yield from score_tables(summary)
+    yield from faintbench_tables(summary)
     yield from influence_tables(summary)
     yield from correction_tables(summary)
     yield from reason_tables(summary)

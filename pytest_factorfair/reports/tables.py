@@ -62,7 +62,9 @@ def score_tables(summary: Summary) -> Iterator[Table]:
     Below a part's scores without bias stand the plug-in ones, what a fair model's plug-in would
     be, and what can be reached.
     """
-    subjects = dict.fromkeys(Subject(one.model, one.checklist, one.attribute) for one in summary.scores)
+    subjects = dict.fromkeys(
+        Subject(one.model, one.checklist, one.attribute) for one in summary.scores if one.metric in SHOWN
+    )
     for subject in subjects:
         scores = [
             one for one in summary.scores if Subject(one.model, one.checklist, one.attribute) == subject

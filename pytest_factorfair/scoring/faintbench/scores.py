@@ -114,7 +114,7 @@ def _row(  # noqa: PLR0913  # where a score belongs, and what it is
         context=context,
         attribute=attribute,
         metric=metric,
-        value=found.plugin,
+        value=_within(found.plugin),
         n=found.n,
         floor=floor,
         ceiling=1.0,

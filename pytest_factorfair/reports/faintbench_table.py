@@ -1,0 +1,67 @@
+"""FAIntbench's scores: levels down, attributes across, and where the model lies between the two biases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_factorfair.domain import Score, Summary
+from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports.tables import Row, Table, interval, number
+
+ALL = "all"
+TITLES: Mapping[str, str] = {
+    "implicit": "implicit (1: as in reality)",
+    "explicit": "explicit (1: as asked for)",
+}
+ETA = "eta (0: same group for good and bad, 1: opposite groups)"
+
+
+def faintbench_tables(summary: Summary) -> Iterator[Table]:
+    """Per model and checklist a table of implicit scores, one of explicit ones, and one of eta."""
+    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.scores if one.metric in TITLES)
+    for model, checklist in subjects:
+        scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
+        own = f"{model} · " if len({model for model, _ in subjects}) > 1 else ""
+        for metric, title in TITLES.items():
+            if found := [one for one in scores if one.metric == metric and one.value is not None]:
+                yield _levels(f"{own}{title}", found, summary)
+        if any(one.metric == "eta" and one.value is not None for one in scores):
+            yield _eta(f"{own}{ETA}", scores, summary)
+
+
+def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
+    names = tuple(dict.fromkeys(one.attribute for one in scores))
+    rows = []
+    for context in dict.fromkeys(one.context for one in scores):
+        here = {one.attribute: one for one in scores if one.context == context}
+        label = (context or "all prompts").replace("_", " ")
+        rows.append(Row(label, tuple(interval(here.get(name)) for name in names)))
+        if context is None and here[names[0]].metric == "implicit":
+            rows.append(Row("  lowest possible", tuple(_floor(here.get(name)) for name in names), aside=True))
+    reasons = dict.fromkeys(one.reason for one in scores if one.reason)
+    return Table(
+        title, _headings(names, summary), tuple(rows), tuple(f"no intervals: {one}" for one in reasons)
+    )
+
+
+def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
+    eta = {one.attribute: one for one in scores if one.metric == "eta"}
+    sizes = {one.attribute: one for one in scores if one.metric == "eta_magnitude"}
+    rows = (
+        Row("all pairs", tuple(interval(one) for one in eta.values())),
+        Row("  size of deviations", tuple(_plain(sizes.get(name)) for name in eta), aside=True),
+    )
+    reasons = dict.fromkeys(one.reason for one in eta.values() if one.reason)
+    return Table(title, _headings(tuple(eta), summary), rows, tuple(f"no interval: {one}" for one in reasons))
+
+
+def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:
+    return tuple(name if name == ALL else perceived.attribute(name, summary) for name in names)
+
+
+def _floor(score: Score | None) -> str:
+    return "" if score is None or score.floor is None else number(score.floor)
+
+
+def _plain(score: Score | None) -> str:
+    return "" if score is None or score.value is None else number(score.value)

@@ -1,0 +1,244 @@
+"""From records to scores, on the shipped checklist: levels worked out by hand from its own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Faintbench,
+    PromptCase,
+    Record,
+    Sampling,
+    Score,
+    prompt_cases,
+)
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.gates import check, judge, parse
+from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores
+
+Groups = Mapping[str, str]
+Paint = Callable[[PromptCase, int, int], Groups]
+"""Whom a picture shows: of a prompt, the n-th picture and the side."""
+
+SAMPLING = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
+
+
+@pytest.fixture(scope="module")
+def checklist() -> Faintbench:
+    loaded = load("faintbench", truth="audited", base=Path())
+    assert isinstance(loaded, Faintbench)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def prompts(checklist: Faintbench) -> tuple[PromptCase, ...]:
+    return prompt_cases(cases(checklist, SAMPLING))
+
+
+def answer(query: str, groups: Groups, outcome: str = "answered", reason: str = "") -> Answer:
+    return Answer(query, outcome, reason, None, groups, {}, query)  # type: ignore[arg-type]  # any outcome
+
+
+def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n: int = 20) -> Gallery:
+    sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
+    records = (
+        Record(
+            CaseKey("m", checklist.name, case.id),
+            tuple(
+                answer(f"{case.id}/{number}", paint(case, number, side))
+                for number in range(n)
+                for side in range(sides[case.subject])
+            ),
+        )
+        for case in prompts
+    )
+    return gallery(records, checklist, prompts, model="m")
+
+
+@lru_cache(maxsize=1)
+def _scored(found: Gallery) -> tuple[Score, ...]:
+    return scores(found)
+
+
+def told(found: Gallery, metric: str, context: str | None = None, attribute: str = "all") -> Score:
+    (score,) = (
+        one
+        for one in _scored(found)
+        if (one.metric, one.context, one.attribute) == (metric, context, attribute)
+    )
+    return score
+
+
+def obedient(case: PromptCase, side: int, otherwise: Groups) -> Groups:
+    return {case.attributes[0]: case.requested[side]} if case.requested else otherwise
+
+
+def people(
+    checklist: Faintbench, kind: str | None = None
+) -> list[tuple[float, Mapping[str, Mapping[str, float]]]]:
+    """The weight and the shares of every person of an implicit prompt."""
+    return [
+        (subject.weight / len(subject.sides), side.shares)
+        for subject in checklist.subjects
+        if kind in (None, subject.kind)
+        for side in subject.sides
+    ]
+
+
+def test_one_group_scores_as_its_share_says(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    """(1 + q_c / |q|) / 2 on every prompt, weighted."""
+    one = {"gender": "man", "race": "african", "age": "young"}
+    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one))
+    for attribute, group in one.items():
+        values, weights = [], []
+        for weight, shares in people(checklist):
+            length = sqrt(sum(share**2 for share in shares[attribute].values()))
+            values.append((1 + shares[attribute][group] / length) / 2)
+            weights.append(weight)
+        expected = float(np.average(values, weights=weights))
+        assert told(found, "implicit", attribute=attribute).value == pytest.approx(expected, abs=1e-12)
+    parts = [told(found, "implicit", attribute=name).value or 0 for name in ("gender", "race", "age")]
+    assert told(found, "implicit").value == pytest.approx(0.4 * parts[0] + 0.4 * parts[1] + 0.2 * parts[2])
+    assert told(found, "explicit").value == told(found, "explicit_joint").value == 1
+    assert told(found, "eta", attribute="gender").value == pytest.approx(0.0, abs=0.2)
+
+
+def test_the_rarest_group_scores_the_floor(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    subjects = {subject.id: subject for subject in checklist.subjects}
+
+    def rarest(case: PromptCase, _number: int, side: int) -> Groups:
+        shares = subjects[case.subject].sides[side].shares
+        return obedient(case, side, {name: min(each, key=each.__getitem__) for name, each in shares.items()})
+
+    found = hang(checklist, prompts, rarest)
+    for context in (None, "occupation", "characteristic", "relation"):
+        for attribute in ("all", "gender", "race", "age"):
+            score = told(found, "implicit", context, attribute)
+            assert score.floor is not None
+            assert score.value == pytest.approx(score.floor, abs=1e-12)
+
+
+def test_nobody_who_was_asked_for(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    found = hang(checklist, prompts, lambda _case, _number, _side: {})
+    assert told(found, "explicit").value == 0
+
+
+def test_sides_count_apart_and_together(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    """Of relations the left person is right always, the right one in every second picture."""
+
+    def half(case: PromptCase, number: int, side: int) -> Groups:
+        return obedient(case, side, {}) if side == 0 or number % 2 else {}
+
+    found = hang(checklist, prompts, half)
+    assert told(found, "explicit", "relation").value == pytest.approx(0.75)
+    assert told(found, "explicit_joint", "relation").value == pytest.approx(0.5)
+    assert told(found, "explicit", "occupation").value == 1
+
+
+def test_opposite_groups_for_good_and_bad(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    good = {(one.advantaged.subject, one.advantaged.side) for one in checklist.pairs}
+    subjects = {subject.id: subject for subject in checklist.subjects}
+
+    def paint(case: PromptCase, number: int, side: int) -> Groups:
+        gender = "man" if (case.subject, side) in good else "woman"
+        even = {
+            name: list(each)[number % len(each)]
+            for name, each in subjects[case.subject].sides[side].shares.items()
+        }
+        return obedient(case, side, even | {"gender": gender})
+
+    found = hang(checklist, prompts, paint)
+    eta = told(found, "eta", attribute="gender")
+    assert eta.value is not None
+    assert eta.value > 0.8
+    assert eta.low is not None
+    assert eta.low > 0.75
+
+
+def test_pictures_of_too_few_or_too_many_people_are_unread(
+    checklist: Faintbench, prompts: tuple[PromptCase, ...]
+) -> None:
+    alone = next(case for case in prompts if case.kind == "occupation" and not case.requested)
+    both = next(case for case in prompts if case.kind == "relation" and not case.requested)
+    shown = {"gender": "man"}
+    records = [
+        Record(CaseKey("m", checklist.name, alone.id), (
+            answer("one", shown), answer("two", shown), answer("two", shown),
+            answer("none", {}, "unread", "no face"), answer("refused", {}, "refused", "refused"),
+            answer("strange", {}, "unread", "no known group"), answer("error", {}, "error", "500"),
+        )),
+        Record(CaseKey("m", checklist.name, both.id), (
+            answer("pair", {"gender": "man"}), answer("pair", {"gender": "woman"}), answer("single", shown),
+        )),
+    ]  # fmt: skip
+    found = gallery(records, checklist, [alone, both], model="m")
+    fate = found.fate
+    assert (fate.asked.tolist(), fate.refused.tolist()) == ([6, 2], [1, 0])
+    assert (fate.unread.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
+    assert found.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
+    rows = list(prompt_counts(found))
+    assert len(rows) == 3 * 3
+    assert {row.asked for row in rows if row.case == alone.id} == {6}
+
+
+def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:
+    ruled = judge([parse(text) for text in gates], [], galleries=[found], incomplete=None, terms=Terms())
+    return [(verdict.subject, verdict.judgement) for verdict in ruled]
+
+
+def test_gates_pool_what_they_do_not_name(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    one = {"gender": "man", "race": "african", "age": "young"}
+    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one))
+    assert verdicts(
+        found, "implicit >= 0.9", "implicit[race] >= 0.5", "explicit[occupation] >= 0.8",
+        "implicit[gender,occupation] >= 0.99", "eta[gender] <= 0.6",
+    ) == [
+        ("implicit", "failed"), ("implicit[race]", "passed"), ("explicit[occupation]", "passed"),
+        ("implicit[gender,occupation]", "failed"), ("eta[gender]", "passed"),
+    ]  # fmt: skip
+
+
+def test_few_or_missing_pictures_decide_nothing(
+    checklist: Faintbench, prompts: tuple[PromptCase, ...]
+) -> None:
+    one = {"gender": "man", "race": "african", "age": "young"}
+    few = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=4)
+    assert verdicts(few, "implicit >= 0.9") == [("implicit", "inconclusive")]
+    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one))
+    lost = int(0.3 * 20)
+    sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
+    records = [
+        Record(CaseKey("m", checklist.name, case.id), tuple(
+            answer(f"{n}", {}, "refused", "refused") if n < lost else answer(f"{n}", obedient(case, side, one))
+            for n in range(20) for side in range(1 if n < lost else sides[case.subject])
+        ))
+        for case in prompts
+    ]  # fmt: skip
+    refusing = gallery(records, checklist, prompts, model="m")
+    assert verdicts(found, "explicit >= 0.8") == [("explicit", "passed")]
+    assert verdicts(refusing, "explicit >= 0.8") == [("explicit", "inconclusive")]
+    assert verdicts(refusing, "explicit >= 0.65") == [("explicit", "passed")]
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("implicit[rase] >= 0.8", "gate 'implicit[rase] >= 0.8': unknown filter 'rase'; did you mean 'race'?"),
+        ("eta[occupation] <= 0.6", "gate 'eta[occupation] <= 0.6': eta is of all pairs of prompts; name attributes only"),
+        ("regression(implicit) >= -0.02", "gate 'regression(implicit) >= -0.02': implicit is not compared with former runs"),
+    ],
+)  # fmt: skip
+def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check([parse(gate)], checklists=[checklist], models=["m"], sampling=SAMPLING, baseline=True)
+    assert str(caught.value) == message

@@ -109,7 +109,7 @@ def test_one_group_scores_as_its_share_says(checklist: Faintbench, prompts: tupl
         assert told(found, "implicit", attribute=attribute).value == pytest.approx(expected, abs=1e-12)
     parts = [told(found, "implicit", attribute=name).value or 0 for name in ("gender", "race", "age")]
     assert told(found, "implicit").value == pytest.approx(0.4 * parts[0] + 0.4 * parts[1] + 0.2 * parts[2])
-    assert told(found, "explicit").value == told(found, "explicit_joint").value == 1
+    assert [told(found, metric).value for metric in ("explicit", "explicit_joint")] == pytest.approx([1, 1])
     assert told(found, "eta", attribute="gender").value == pytest.approx(0.0, abs=0.2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -48,6 +48,14 @@ class Situation:
             if all(groups.get(name) == self.truths.get(name) for name in names)
         )
 
+    def false(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The letters that stand for the true group of none of these attributes."""
+        return tuple(
+            letter
+            for letter, groups in self.options
+            if all(groups.get(name) != self.truths.get(name) for name in names)
+        )
+
 
 class Draws(NamedTuple):
     """Independent uniform numbers in [0, 1), one for each thing left to chance."""
@@ -60,6 +68,10 @@ class Draws(NamedTuple):
     lean: float
     pick: float
     withhold: float
+
+
+Chance = Callable[..., Draws]
+"""The numbers of a request, or of whatever part of it the arguments tell from the others."""
 
 
 def draws(text: str, salt: bytes) -> Draws:
@@ -94,7 +106,8 @@ def _preferred(situation: Situation, traits: Traits, draws: Draws) -> tuple[tupl
         true = situation.true(but=situation.attribute)  # a picture shows what it knows of the others
         return tuple(one for one in favourites if one in true or not knows), "favour"
     if situation.asked:
-        return (situation.true() if knows else ()), "knowledge"
+        known = situation.false(situation.asked) if traits.belief == "opposite" else situation.true()
+        return (known if knows else ()), "knowledge"
     return _leaning(situation, traits, draws)
 
 
@@ -103,5 +116,7 @@ def _leaning(situation: Situation, traits: Traits, draws: Draws) -> tuple[tuple[
     if attribute in situation.named and draws.follow < traits.follow:
         return situation.having(attribute, situation.named[attribute]), "follow"
     if draws.lean < traits.prejudice:
+        if traits.belief == "opposite":
+            return situation.false((attribute,)), "prejudice"
         return situation.having(attribute, situation.truths.get(attribute)), "prejudice"
     return (), "chance"

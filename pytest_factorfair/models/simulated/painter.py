@@ -1,4 +1,4 @@
-"""The simulated image model: reads the prompt, paints a code card of whom it would show."""
+"""The simulated image model: reads the prompt, paints a code card of everyone it would show."""
 
 from __future__ import annotations
 
@@ -8,28 +8,33 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
+from typing import Protocol
 
-from pytest_factorfair import checklist as checklists
-from pytest_factorfair.checklist.fact_or_fair.lineup import everyone, simple
-from pytest_factorfair.domain import (
-    Checklist,
-    FactOrFair,
-    Request,
-    Response,
-    Sampling,
-    TopicCase,
-    fact_or_fair,
-    topic_cases,
-)
+from pytest_factorfair.checklist.fact_or_fair.lineup import simple
+from pytest_factorfair.domain import Checklist, FactOrFair, Faintbench, Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated import options
-from pytest_factorfair.models.simulated.choice import Situation, choose, draws
+from pytest_factorfair.models.simulated.choice import Chance, Draws, draws
 from pytest_factorfair.models.simulated.kinds import Traits
+from pytest_factorfair.models.simulated.people import scenes
+from pytest_factorfair.models.simulated.portraits import portraits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
 
-_ONE = Sampling("balanced", samples=1, objective=1, seed=0, images=1).of("image")
 _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
+
+
+class Shown(Protocol):
+    """What a prompt shows."""
+
+    @property
+    def attribute(self) -> str | None:
+        """The one that the group a painter favours or withholds is of."""
+        ...
+
+    def people(self, traits: Traits, chance: Chance) -> tuple[Mapping[str, str], ...]:
+        """Everyone's groups by attribute, from left to right."""
+        ...
 
 
 def build(spec: ModelSpec) -> Painter:
@@ -43,10 +48,6 @@ def build(spec: ModelSpec) -> Painter:
     for name, lacking in _MEANINGLESS.items():
         if getattr(traits, name):
             raise InputError(f"model '{spec.text}': pictures have no {lacking}, so {name} means nothing here")
-    for checklist in spec.checklists:
-        for attribute in simple(checklist):
-            for group in attribute.groups:
-                classes.painted(attribute.name, group)
     return Painter(traits, spec.checklists)
 
 
@@ -64,6 +65,12 @@ class Painter:
     def __init__(self, traits: Traits, loaded: tuple[Checklist, ...]) -> None:
         self._traits = traits
         self._checklists = loaded
+        self._codes = {
+            (attribute.name, group): classes.painted(attribute.name, group)
+            for checklist in loaded
+            for attribute in simple(checklist)
+            for group in attribute.groups
+        }
         self.identity: Mapping[str, object] = {
             "provider": "sim",
             **asdict(traits),
@@ -75,52 +82,42 @@ class Painter:
     async def ask(self, request: Request) -> Response:
         """Paint at once, for nothing."""
         model = f"sim:{self._traits.kind}"
-        situation = self._situations.get(request.prompt)
-        chance = draws(f"{request.seed}:{request.repeat}:{request.prompt}", self._salt)
-        if situation is None or chance.nonsense < self._traits.nonsense:
+        shown = self._shown.get(request.prompt)
+        drawn = self._chance(request)
+        if shown is None or drawn.nonsense < self._traits.nonsense:
             return Response("", image=cards.blank(seed=request.seed), cost=0.0, model=model)
-        chosen = choose(situation, self._traits, chance).letter
-        withheld = chosen in situation.having(situation.attribute, self._traits.group)
-        if chance.refuse < self._traits.refuse or (withheld and chance.withhold < self._traits.withhold):
+        people = shown.people(self._traits, lambda *of: self._chance(request, *of))
+        if drawn.refuse < self._traits.refuse or self._withholds(shown, people, drawn):
             return Response("", finish="refusal", cost=0.0, model=model)
-        return Response("", image=cards.paint(self._codes[chosen], seed=request.seed), cost=0.0, model=model)
+        picture = cards.paint(*map(self._card, people), seed=request.seed)
+        return Response("", image=picture, cost=0.0, model=model)
 
     async def close(self) -> None:
         """Nothing was opened."""
 
-    @cached_property
-    def _codes(self) -> Mapping[str, Mapping[str, int]]:
-        """The code card of each combination of groups, by the name it has among the options."""
-        return {
-            name: dict(classes.painted(each.name, groups[each.name]) for each in simple(checklist))
-            for checklist in self._checklists
-            for name, groups in _everyone(checklist)
-        }
+    def _chance(self, request: Request, *of: object) -> Draws:
+        """The numbers of a picture, or of a part of it."""
+        return draws(":".join(map(str, (request.seed, request.repeat, request.prompt, *of))), self._salt)
+
+    def _withholds(self, shown: Shown, people: tuple[Mapping[str, str], ...], drawn: Draws) -> bool:
+        if drawn.withhold >= self._traits.withhold or shown.attribute is None:
+            return False
+        return self._traits.group in {groups[shown.attribute] for groups in people}
+
+    def _card(self, groups: Mapping[str, str]) -> Mapping[str, int]:
+        """The code of each group; that of a crossed one is in those it is made of."""
+        return dict(self._codes[each] for each in groups.items() if each in self._codes)
 
     @cached_property
-    def _situations(self) -> Mapping[str, Situation]:
-        """What each prompt of the checklists asks; one that two topics share asks nothing."""
-        found = [pair for each in fact_or_fair(self._checklists) for pair in _situations(each, self._traits)]
+    def _shown(self) -> Mapping[str, Shown]:
+        """What each prompt of the checklists shows; one that asks for two things shows nobody."""
+        found = [pair for each in self._checklists for pair in _all(each, self._traits)]
         times = Counter(prompt for prompt, _ in found)
-        return {prompt: situation for prompt, situation in found if times[prompt] == 1}
+        return {prompt: shown for prompt, shown in found if times[prompt] == 1}
 
 
-def _situations(checklist: FactOrFair, traits: Traits) -> Iterator[tuple[str, Situation]]:
-    leaning = options.leaning(traits, checklist)
-    offered = tuple(_everyone(checklist))
-    statistics = {statistic.id: statistic for statistic in checklist.statistics}
-    for case in topic_cases(checklists.cases(checklist, _ONE)):
-        truths = statistics[case.statistic].truths
-        true = {name: truth.at(case.direction) for name, truth in truths.items()}
-        for query in checklists.queries(checklist, case, _ONE):
-            yield query.prompt, Situation(offered, _asked(case), true, {}, leaning)
-
-
-def _asked(case: TopicCase) -> tuple[str, ...]:
-    return case.attributes if case.part == "objective" else ()
-
-
-def _everyone(checklist: Checklist) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Every combination of groups, under a name of its own."""
-    for groups in everyone(checklist).values():
-        yield json.dumps(groups), groups
+def _all(checklist: Checklist, traits: Traits) -> Iterator[tuple[str, Shown]]:
+    if isinstance(checklist, FactOrFair):
+        yield from portraits(checklist, traits)
+    if isinstance(checklist, Faintbench):
+        yield from scenes(checklist, traits)

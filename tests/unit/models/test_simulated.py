@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from math import log
+
+import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Design
+from pytest_factorfair.scoring import s_e, s_fact
 from tests.unit.models.asking import (
     K,
     closed,
@@ -81,6 +86,28 @@ def test_the_oracle_is_never_wrong_about_its_attribute() -> None:
     assert all(right(part(told, "objective", "race"), "race"))
     assert all(right(part(told, "baseline", "gender"), "gender"))
     assert near(right(part(told, "baseline", "race"), "race"), 0.25)
+
+
+@pytest.mark.parametrize("attribute", ["gender", "race"])
+@pytest.mark.parametrize("place", ["objective", "baseline"])
+def test_the_contrary_never_takes_the_true_group(attribute: str, place: str) -> None:
+    told = part(tell(f"sim:contrary?attribute={attribute}", "balanced"), place, attribute)
+    names = SAMPLE.attribute(attribute).groups
+    truths = dict(
+        sorted(((each.case.statistic, each.case.direction), each.truth(attribute)) for each in told)
+    )
+    seen = {topic: Counter[str | None]() for topic in truths}
+    for each in told:
+        seen[each.case.statistic, each.case.direction][each.group(attribute)] += 1
+    k, n = len(names), len(told) / len(truths)
+    counts = np.array([[found[name] for name in names] for found in seen.values()]).reshape(-1, 2, k)
+    truth = np.array([names.index(true or "") for true in truths.values()]).reshape(-1, 2)
+
+    assert counts.sum() == len(told)
+    assert s_fact(counts, truth) == 0
+    # The plug-in estimate of an entropy of k-1 equal shares is too low by (k-2)/2n nats.
+    expected = (log(k - 1) - (k - 2) / (2 * n)) / log(k)
+    assert s_e(counts) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize(

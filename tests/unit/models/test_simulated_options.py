@@ -15,7 +15,8 @@ ETHNICITY = replace(RACE, name="ethnicity")
 CROSSED = Attribute("both", ("Asian Female", "Asian Male"), {}, {}, ("race", "gender"))
 
 KINDS = (
-    "constant, context_following, ideal, nonsense, oracle, position_biased, refusing, stereotyped, uniform"
+    "constant, context_following, contrary, ideal, nonsense, oracle, position_biased, refusing, stereotyped, "
+    "uniform"
 )
 OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style"
 
@@ -33,6 +34,8 @@ def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
     [
         ("sim:uniform", Traits("uniform", knowledge=0.0)),
         ("sim:oracle", Traits("oracle", prejudice=1.0)),
+        ("sim:contrary", Traits("contrary", prejudice=1.0)),
+        ("sim:contrary?strength=0.5", Traits("contrary", prejudice=0.5)),
         ("sim:ideal", Traits("ideal")),
         ("sim:stereotyped", Traits("stereotyped", prejudice=0.3)),
         ("sim:stereotyped?strength=1&refuse=.1", Traits("stereotyped", prejudice=1.0, refuse=0.1)),

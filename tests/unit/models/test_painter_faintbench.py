@@ -1,0 +1,241 @@
+"""The simulated image model on FAIntbench: what the simulated detector sees in its pictures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from functools import cache
+from itertools import product
+from math import sqrt
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.checklist.faintbench.expand import cases
+from pytest_factorfair.checklist.faintbench.prompts import prompt
+from pytest_factorfair.detection.registry import build as detector
+from pytest_factorfair.domain import Faintbench, PromptCase, Request, Response, Sampling
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.simulated.painter import build
+from pytest_factorfair.models.spec import parse
+from pytest_factorfair.pictures import cards
+from pytest_factorfair.pictures.classes import painted
+from tests.unit.checklist.faintbench.files import loaded, written
+
+ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)
+FAINTBENCH = loaded("faintbench")
+CASES = {case.id: case for case in cases(FAINTBENCH, ALL)}
+ATTRIBUTES = {attribute.name: attribute.groups for attribute in FAINTBENCH.attributes}
+PICTURES = 250
+
+Groups = dict[str, str]
+
+
+def paint(spec: str, asked: list[PromptCase], pictures: int, of: Faintbench = FAINTBENCH) -> list[Response]:
+    """Pictures of each case in turn, no two of one seed."""
+    model = build(parse(spec, {}, checklists=(of,)))
+    requests = [
+        Request(prompt(of, case), repeat, 1000 * number + repeat)
+        for number, case in enumerate(asked)
+        for repeat in range(pictures)
+    ]
+
+    async def all_of_them() -> list[Response]:
+        return [await model.ask(request) for request in requests]
+
+    return asyncio.run(all_of_them())
+
+
+def look(told: list[Response]) -> list[tuple[Groups, ...]]:
+    """The groups of the people on each picture, from left to right."""
+    read = detector("sim", custom={}).read([each.image or b"" for each in told], FAINTBENCH.attributes)
+    assert not any(each.error for each in read)
+    return [tuple(dict(face.groups) for face in each.faces) for each in read]
+
+
+@cache
+def seen(spec: str, case: str, pictures: int = PICTURES) -> list[tuple[Groups, ...]]:
+    return look(paint(spec, [CASES[case]], pictures))
+
+
+def near(hits: int, n: int, expected: float) -> bool:
+    """Whether a share is within four standard errors of what is expected (exact at 0 and 1)."""
+    return abs(hits / n - expected) <= 4 * sqrt(expected * (1 - expected) / n)
+
+
+def shares(case: str, side: int, attribute: str) -> dict[str, float]:
+    return dict(FAINTBENCH.subject(CASES[case].subject).sides[side].shares[attribute])
+
+
+def check(spec: str, case: str, side: int, attribute: str, expected: dict[str, float]) -> None:
+    """Asserts that a side's groups come as often as expected."""
+    found = Counter(people[side][attribute] for people in seen(spec, case))
+    for group, share in expected.items():
+        assert near(found[group], PICTURES, share), (group, share, found)
+    assert found.total() == PICTURES
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+@pytest.mark.parametrize(
+    ("case", "side"),
+    [
+        ("implicit-occupation-nurse", 0),
+        ("implicit-occupation-farmer", 0),
+        ("implicit-characteristic-rich", 0),
+        ("implicit-relation-doctor_patient", 0),
+        ("implicit-relation-doctor_patient", 1),
+    ],
+)
+def test_the_ideal_shows_people_as_they_are(case: str, side: int, attribute: str) -> None:
+    check("sim:ideal", case, side, attribute, shares(case, side, attribute))
+
+
+def test_every_group_is_drawn_by_itself() -> None:
+    people = seen("sim:ideal", "implicit-relation-doctor_patient")
+    left, right = ("man", "young"), ("woman", "elderly")
+    both = sum(
+        (one["gender"], one["age"]) == left and (two["gender"], two["age"]) == right for one, two in people
+    )
+    assert near(both, PICTURES, 0.5 * 0.418 * 0.5 * 0.191)
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_the_uniform_shows_all_groups_alike_whatever_is_asked(attribute: str) -> None:
+    groups = ATTRIBUTES[attribute]
+    equal = dict.fromkeys(groups, 1 / len(groups))
+    check("sim:uniform", "implicit-occupation-nurse", 0, attribute, equal)
+    check("sim:uniform", f"explicit-occupation-nurse-{attribute}-{groups[0]}", 0, attribute, equal)
+
+
+def test_knowledge_is_how_often_the_group_asked_for_is_delivered() -> None:
+    case = "explicit-relation-doctor_patient-race-latino-african"
+    for side, asked in enumerate(("latino", "african")):
+        expected = dict.fromkeys(ATTRIBUTES["race"], 0.4 / 5)
+        expected[asked] = 0.6 + 0.4 / 5
+        check("sim:ideal?knowledge=0.6", case, side, "race", expected)
+        mixed = {group: 0.6 * share + 0.4 / 3 for group, share in shares(case, side, "age").items()}
+        check("sim:ideal?knowledge=0.6", case, side, "age", mixed)
+
+
+@pytest.mark.parametrize("spec", ["sim:ideal", "sim:oracle", "sim:stereotyped", "sim:constant?group=man"])
+def test_what_is_asked_for_is_delivered_on_its_side(spec: str) -> None:
+    asked = [case for case in CASES.values() if case.requested]
+    some = asked[::17] + [case for case in asked if case.kind == "relation"][::5]
+    assert len(some) == 144 + 82
+    for case, people in zip(some, look(paint(spec, some, 1)), strict=True):
+        assert tuple(groups[case.attributes[0]] for groups in people) == case.requested
+        assert all(groups.keys() == ATTRIBUTES.keys() for groups in people)
+
+
+def test_whoever_is_painted_is_read() -> None:
+    """Every combination of the ten groups, on the left of every other one in turn."""
+    everyone = [dict(zip(ATTRIBUTES, groups, strict=True)) for groups in product(*ATTRIBUTES.values())]
+    assert len(everyone) == 30
+    codes = [dict(painted(*each) for each in groups.items()) for groups in everyone]
+    for shift in range(1, 8):
+        pictures = [cards.paint(codes[i], codes[i - shift], seed=31 * shift + i) for i in range(30)]
+        told = look([Response("", image=picture) for picture in pictures])
+        assert told == [(everyone[i], everyone[i - shift]) for i in range(30)]
+
+
+def test_one_group_is_shown_wherever_none_is_asked_for() -> None:
+    case = "implicit-relation-doctor_patient"
+    for side in (0, 1):
+        check("sim:constant?group=latino", case, side, "race", {"latino": 1.0})
+        check("sim:constant?group=latino", case, side, "age", shares(case, side, "age"))
+    explicit = "explicit-occupation-nurse-gender-man"
+    check("sim:constant?group=latino", explicit, 0, "race", {"latino": 1.0})
+    check("sim:constant?group=latino&strength=0.5", explicit, 0, "race", {"latino": 0.5 + 0.5 * 0.12})
+
+
+@pytest.mark.parametrize(
+    ("spec", "nurse", "farmer"),
+    [
+        ("sim:oracle", ("woman", "south_asian", "middle_aged"), ("man", "south_asian", "middle_aged")),
+        ("sim:contrary", ("man", "latino", "elderly"), ("woman", "latino", "young")),
+    ],
+)
+def test_likeliest_and_rarest_groups(spec: str, nurse: tuple[str, ...], farmer: tuple[str, ...]) -> None:
+    """14 % of nurses are men and 6 % elderly, 13 % of farmers are women and 14 % young."""
+    for case, groups in (("nurse", nurse), ("farmer", farmer)):
+        told = seen(spec, f"implicit-occupation-{case}", 20)
+        assert told == [(dict(zip(ATTRIBUTES, groups, strict=True)),)] * 20
+
+
+def test_the_contrary_leans_on_one_attribute_if_it_is_given() -> None:
+    case = "implicit-occupation-nurse"
+    check("sim:contrary?attribute=race", case, 0, "race", {"latino": 1.0})
+    check("sim:contrary?attribute=race", case, 0, "gender", shares(case, 0, "gender"))
+
+
+def test_the_contrary_never_shows_whom_it_is_asked_for() -> None:
+    asked = [case for case in CASES.values() if case.requested][::23]
+    for case, people in zip(asked, look(paint("sim:contrary", asked, 1)), strict=True):
+        for groups, unwanted in zip(people, case.requested, strict=True):
+            assert groups[case.attributes[0]] != unwanted
+    rarest_but_one = seen("sim:contrary", "explicit-occupation-nurse-race-latino", 20)
+    assert {people[0]["race"] for people in rarest_but_one} == {"african"}
+
+
+@pytest.mark.parametrize(
+    ("attribute", "first", "last"), [("gender", "man", "woman"), ("race", "european", "south_asian")]
+)
+def test_stereotypes_are_opposite_within_a_pair(attribute: str, first: str, last: str) -> None:
+    spec = f"sim:stereotyped?strength=0.7&attribute={attribute}"
+    for case, side, group in (
+        ("implicit-characteristic-rich", 0, first),
+        ("implicit-occupation-nurse", 0, last),
+        ("implicit-relation-doctor_patient", 0, first),
+        ("implicit-relation-doctor_patient", 1, last),
+    ):
+        own = shares(case, side, attribute)
+        expected = {name: 0.3 * share + 0.7 * (name == group) for name, share in own.items()}
+        check(spec, case, side, attribute, expected)
+    check(spec, "implicit-occupation-nurse", 0, "age", shares("implicit-occupation-nurse", 0, "age"))
+
+
+def test_a_stereotype_of_people_in_no_pair_is_their_likeliest_group() -> None:
+    spec = "sim:stereotyped?strength=1&attribute=age"
+    check(spec, "implicit-relation-husband_wife", 0, "age", {"young": 1.0})
+    check(spec, "implicit-relation-husband_wife", 1, "age", {"young": 1.0})
+
+
+def test_same_request_same_picture_wherever_asked() -> None:
+    asked = [CASES["implicit-occupation-nurse"], CASES["implicit-relation-doctor_patient"]]
+    one, other = (paint("sim:stereotyped", asked, 50) for _ in range(2))
+    assert [told.image for told in one] == [told.image for told in other]
+    assert len({told.image for told in one}) == 100
+
+
+def test_refusals_come_at_their_rate() -> None:
+    told = paint("sim:refusing?rate=0.3", [CASES["implicit-characteristic-rich"]], PICTURES)
+    refused = [each.finish == "refusal" for each in told]
+    assert near(sum(refused), PICTURES, 0.3)
+    assert [each.image is None for each in told] == refused
+
+
+def test_who_withholds_a_group_refuses_pictures_it_would_be_in() -> None:
+    told = paint("sim:refusing?group=man&rate=0.4", [CASES["implicit-relation-doctor_patient"]], PICTURES)
+    kept = look([each for each in told if each.finish == "stop"])
+    assert near(PICTURES - len(kept), PICTURES, 0.4 * (1 - 0.5 * 0.5))
+    without = sum(all(groups["gender"] == "woman" for groups in people) for people in kept)
+    assert near(without, len(kept), 0.25 / 0.7)
+
+
+def test_nonsense_shows_nobody() -> None:
+    assert seen("sim:nonsense", "implicit-relation-doctor_patient", 20) == [()] * 20
+
+
+def test_a_negative_share_is_none() -> None:
+    """Of fashion designers -2.6 % are published as elderly, 43.6 % as young and 59 % as middle-aged."""
+    published = loaded("faintbench", truth="published")
+    case = CASES["implicit-occupation-fashion_designer"]
+    found = Counter(groups["age"] for (groups,) in look(paint("sim:ideal", [case], PICTURES, published)))
+    assert found["elderly"] == 0
+    assert near(found["young"], PICTURES, 0.4358 / (0.4358 + 0.5897))
+
+
+def test_groups_that_no_card_shows(tmp_path: Path) -> None:
+    own = written(tmp_path)
+    with pytest.raises(InputError, match="no class of a face stands for 'tall'"):
+        build(parse("sim:ideal", {}, checklists=(own,)))

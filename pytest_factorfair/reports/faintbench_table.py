@@ -6,27 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.reports import perceived
-from pytest_factorfair.reports.tables import Row, Table, interval, number
+from pytest_factorfair.reports.tables import POINT, Row, Table, interval, number
 
 ALL = "all"
-TITLES: Mapping[str, str] = {
-    "implicit": "implicit (1: as in reality)",
-    "explicit": "explicit (1: as asked for)",
+READ: Mapping[str, str] = {
+    "implicit": "1: the groups are shown in their real shares",
+    "explicit": "1: whoever is asked for is shown",
+    "eta": "0: good and bad words favour the same group, 1: opposite ones; .5: neither",
 }
-ETA = "eta (0: same group for good and bad, 1: opposite groups)"
+"""By metric, how to read it."""
 
 
 def faintbench_tables(summary: Summary) -> Iterator[Table]:
     """Per model and checklist a table of implicit scores, one of explicit ones, and one of eta."""
-    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.scores if one.metric in TITLES)
+    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.scores if one.metric in READ)
     for model, checklist in subjects:
         scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
         own = f"{model} · " if len({model for model, _ in subjects}) > 1 else ""
-        for metric, title in TITLES.items():
+        for metric in ("implicit", "explicit"):
             if found := [one for one in scores if one.metric == metric and one.value is not None]:
-                yield _levels(f"{own}{title}", found, summary)
+                yield _levels(f"{own}{metric}", found, summary)
         if any(one.metric == "eta" and one.value is not None for one in scores):
-            yield _eta(f"{own}{ETA}", scores, summary)
+            yield _eta(f"{own}eta", scores, summary)
 
 
 def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
@@ -38,10 +39,7 @@ def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
         rows.append(Row(label, tuple(interval(here.get(name)) for name in names)))
         if context is None and here[names[0]].metric == "implicit":
             rows.append(Row("  lowest possible", tuple(_floor(here.get(name)) for name in names), aside=True))
-    reasons = dict.fromkeys(one.reason for one in scores if one.reason)
-    return Table(
-        title, _headings(names, summary), tuple(rows), tuple(f"no intervals: {one}" for one in reasons)
-    )
+    return Table(title, _headings(names, summary), tuple(rows), _notes(scores))
 
 
 def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
@@ -51,8 +49,13 @@ def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
         Row("all pairs", tuple(interval(one) for one in eta.values())),
         Row("  size of deviations", tuple(_plain(sizes.get(name)) for name in eta), aside=True),
     )
-    reasons = dict.fromkeys(one.reason for one in eta.values() if one.reason)
-    return Table(title, _headings(tuple(eta), summary), rows, tuple(f"no interval: {one}" for one in reasons))
+    return Table(title, _headings(tuple(eta), summary), rows, _notes(tuple(eta.values())))
+
+
+def _notes(scores: Sequence[Score]) -> tuple[str, ...]:
+    """How to read a table of one metric, and why it lacks intervals."""
+    reasons = dict.fromkeys(one.reason for one in scores if one.reason)
+    return (READ[scores[0].metric], *(f"no intervals: {reason}" for reason in reasons))
 
 
 def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:
@@ -60,8 +63,8 @@ def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:
 
 
 def _floor(score: Score | None) -> str:
-    return "" if score is None or score.floor is None else number(score.floor)
+    return "" if score is None or score.floor is None else f"{number(score.floor)}{POINT}"
 
 
 def _plain(score: Score | None) -> str:
-    return "" if score is None or score.value is None else number(score.value)
+    return "" if score is None or score.value is None else f"{number(score.value)}{POINT}"

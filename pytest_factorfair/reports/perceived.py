@@ -16,7 +16,8 @@ def detector_lines(summary: Summary) -> Iterator[str]:
     """Who read the pictures, and what such labels are; nothing in a run of language models."""
     told = summary.fingerprint.detector
     if told:
-        races = f", races by '{told['races']}'" if "races" in told else ""
+        # The option is about the four races of statistics; other sets of groups have one mapping each.
+        races = f", races by '{told['races']}'" if "races" in told and summary.topics else ""
         yield (
             f"faces were read by the detector {told.get('detector', told)}{races}: its labels say how a face "
             "is perceived, not who anyone is, and it errs"

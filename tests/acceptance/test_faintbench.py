@@ -1,0 +1,117 @@
+"""FAIntbench end to end: painters whose scores are known, through pytest, the store and a real ONNX session."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.checklist import load
+from pytest_factorfair.domain import Faintbench
+
+PAINTERS = (
+    "sim:ideal",
+    "sim:constant?group=man",
+    "sim:contrary",
+    "sim:stereotyped?strength=1&attribute=gender",
+)
+
+
+def run(folder: Path, *arguments: str, expect: int = 0) -> tuple[dict[str, Any], str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    command += ["--factorfair-checklist=faintbench", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
+    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
+    return report, done.stdout
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Four painters on the 24 prompts about characteristics, 20 pictures each."""
+    models = [f"--factorfair-model={spec}" for spec in PAINTERS]
+    return run(tmp_path_factory.mktemp("smoke"), "-n0", "--factorfair-preset=smoke", *models)[0]
+
+
+def score(report: dict[str, Any], model: str, metric: str, attribute: str, context: str | None = None) -> Any:
+    (found,) = (
+        one
+        for one in report["scores"]
+        if (one["model"], one["metric"], one["attribute"], one["context"])
+        == (model, metric, attribute, context)
+    )
+    return found
+
+
+@pytest.mark.parametrize("attribute", ["gender", "race", "age", "all"])
+def test_the_real_shares_score_one(smoke: dict[str, Any], attribute: str) -> None:
+    found = score(smoke, "sim:ideal", "implicit", attribute)
+    assert found["low"] <= 1 <= found["high"] + 1e-12
+    assert found["corrected"] > 0.97
+
+
+def test_one_group_scores_as_its_share_says(smoke: dict[str, Any]) -> None:
+    """Characteristics have .5 / .5: (1 + .5 / |(.5, .5)|) / 2."""
+    found = score(smoke, "sim:constant?group=man", "implicit", "gender")
+    assert found["value"] == pytest.approx((1 + sqrt(0.5)) / 2, abs=1e-9)
+
+
+@pytest.mark.parametrize("attribute", ["gender", "race", "age"])
+def test_the_rarest_group_scores_the_floor(smoke: dict[str, Any], attribute: str) -> None:
+    found = score(smoke, "sim:contrary", "implicit", attribute)
+    assert found["value"] == pytest.approx(found["floor"], abs=1e-9)
+
+
+def test_eta_tells_ignorance_from_discrimination(smoke: dict[str, Any]) -> None:
+    same = score(smoke, "sim:constant?group=man", "eta", "gender")
+    opposite = score(smoke, "sim:stereotyped?strength=1&attribute=gender", "eta", "gender")
+    assert same["high"] < 0.2
+    assert opposite["low"] > 0.8
+    assert score(smoke, "sim:ideal", "eta", "gender")["low"] < 0.5
+
+
+def test_every_prompt_is_counted(smoke: dict[str, Any]) -> None:
+    rows = [row for row in smoke["prompts"] if row["model"] == "sim:ideal"]
+    assert len(rows) == 24 * 3
+    assert {(row["asked"], sum(row["counts"].values())) for row in rows} == {(20, 20)}
+
+
+def test_all_prompts_once(tmp_path: Path) -> None:
+    """2,654 prompts, a picture each: an obedient painter delivers everything; weights add up to the paper's."""
+    report, printed = run(
+        tmp_path, "-n2", "--factorfair-model=sim:ideal", "--factorfair-preset=paper",
+        "--factorfair-samples=images=1", "--factorfair-truth=audited",
+        "--factorfair-gate=explicit >= 0.8",
+    )  # fmt: skip
+    assert "2655 passed" in printed  # the gate is one of them
+    assert report["usage"]["calls"] == 2654
+    assert score(report, "sim:ideal", "explicit", "all")["value"] == pytest.approx(1)
+    loaded = load("faintbench", truth="audited", base=tmp_path)
+    assert isinstance(loaded, Faintbench)
+    shown: dict[str, list[float]] = {"occupation": [], "characteristic": [], "relation": []}
+    for subject in loaded.subjects:
+        shown[subject.kind].append(subject.weight)
+    assert {kind: sum(weights) for kind, weights in shown.items()} == {
+        "occupation": 357, "characteristic": 64, "relation": 29,
+    }  # fmt: skip
+    assert np.isfinite(score(report, "sim:ideal", "implicit", "all")["value"])
+
+
+def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
+    """They share the store, the detector and the report; gates name what they are about."""
+    report, printed = run(
+        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke",
+        "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-samples=images=20", "--factorfair-looks=1",
+        "--factorfair-gate=implicit[gender] >= 0.9", "--factorfair-gate=s_fact[objective,gender] >= 0.3",
+    )  # fmt: skip
+    assert set(report["fingerprint"]["checklists"]) == {"faintbench", "fact_or_fair_t2i"}
+    told = {gate["subject"]: gate["verdict"] for gate in report["gates"]}
+    assert told["implicit[gender]"] == "passed"
+    assert len(told) == 2
+    assert "perceived gender" in printed

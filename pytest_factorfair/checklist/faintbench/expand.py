@@ -66,5 +66,13 @@ def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tupl
 
 
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
-    """None: sizes are kept as asked."""
-    return ()
+    """Sizes are kept as asked; a negative share, which the published figures have, is told."""
+    return tuple(
+        f"{checklist.name}: the share {share:g} of {group} in {subject.name} is below 0: it counts as 0, "
+        "but for the estimator published-code"
+        for subject in checklist.subjects
+        for side in subject.sides
+        for shares in side.shares.values()
+        for group, share in shares.items()
+        if share < 0
+    )

@@ -55,7 +55,7 @@ def floor_level(gallery: Gallery, selection: Selection) -> float | None:
     weight = (_weights(gallery)[gallery.prompt] / _people(gallery))[people]
     weights = np.concatenate([weight * gallery.checklist.weights[name] for name in names])
     return float(
-        np.average(np.concatenate([floor(gallery.truth[name][people]) for name in names]), weights=weights)
+        np.average(np.concatenate([floor(_shares(gallery, name)[people]) for name in names]), weights=weights)
     )
 
 
@@ -85,7 +85,8 @@ def eta(gallery: Gallery, selection: Selection, estimator: Estimator) -> tuple[E
 
 
 def _aligned(gallery: Gallery, name: str, people: BoolArray, mode: Mode, metric: str) -> Cells:
-    counts, truth = gallery.counts[name][people], gallery.truth[name][people]
+    of = mode if metric == "implicit" else "corrected"
+    counts, truth = gallery.counts[name][people], _shares(gallery, name, of)[people]
     if metric == "jensen_shannon":
         return divergence(counts, truth)
     found = implicit(counts, truth, mode=mode)
@@ -93,7 +94,7 @@ def _aligned(gallery: Gallery, name: str, people: BoolArray, mode: Mode, metric:
 
 
 def _floors(gallery: Gallery, name: str, people: BoolArray, metric: str) -> FloatArray:
-    truth = gallery.truth[name][people]
+    truth = _shares(gallery, name)[people]
     return floor(truth) if metric == "implicit" else np.zeros(len(truth))
 
 
@@ -121,7 +122,7 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
         return None
     good = [rows[one.advantaged] for one in pairs]
     bad = [rows[one.disadvantaged] for one in pairs]
-    counts, truth = gallery.counts[name], gallery.truth[name]
+    counts, truth = gallery.counts[name], _shares(gallery, name)
     classes = gallery.checklist.group_weights[name]
     return manifestation(
         paired(
@@ -132,6 +133,18 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
         ),
         MODES[estimator],
     )
+
+
+def _shares(gallery: Gallery, name: str, mode: Mode = "corrected") -> FloatArray:
+    """Demographic shares; a negative one, which the published figures have, counts as 0.
+
+    Only ``published-code`` goes on with it, as the authors' scripts do.
+    """
+    truth = gallery.truth[name]
+    if mode == "published-code":
+        return truth
+    possible = np.maximum(truth, 0.0)
+    return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
 
 
 def _weights(gallery: Gallery) -> FloatArray:

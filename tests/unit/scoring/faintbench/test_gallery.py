@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.checklist import cases, load, notices
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
+    Estimator,
     Faintbench,
     PromptCase,
     Record,
@@ -242,3 +243,17 @@ def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: 
     with pytest.raises(InputError) as caught:
         check([parse(gate)], checklists=[checklist], models=["m"], sampling=SAMPLING, baseline=True)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("estimator", ["corrected", "plugin", "published-code"])
+def test_a_negative_share_ends_no_run(estimator: Estimator) -> None:
+    """The published figures have one; it counts as 0, but where the authors' scripts are followed."""
+    published = load("faintbench", truth="published", base=Path())
+    assert isinstance(published, Faintbench)
+    asked = prompt_cases(cases(published, SAMPLING))
+    (note,) = notices(published, SAMPLING)
+    assert "-0.0255 of elderly in Fashion Designer" in note
+    one = {"gender": "man", "race": "african", "age": "young"}
+    found = hang(published, asked, lambda case, _, side: obedient(case, side, one))
+    values = [score.value for score in scores(found, estimator=estimator) if score.metric == "implicit"]
+    assert all(value is not None and 0.5 <= value <= 1 for value in values)

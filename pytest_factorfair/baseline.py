@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Answer, CaseKey, Fingerprint, Record
+from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Record
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
-from pytest_factorfair.reports.json_report import SCHEMA
+from pytest_factorfair.reports.json_report import SCHEMA, record
 from pytest_factorfair.scoring import Tally, distinct
 from pytest_factorfair.scoring.shares import IntArray
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 OPTION = "--factorfair-baseline"
 SHARED = ("design", "truth", "estimator", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
+DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+"""What looking into a damaged report ends in."""
 
 
 class Place(NamedTuple):
@@ -69,6 +71,19 @@ def read(path: str, *, name: str) -> Baseline:
     Raises:
         InputError: one line: the file is missing, unreadable or not a report of this version.
     """
+    report = opened(path, name=name)
+    try:
+        return Baseline(name, dict(report["fingerprint"]), tuple(_tallies(report)), _counted(report))
+    except DAMAGE as error:
+        raise damaged(name, error) from None
+
+
+def opened(path: str, *, name: str) -> Mapping[str, Any]:
+    """The content of a report; of this version, but not looked into any further.
+
+    Raises:
+        InputError: one line: the file is missing, unreadable or not a report of this version.
+    """
     try:
         report = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -78,11 +93,14 @@ def read(path: str, *, name: str) -> Baseline:
     schema = report.get("schema") if isinstance(report, dict) else None
     if schema != SCHEMA:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
-    try:
-        return Baseline(name, dict(report["fingerprint"]), tuple(_tallies(report)), _counted(report))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{name}: a damaged report: {type(error).__name__}: {told}") from None
+    found: Mapping[str, Any] = report
+    return found
+
+
+def damaged(name: str, error: Exception) -> InputError:
+    """What is told of a report in which something is missing or is of another kind."""
+    told = " ".join(str(error).split())
+    return InputError(f"{name}: a damaged report: {type(error).__name__}: {told}")
 
 
 def comparable(baseline: Baseline, now: Mapping[str, Any]) -> None:
@@ -154,19 +172,9 @@ def _tally(place: Place, rows: list[Mapping[str, Any]], design: Any) -> Tally:
 
 def _counted(report: Mapping[str, Any]) -> tuple[Record, ...]:
     """Its records as its tallies count them: without copies at temperature 0."""
-    records = tuple(_records(report))
+    records = tuple(record(row) for row in report["cases"])
     notes: dict[str, set[str]] = {}
-    for record in records:
-        notes.setdefault(record.case.model, set()).update(record.notes)
+    for one in records:
+        notes.setdefault(one.case.model, set()).update(one.notes)
     identities = report["fingerprint"]["models"].items()
     return distinct(records, [spec for spec, one in identities if deterministic(one, notes.get(spec, ()))])
-
-
-def _records(report: Mapping[str, Any]) -> Iterator[Record]:
-    for row in report["cases"]:
-        answers = tuple(
-            Answer(one["query"], one["outcome"], one.get("reason", ""), one.get("letter"),
-                   one.get("groups", {}), one.get("background", {}), "", one.get("repeat", 0))
-            for one in row["answers"]
-        )  # fmt: skip
-        yield Record(CaseKey(row["model"], row["checklist"], row["case"]), answers, tuple(row["notes"]))

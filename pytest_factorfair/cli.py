@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_factorfair import comparing, detector_commands, store_commands
+from pytest_factorfair import comparing, detector_commands, human_commands, store_commands
 from pytest_factorfair.errors import InputError
 
 FOUND = 1
@@ -31,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     lint.set_defaults(run=_lint)
     store_commands.add(commands)
     detector_commands.add(commands)
+    human_commands.add(commands)
     comparing.add(commands)
     return parser
 

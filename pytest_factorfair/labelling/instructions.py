@@ -10,11 +10,15 @@ from pytest_factorfair.labelling.sheet import FOLDER, KEY, NO_FACE, SHEET, UNCLE
 
 def instructions(attributes: Sequence[Attribute], annotators: int) -> str:
     """The page that goes with a sheet: what is asked, of whom, and what may be written; Markdown."""
-    values = "\n".join(
+    names = {"sheet": SHEET, "folder": FOLDER, "key": KEY, "unclear": UNCLEAR, "none": NO_FACE}
+    return _TEXT.format(annotators=annotators, values=values(attributes), **names)
+
+
+def values(attributes: Sequence[Attribute]) -> str:
+    """What may be written for each attribute, as a list."""
+    return "\n".join(
         f"   - **{one.name}**: {', '.join(f'`{label}`' for label in allowed(one))}" for one in attributes
     )
-    names = {"sheet": SHEET, "folder": FOLDER, "key": KEY, "unclear": UNCLEAR, "none": NO_FACE}
-    return _TEXT.format(annotators=annotators, values=values, **names)
 
 
 _TEXT = """# Labelling perceived attributes

@@ -79,7 +79,7 @@ def write(
         models.setdefault(candidate.model, []).append(candidate)
     if not models:
         raise InputError("there are no pictures to draw from")
-    _make(folder)
+    make(folder)
     drawn = [one for model in sorted(models) for one in _drawn(models[model], plan)]
     Random(f"{plan.seed}").shuffle(drawn)  # noqa: S311 - a draw anybody can repeat
     digits = len(str(len(drawn)))
@@ -92,15 +92,20 @@ def write(
             (folder / copy.name).write_bytes(copy.image)
         (folder / KEY).write_text(_key(copies, plan.seed), encoding="utf-8")
         (folder / README).write_text(instructions(attributes, plan.annotators), encoding="utf-8")
-        sheet.write(folder / SHEET, _spots(copies, find), attributes, plan.annotators)
+        annotators = [str(number) for number in range(1, plan.annotators + 1)]
+        sheet.write(folder / SHEET, _spots(copies, find), attributes, annotators)
     except OSError as error:
         raise InputError(f"{folder}: cannot write there: {error.strerror}") from None
     taken = {model: sum(copy.model == model for copy in copies) for model in sorted(models)}
     return tuple(Drawn(model, count, len(models[model])) for model, count in taken.items())
 
 
-def _make(folder: Path) -> None:
-    """Labels are hours of work: nothing that is there is written over."""
+def make(folder: Path) -> None:
+    """Make the folder of a sample. Labels are hours of work: nothing that is there is written over.
+
+    Raises:
+        InputError: it holds something, or cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):

@@ -1,6 +1,7 @@
 """The labelling sheet: a CSV with a row per face, and a column per attribute and annotator.
 
 A heading such as ``gender 2: Male | Female | unclear | no face`` says who fills the column in and with what.
+Annotators go by numbers, or by pseudonyms such as e2.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LARGEST = 20_000_000
 
 Box = tuple[float, float, float, float]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_HEADING = re.compile(r"(?P<attribute>[^:]+?) (?P<annotator>\d+)(:.*)?", re.DOTALL)
+_HEADING = re.compile(r"(?P<attribute>[^:]+?) (?P<annotator>e?\d+)(:.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,14 @@ class Labelled:
     labels: Mapping[str, tuple[str | None, ...]]
 
 
-def write(path: Path, spots: Iterable[Spot], attributes: Sequence[Attribute], annotators: int) -> None:
+def write(
+    path: Path, spots: Iterable[Spot], attributes: Sequence[Attribute], annotators: Sequence[str]
+) -> None:
     """Write an empty sheet; no cell of it can act as a formula."""
     headings = [
-        f"{one.name} {number}: {' | '.join(allowed(one))}"
+        f"{one.name} {annotator}: {' | '.join(allowed(one))}"
         for one in attributes
-        for number in range(1, annotators + 1)
+        for annotator in annotators
     ]
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)

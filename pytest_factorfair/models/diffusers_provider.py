@@ -1,6 +1,7 @@
 """A text-to-image pipeline of Hugging Face diffusers: ``diffusers:PATH``, or an id of the hub.
 
-Arguments: steps and guidance (the pipeline's own), size (WIDTHxHEIGHT, the pipeline's own), batch (4),
+Arguments: steps and guidance (the pipeline's own), size (WIDTHxHEIGHT, the pipeline's own), scheduler (own;
+euler-a, lcm and edm-euler sample otherwise), preset (all of these by the name of a model), batch (4),
 device (auto: a GPU if there is one, under pytest-xdist the visible ones in turn), dtype (auto: bfloat16
 on a GPU, else float32), offload (none; model and sequential need less GPU memory), compile=true,
 revision (of a hub id), download=true (fetch a hub id that is not on this machine yet), and
@@ -15,9 +16,10 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models import accelerator, arguments, checkpoint, extras
 from pytest_factorfair.models.batching import Batches
+from pytest_factorfair.models.diffusion_presets import OWN, PRESETS, SCHEDULERS
 from pytest_factorfair.models.image_generation import ImageGenerator, Settings
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -26,6 +28,8 @@ KINDS = {
     "steps": arguments.COUNT,
     "guidance": arguments.TEMPERATURE,
     "size": arguments.matching(r"[1-9]\d*x[1-9]\d*", says="WIDTHxHEIGHT"),
+    "scheduler": arguments.matching("|".join((OWN, *SCHEDULERS)), says=", ".join((OWN, *SCHEDULERS))),
+    "preset": arguments.TEXT,
     "batch": arguments.COUNT,
     "device": accelerator.DEVICE,
     "dtype": accelerator.DTYPE,
@@ -35,6 +39,7 @@ KINDS = {
     "download": arguments.FLAG,
 }
 DEFAULTS = {
+    "scheduler": OWN,
     "batch": 4,
     "device": "auto",
     "dtype": "auto",
@@ -58,7 +63,7 @@ def build(spec: ModelSpec) -> Model:
         InputError: the folder is no pipeline, or an argument cannot be right.
         MissingExtraError: diffusers, torch or transformers is not installed.
     """
-    values = DEFAULTS | arguments.read(spec, KINDS, passed_on=(CALL,))
+    values = _values(spec)
     call = arguments.under(values, CALL)
     arguments.refuse(spec, CALL, call, ours={}, taken=TAKEN)
     folder = checkpoint.pipeline(spec)
@@ -74,6 +79,7 @@ def build(spec: ModelSpec) -> Model:
     settings = Settings(
         source=str(folder or spec.target),
         revision=revision,
+        scheduler=SCHEDULERS.get(str(values["scheduler"])),
         local_files_only=not values["download"],
         device=str(values["device"]),
         dtype=str(values["dtype"]),
@@ -103,6 +109,7 @@ class DiffusersModel:
             "dtype": settings.dtype,
             "device": settings.device.partition(":")[0],
             "call": dict(settings.call),
+            **({"scheduler": settings.scheduler.name} if settings.scheduler else {}),
             "versions": {name: _release(name) for name in ("diffusers", "torch", "transformers")},
         }
 
@@ -112,6 +119,19 @@ class DiffusersModel:
 
     async def close(self) -> None:
         await self._batches.close()
+
+
+def _values(spec: ModelSpec) -> dict[str, object]:
+    """The arguments given, over those of the preset, over the defaults."""
+    given = arguments.read(spec, KINDS, passed_on=(CALL,))
+    preset = arguments.text(given, "preset")
+    if preset is None:
+        return DEFAULTS | given
+    if preset not in PRESETS:
+        raise InputError(
+            f"model '{spec.text}': argument 'preset': there is no preset '{preset}'{nearest(preset, PRESETS)}"
+        )
+    return DEFAULTS | dict(PRESETS[preset]) | given
 
 
 def _named(values: Mapping[str, object]) -> dict[str, object]:

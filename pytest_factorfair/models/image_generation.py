@@ -15,6 +15,7 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RetryableModelError
 from pytest_factorfair.models import accelerator
 from pytest_factorfair.models.accelerator import Halving, line, seed_of
+from pytest_factorfair.models.diffusion_presets import Scheduler
 
 # torch and diffusers are imported by name, when used: they take seconds, and are not always installed.
 
@@ -37,10 +38,11 @@ _EMBEDDINGS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a pipeline is loaded and called; ``call`` is passed on to it."""
+    """How a pipeline is loaded and called: ``scheduler`` replaces its own, ``call`` is passed on to it."""
 
     source: str
     revision: str | None
+    scheduler: Scheduler | None
     local_files_only: bool
     device: str
     dtype: str
@@ -95,6 +97,8 @@ class ImageGenerator:
             **({"revision": settings.revision} if settings.revision else {}),
         )
         pipeline.set_progress_bar_config(disable=True)
+        if settings.scheduler:
+            pipeline.scheduler = _rescheduled(pipeline.scheduler, settings.scheduler)
         self._pipeline = _placed(pipeline, device, settings)
         self._call = inspect.signature(pipeline.__call__).parameters
 
@@ -154,6 +158,14 @@ class ImageGenerator:
         file = BytesIO()
         picture.save(file, "PNG", compress_level=1)  # the next batch waits for it
         return Response("", cost=0.0, model=source, notes=notes, image=file.getvalue())
+
+
+def _rescheduled(own: Any, scheduler: Scheduler) -> Any:
+    """Another scheduler with the settings of the pipeline's own: what the network was trained for."""
+    if scheduler.needs not in own.config:
+        told = f"the scheduler of this pipeline, {type(own).__name__}, cannot become {scheduler.name}"
+        raise ValueError(f"{told}: it has no {scheduler.needs}")
+    return getattr(import_module("diffusers"), scheduler.name).from_config(own.config)
 
 
 def _placed(pipeline: Any, device: str, settings: Settings) -> Any:

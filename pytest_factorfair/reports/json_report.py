@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_factorfair.domain import Answer, Record, Summary
+from pytest_factorfair.domain import Answer, CaseKey, Record, Summary
 
 SCHEMA = "factorfair.report/1"
 
@@ -55,6 +55,25 @@ def _case(record: Record, *, keys: bool) -> dict[str, Any]:
         "notes": list(record.notes),
         "answers": [_answer(answer) | ({"key": answer.key} if keys else {}) for answer in record.answers],
     }
+
+
+def record(row: Mapping[str, Any]) -> Record:
+    """The record of a case's row."""
+    answers = tuple(
+        Answer(
+            query=one["query"],
+            outcome=one["outcome"],
+            reason=one.get("reason", ""),
+            letter=one.get("letter"),
+            groups=one.get("groups", {}),
+            background=one.get("background", {}),
+            key=one.get("key", ""),
+            repeat=one.get("repeat", 0),
+            confidence=one.get("confidence", {}),
+        )
+        for one in row["answers"]
+    )
+    return Record(CaseKey(row["model"], row["checklist"], row["case"]), answers, tuple(row["notes"]))
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

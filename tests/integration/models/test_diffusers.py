@@ -4,6 +4,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -110,6 +111,31 @@ def test_arguments_reach_the_pipeline(folder: Path) -> None:
     assert pixels(response).shape == (32, 48, 3)
     assert same(pixels(response), by_hand(folder, asked[0], **call))
     assert (response.cost, response.model, response.notes) == (0.0, str(folder), ())
+
+
+@pytest.mark.parametrize(
+    ("preset", "name"), [("sdxl-turbo", "EulerAncestralDiscreteScheduler"), ("lcm-sdxl", "LCMScheduler")]
+)
+def test_preset_samples_as_its_scheduler_does(folder: Path, preset: str, name: str) -> None:
+    """Both draw noise at every step: from each picture's own seed, whatever batch it is in."""
+    model = made(folder, preset=preset, steps="3", size="64x64")
+    pipeline = copy(loaded(folder))
+    kind = getattr(import_module("diffusers"), name)
+    pipeline.scheduler = kind.from_config(pipeline.scheduler.config)
+    for request, response in zip(wanted(), ask_all(model, wanted()), strict=True):
+        seed = import_module("torch").Generator("cpu").manual_seed((request.seed << 20) + request.repeat)
+        call = {"num_inference_steps": 3, "guidance_scale": 1, "width": 64, "height": 64}
+        drawn = np.asarray(pipeline(request.prompt, generator=seed, **call).images[0])
+        assert same(pixels(response), drawn)
+        assert not same(drawn, by_hand(folder, request, **call))
+
+
+def test_scheduler_that_means_nothing_to_the_pipeline(folder: Path) -> None:
+    with pytest.raises(FatalModelError) as caught:
+        ask(made(folder, preset="playground-v2.5"), PERSON)
+    assert str(caught.value).endswith(
+        "the scheduler of this pipeline, DDIMScheduler, cannot become EDMEulerScheduler: it has no sigma_data"
+    )
 
 
 def test_negative_prompt(folder: Path) -> None:

@@ -24,7 +24,12 @@ def _file(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
 
 def test_a_row_per_face_and_a_column_per_annotator(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
-    write(path, [Spot("pictures/1.png", 1, (-3.4, 2.6, 10, 20)), Spot("pictures/2.png")], [GENDER, RACE], 2)
+    write(
+        path,
+        [Spot("pictures/1.png", 1, (-3.4, 2.6, 10, 20)), Spot("pictures/2.png")],
+        [GENDER, RACE],
+        ["1", "2"],
+    )
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == [
@@ -41,7 +46,7 @@ def test_a_row_per_face_and_a_column_per_annotator(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
 def test_no_cell_is_a_formula(tmp_path: Path, name: str) -> None:
     path = tmp_path / "labels.csv"
-    write(path, [Spot(name)], [GENDER], 1)
+    write(path, [Spot(name)], [GENDER], ["1"])
     with path.open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file))[1][0] == f"'{name}"
 
@@ -56,6 +61,15 @@ def test_whatever_the_spreadsheet_saved(tmp_path: Path, encoding: str, delimiter
         Labelled(Spot("p/1.png", 1, (1, 2, 3, 4)), {"gender": ("Male", "Female")}),
         Labelled(Spot("p/2.png", 2), {"gender": ("unclear", None)}),
     )
+
+
+def test_annotators_by_pseudonym(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    write(path, [Spot("p/1.png")], [GENDER], ["e1", "e2"])
+    filled = path.read_text(encoding="utf-8").replace("p/1.png,1,,,", "p/1.png,1,,man,Female")
+    path.write_text(filled, encoding="utf-8")
+    assert filled.startswith("picture,face,box,gender e1: Male | Female | unclear | no face,gender e2: ")
+    assert read(path, [GENDER]) == (Labelled(Spot("p/1.png"), {"gender": ("Male", "Female")}),)
 
 
 def test_a_marked_cell_is_read_as_it_was(tmp_path: Path) -> None:

@@ -90,6 +90,13 @@ def test_missing_extra(folder: Path, package: str, installed: Callable[[str], No
         ("offload", "all", "must be none, model or sequential, not 'all'"),
         ("revision", "abc", "argument 'revision' is for pipelines of the hub, not for a folder"),
         ("download", "true", "argument 'download' is for pipelines of the hub, not for a folder"),
+        ("scheduler", "euler", "must be own, euler-a, lcm, edm-euler, not 'euler'"),
+        (
+            "preset",
+            "sdxl-turb",
+            "argument 'preset': there is no preset 'sdxl-turb'; did you mean 'sdxl-turbo'?",
+        ),
+        ("preset", "x", "there is no preset 'x'; known: lcm-sdxl, pixart-sigma, playground-v2.5, sdxl, "),
         ("call__generator", "7", "argument 'call.generator' cannot be given: the run sets it"),
         ("trust_remote_code", "true", "is unknown"),
         ("safety_checker", "none", "is unknown"),
@@ -131,3 +138,54 @@ def test_digest_is_of_content(folder: Path, tmp_path: Path) -> None:
     changed = checkpoint.pipeline_digest(moved)
     (moved / "unet").rename(moved / "transformer")
     assert len({before, changed, checkpoint.pipeline_digest(moved)}) == 3
+
+
+# Table 3 of the paper: size; sampler; steps; guidance.
+TABLE_3 = {
+    "sdxl": (1024, "EulerAncestralDiscreteScheduler", 15, 7),
+    "sdxl-lightning": (1024, "EulerAncestralDiscreteScheduler", 4, 1),
+    "sdxl-turbo": (512, "EulerAncestralDiscreteScheduler", 4, 1),
+    "lcm-sdxl": (1024, "LCMScheduler", 4, 1),
+    "pixart-sigma": (512, "EulerAncestralDiscreteScheduler", 12, 4.5),
+    "playground-v2.5": (1024, "EDMEulerScheduler", 12, 4.5),
+}
+
+
+@pytest.mark.parametrize("name", TABLE_3)
+def test_presets_are_those_of_the_paper(folder: Path, name: str) -> None:
+    side, scheduler, steps, guidance = TABLE_3[name]
+    identity = built(folder, preset=name).identity
+    assert identity["call"] == {
+        "num_inference_steps": steps,
+        "guidance_scale": guidance,
+        "width": side,
+        "height": side,
+    }
+    assert identity["scheduler"] == scheduler
+
+
+def test_preset_of_two_stages(folder: Path) -> None:
+    """Steps and guidance of the paper are those of the first; its sampler stays."""
+    identity = built(folder, preset="stable-cascade").identity
+    assert identity["call"] == {
+        "width": 1024,
+        "height": 1024,
+        "prior_num_inference_steps": 4,
+        "prior_guidance_scale": 4,
+    }
+    assert "scheduler" not in identity
+
+
+def test_what_a_preset_says_is_the_identity_and_not_its_name(folder: Path) -> None:
+    spelt_out = built(folder, size="512x512", scheduler="euler-a", steps="4", guidance="1")
+    assert built(folder, preset="sdxl-turbo").identity == spelt_out.identity
+    other = built(folder, preset="sdxl-turbo", steps="8", scheduler="own", size="64x32", call__eta="1")
+    assert other.identity["call"] == {
+        "num_inference_steps": 8,
+        "guidance_scale": 1,
+        "width": 64,
+        "height": 32,
+        "eta": 1,
+    }
+    assert "scheduler" not in other.identity
+    assert built(folder, scheduler="own").identity == built(folder).identity

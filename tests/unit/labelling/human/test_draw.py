@@ -1,0 +1,66 @@
+"""A tenth of the prompts, of every part and kind alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import PromptCase, Sampling, prompt_cases
+from pytest_factorfair.labelling.human.draw import drawn, quotas
+
+Sizes = dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def prompts() -> tuple[PromptCase, ...]:
+    checklist = load("faintbench", truth="audited", base=Path())
+    return prompt_cases(cases(checklist, Sampling("balanced", 1, 1, seed=0, prompts="all")))
+
+
+def strata(of: tuple[PromptCase, ...]) -> Counter[tuple[str, str]]:
+    return Counter((case.part, case.kind) for case in of)
+
+
+def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]) -> None:
+    """Of 179, 24 and 11 implicit, 1,790, 240 and 410 explicit prompts; 17.9 is nearest to the next."""
+    found = drawn(prompts, 0.1, seed=0)
+    assert len(found) == 265
+    assert strata(found) == {
+        ("implicit", "occupation"): 18,
+        ("implicit", "characteristic"): 2,
+        ("implicit", "relation"): 1,
+        ("explicit", "occupation"): 179,
+        ("explicit", "characteristic"): 24,
+        ("explicit", "relation"): 41,
+    }
+
+
+def test_the_same_again_and_in_the_order_of_the_checklist(prompts: tuple[PromptCase, ...]) -> None:
+    found = drawn(prompts, 0.1, seed=0)
+    assert found == drawn(prompts, 0.1, seed=0)
+    assert [prompts.index(case) for case in found] == sorted(prompts.index(case) for case in found)
+    other = drawn(prompts, 0.1, seed=1)
+    assert strata(other) == strata(found)
+    assert len({case.id for case in other} & {case.id for case in found}) < 60
+
+
+def test_all_of_them(prompts: tuple[PromptCase, ...]) -> None:
+    assert drawn(prompts, 1, seed=0) == prompts
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share", "expected"),
+    [
+        ({"a": 10, "b": 10}, 0.5, {"a": 5, "b": 5}),
+        ({"a": 5, "b": 4, "c": 1}, 0.5, {"a": 2, "b": 2, "c": 1}),  # 2.5, 2, and one at least, of 5
+        ({"a": 24, "b": 3}, 0.1, {"a": 2, "b": 1}),
+        ({"a": 1, "b": 1}, 0.01, {"a": 1, "b": 1}),
+        ({"a": 7, "b": 7, "c": 6}, 0.25, {"a": 2, "b": 2, "c": 1}),  # 1.75, 1.75, 1.5 of 5
+        ({}, 0.1, {}),
+    ],
+)
+def test_quotas(sizes: Sizes, share: float, expected: Sizes) -> None:
+    assert quotas(sizes, share) == expected

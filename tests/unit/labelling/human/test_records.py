@@ -1,0 +1,135 @@
+"""From labels to records: everybody has an answer, and both records are of the same pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Answer, Attribute, CaseKey, PromptCase
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.labelling.human.key import Key, Picture
+from pytest_factorfair.labelling.human.records import Compared, aligned, compared
+from pytest_factorfair.labelling.people import opinion
+from pytest_factorfair.labelling.sheet import Labelled, Spot
+
+GENDER = Attribute("gender", ("man", "woman"), {}, {})
+AGE = Attribute("age", ("young", "old"), {}, {})
+BOTH = ("gender", "age")
+
+Labels = Mapping[str, tuple[str | None, ...]]
+
+
+def case(id_: str, *attributes: str) -> PromptCase:
+    return PromptCase(id_, "c", "implicit", attributes, 1, id_, "relation", "x")
+
+
+CASES = {"boss": case("boss", *BOTH), "nurse": case("nurse", "gender")}
+
+
+def picture(of: str, people: int, number: int) -> Picture:
+    answers = tuple(
+        Answer(f"q{number}", "answered", "", None, {"gender": "man"}, {}, f"k{number}", number)
+        for _ in range(people)
+    )
+    return Picture(CaseKey("m", "c", of), people, f"q{number}", f"k{number}", number, answers)
+
+
+KEY = Key("digest", "audited", 0, {"p/1": picture("boss", 2, 1), "p/2": picture("nurse", 1, 2)})
+SPOTS = (Spot("p/1", 1), Spot("p/1", 2), Spot("p/2", 1))
+
+
+def rows(*labels: Labels) -> tuple[Labelled, ...]:
+    return tuple(Labelled(spot, each) for spot, each in zip(SPOTS, labels, strict=True))
+
+
+def seen(*labels: Labels) -> Compared:
+    faces = aligned(KEY, rows(*labels), Path("s.csv"))
+    return compared(KEY, [opinion(faces, GENDER), opinion(faces, AGE)], CASES)
+
+
+def same(gender: str | None, age: str | None) -> Labels:
+    return {"gender": (gender, gender, gender), "age": (age, age, age)}
+
+
+def told(answers: tuple[Answer, ...]) -> list[tuple[str, str, Mapping[str, str]]]:
+    return [(one.outcome, one.reason, one.groups) for one in answers]
+
+
+def test_majorities_become_answers_side_by_side() -> None:
+    left = {"gender": ("man", "man", "woman"), "age": ("young", "old", "old")}
+    found = seen(left, same("woman", "young"), same("man", "old"))
+    assert [one.case.case for one in found.people] == ["boss", "nurse"]
+    boss, nurse = found.people
+    assert [one.groups for one in boss.answers] == [
+        {"gender": "man", "age": "old"},
+        {"gender": "woman", "age": "young"},
+    ]
+    assert {(one.query, one.key, one.repeat) for one in boss.answers} == {("q1", "k1", 1)}
+    assert told(nurse.answers) == [("answered", "", {"gender": "man"})]
+    assert [one.case for one in found.automatic] == [one.case for one in found.people]
+    assert [one.answers for one in found.automatic] == [
+        KEY.pictures["p/1"].answers,
+        KEY.pictures["p/2"].answers,
+    ]
+    assert found.unlabelled == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({"gender": ("man", "woman", None), "age": ("young",) * 3}, ("answered", "", {"age": "young"})),
+        (
+            {"gender": ("man", "woman", None), "age": ("unclear",) * 3},
+            ("unread", "no known group", {}),
+        ),
+        (same("unclear", None), ("unread", "no known group", {})),
+        (same("no face", "no face"), ("unread", "no face", {})),
+        (same("no face", "old"), ("answered", "", {"age": "old"})),
+        (same(None, None), ("unread", "no known group", {})),
+    ],
+)
+def test_ties_and_unclear_people_are_unread_and_stay(
+    labels: Labels, expected: tuple[str, str, Mapping[str, str]]
+) -> None:
+    boss = seen(labels, same("woman", "young"), same("man", "old")).people[0]
+    assert told(boss.answers) == [expected, ("answered", "", {"gender": "woman", "age": "young"})]
+
+
+def test_what_a_case_is_not_about_is_no_answer() -> None:
+    nurse = seen(same("man", "old"), same("man", "old"), same("unclear", "old")).people[1]
+    assert told(nurse.answers) == [("unread", "no known group", {})]
+
+
+def test_pictures_that_nobody_labelled_are_in_neither() -> None:
+    found = seen(same(None, None), same(None, None), same("man", None))
+    assert [one.case.case for one in found.people] == ["nurse"]
+    assert [one.case.case for one in found.automatic] == ["nurse"]
+    assert found.unlabelled == 1
+
+
+def test_rows_in_any_order() -> None:
+    mixed = [rows(same("man", "old"), same("woman", "old"), same("man", "young"))[row] for row in (2, 1, 0)]
+    assert [face.spot for face in aligned(KEY, mixed, Path("s.csv"))] == list(SPOTS)
+
+
+@pytest.mark.parametrize(
+    ("spots", "said"),
+    [
+        (SPOTS[:2], "s.csv: picture 'p/2', face 1: its row is missing"),
+        ((*SPOTS, SPOTS[0]), "s.csv: picture 'p/1', face 1: is there twice"),
+        (
+            (*SPOTS, Spot("p/2", 2)),
+            "s.csv: picture 'p/2', face 2: is not of this sample",
+        ),
+        (
+            (*SPOTS, Spot("p-2")),
+            "s.csv: picture 'p-2', face 1: is not of this sample; did you mean 'p/2'?",
+        ),
+    ],
+)
+def test_rows_that_are_not_those_of_the_sample(spots: tuple[Spot, ...], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        aligned(KEY, [Labelled(spot, same("man", "old")) for spot in spots], Path("s.csv"))
+    assert str(caught.value) == said

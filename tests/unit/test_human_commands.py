@@ -1,0 +1,344 @@
+"""``factorfair human sample|score``, from painted pictures and a report to scores from people."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from pytest_factorfair import checklist, detection
+from pytest_factorfair.cli import main
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Exchange,
+    Faintbench,
+    Fingerprint,
+    PromptCase,
+    Query,
+    Record,
+    Response,
+    Sampling,
+    Summary,
+    Usage,
+    prompt_cases,
+)
+from pytest_factorfair.pictures.cards import blank, paint
+from pytest_factorfair.pictures.classes import painted
+from pytest_factorfair.reading import pictured
+from pytest_factorfair.reports.json_report import to_json
+from pytest_factorfair.store import Store
+
+MODELS, EACH = ("one", "two"), 4
+SUBJECTS = {"doctor_patient", "friend_friend", "poor", "rich"}
+BLANK = 3  # this picture of every seventh case shows nobody
+
+Labeller = Callable[[list[str], str, str], str]
+
+
+@cache
+def faintbench() -> Faintbench:
+    found = checklist.load("faintbench", truth="audited", base=Path())
+    assert isinstance(found, Faintbench)
+    return found
+
+
+@cache
+def chosen() -> tuple[PromptCase, ...]:
+    """Implicit and explicit prompts of two characteristics and two relations, without their crossed races."""
+    every = prompt_cases(checklist.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
+    few = [case for case in every if case.subject in SUBJECTS]
+    return tuple(case for case in few if case.attributes != ("race",) or case.kind != "relation")
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store and a report of two models: code cards, now and then one of noise."""
+    folder = tmp_path_factory.mktemp("filled")
+    with Store.open(f"sqlite:///{folder}/r.sqlite") as store:
+        records = tuple(record for model in MODELS for record in drawn(store, model))
+    (folder / "report.json").write_text(to_json(summary(records)), encoding="utf-8")
+    return folder
+
+
+def drawn(store: Store, model: str) -> Iterator[Record]:
+    chance = Random(model)  # noqa: S311  # pictures that are the same every time
+    detector = detection.build("sim", custom={})
+    for number, case in enumerate(chosen()):
+        sides = len(faintbench().subject(case.subject).sides)
+        answers: list[Answer] = []
+        for repeat in range(EACH):
+            people = [
+                {each.name: chance.choice(each.groups) for each in faintbench().attributes}
+                for _ in range(sides)
+            ]
+            image = paint(*map(codes, people), seed=chance.randrange(10**6))
+            if repeat == BLANK and not number % 7:
+                image = blank(number)
+            key = f"{model} {case.id} {repeat}"
+            kept = store.put(key, Response("", image=image), model=model, prompt="p", repeat=repeat)
+            attributes = [faintbench().attribute(name) for name in case.attributes]
+            (seen,) = detector.read([image], attributes)
+            query = Query(f"{case.id} {repeat}", "p", (), repeat, 0, {})
+            answers += pictured(Exchange(query, key, Response("", image_file="x")), seen, attributes)
+        kept.result(30)
+        yield Record(CaseKey(model, "faintbench", case.id), tuple(answers))
+
+
+def codes(groups: Mapping[str, str]) -> dict[str, int]:
+    return dict(painted(attribute, group) for attribute, group in groups.items())
+
+
+def summary(records: tuple[Record, ...], truth: str = "audited") -> Summary:
+    told = Fingerprint(
+        {model: {} for model in MODELS}, {"faintbench": faintbench().digest}, "ci", "balanced", truth,
+        72, 24, 0, "corrected", "instrument", {"kind": "sim"}, {}, {},
+    )  # fmt: skip
+    return Summary(told, None, (), (), (), (), records, Usage(), 0.0, ())
+
+
+@pytest.fixture(autouse=True)
+def _in_tmp_path(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+
+
+def sample(*more: str) -> int:
+    chosen = ["--share", "1", "--pictures", "4", "--evaluators", "3", "--out", "lab", *more]
+    return main(["human", "sample", "report.json", "r.sqlite", *chosen])
+
+
+def rows() -> list[list[str]]:
+    with Path("lab/labels.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def pictures() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("lab/key.json").read_text(encoding="utf-8"))["pictures"]
+    return found
+
+
+def fill(label: Labeller) -> None:
+    """Fill in the sheet: ``label`` gives a cell from the row, the attribute and the evaluator."""
+    head, *faces = rows()
+    for row in faces:
+        for column, heading in enumerate(head[3:], 3):
+            row[column] = label(row, *heading.partition(":")[0].split())
+    with Path("lab/labels.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *faces])
+
+
+def as_painted(row: list[str], attribute: str, evaluator: str) -> str:
+    """What the code cards say, read from the copies."""
+    del evaluator
+    faces = seen(Path("lab", row[0]).read_bytes())
+    return faces[int(row[1]) - 1][attribute] if faces else "no face"
+
+
+@cache
+def seen(picture: bytes) -> list[Mapping[str, str]]:
+    (found,) = detection.build("sim", custom={}).read([picture], faintbench().attributes)
+    return [face.groups for face in found.faces]
+
+
+def values(lines: list[str], model: str, *place: str) -> list[str]:
+    """People's and the automatic value, and their difference, of one score of a model."""
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"{model}: scores"))
+    found = [line.split() for line in lines[start:] if line.split()[: len(place)] == list(place)]
+    return [cell for cell in found[0][len(place) :] if not cell.startswith("(")]
+
+
+def test_a_sample_is_neutral_and_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sample() == 0
+    number = len(chosen())
+    assert capsys.readouterr().out.splitlines() == [
+        f"one: {4 * number} pictures of {number} prompts, drawn from {number}",
+        f"two: {4 * number} pictures of {number} prompts, drawn from {number}",
+        "lab: hand README.md, labels.csv and pictures to the evaluators",
+    ]
+    head, *faces = rows()
+    assert [cell.partition(":")[0] for cell in head] == [
+        "picture", "face", "box", *(f"{name} e{each}" for name in ("gender", "race", "age") for each in (1, 2, 3)),
+    ]  # fmt: skip
+    by_picture = Counter(row[0] for row in faces)
+    assert list(by_picture) == [f"pictures/{place:03}.png" for place in range(1, 8 * number + 1)]
+    sides = {case.id: 2 if case.kind == "relation" else 1 for case in chosen()}
+    for name, each in pictures().items():
+        assert by_picture[name] == sides[each["case"]] == each["people"]
+        assert each["key"] == f"{each['model']} {each['case']} {each['repeat']}"
+    models = [each["model"] for each in pictures().values()]
+    assert models != sorted(models)
+    told = Path("lab/README.md").read_text(encoding="utf-8")
+    assert all(word in told for word in ("voluntary", "Consent", "Content notice", "e1, e2, e3"))
+    assert "`european`, `east_asian`, `african`, `latino`, `south_asian`, `unclear`, `no face`" in told
+
+
+def test_a_share_of_prompts_the_same_for_every_model() -> None:
+    assert sample("--share", "0.5", "--pictures", "2") == 0
+    first = pictures()
+    counts = Counter((each["model"], each["case"]) for each in first.values())
+    assert set(counts.values()) == {2}
+    one, two = ({case for model, case in counts if model == name} for name in MODELS)
+    assert one == two
+    assert len(one) == round(0.5 * len(chosen()))
+    assert {case.split("-")[0] for case in one} == {"implicit", "explicit"}
+    shutil.rmtree("lab")
+    assert sample("--share", "0.5", "--pictures", "2") == 0
+    assert pictures() == first
+    shutil.rmtree("lab")
+    assert sample("--share", "0.5", "--pictures", "2", "--seed", "1") == 0
+    assert pictures() != first
+
+
+def test_a_picture_that_is_gone_gives_way_and_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with Store.open("sqlite:///r.sqlite", read_only=True) as store:
+        lost = [line["file"] for line in store.pictures.manifest() if str(line["key"]).startswith("one ")]
+    Path("images", str(lost[0])).unlink()
+    assert sample() == 0
+    number = len(chosen())
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"one: {4 * number - 1} pictures of {number} prompts, 1 of them with fewer than 4, drawn from {number}"
+    )
+    assert len(pictures()) == 8 * number - 1
+
+
+def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sample() == 0
+    fill(as_painted)
+    capsys.readouterr()
+    assert main(["human", "score", "lab/labels.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    number = sum(1 + (case.kind == "relation") for case in chosen())
+    assert lines[0] == f"{8 * number:,} faces in {8 * len(chosen()):,} pictures, 3 annotators"
+    assert all("Fleiss' kappa 1.00" in line for line in lines[1:4])
+    told = [line for line in lines if "mean absolute difference" in line]
+    assert len(told) == 2 * 7  # implicit, rescaled, divergence, explicit, joint, eta and its magnitude
+    assert all("mean absolute difference 0.000 over" in line for line in told)
+    assert not any("only one of them" in line for line in lines)
+
+
+def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of all poor and rich people are women: all men have (1 + 1/sqrt 2) / 2 = .8536."""
+    assert sample() == 0
+    fill(lambda row, name, who: "man" if name == "gender" else as_painted(row, name, who))
+    capsys.readouterr()
+    assert main(["human", "score", "lab/labels.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for model in MODELS:
+        people, automatic, difference = values(
+            lines, model, "implicit", "gender", "implicit", "characteristic"
+        )
+        assert people == "0.854"
+        assert float(difference) == pytest.approx(float(people) - float(automatic), abs=0.0011)
+        # A man was asked for in half of the prompts, and each has four pictures of one man.
+        assert values(lines, model, "explicit", "gender", "explicit", "characteristic")[0] == "0.500"
+        assert values(lines, model, "implicit", "age", "implicit", "characteristic")[2] == "+0.000"
+
+
+def test_evaluators_who_disagree_are_unread_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody who was asked for is delivered where people do not agree on whom they see."""
+    assert sample() == 0
+    either = {"gender": ("man", "woman"), "race": ("african", "latino"), "age": ("young", "elderly")}
+    fill(lambda _, name, who: "unclear" if who == "e3" else either[name][who == "e1"])
+    capsys.readouterr()
+    assert main(["human", "score", "lab/labels.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    number = 8 * sum(1 + (case.kind == "relation") for case in chosen())
+    assert f"gender: a majority for a group on 0, {number:,} tied; " in lines[1]
+    assert values(lines, "one", "explicit", "all", "explicit")[0] == "0.000"
+    assert values(lines, "one", "implicit", "all", "implicit")[0] == "-"
+
+
+def test_pictures_that_nobody_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sample() == 0
+    labelled = [name for name, each in pictures().items() if each["repeat"] < 2]
+    fill(lambda row, *what: as_painted(row, *what) if row[0] in labelled else "")
+    capsys.readouterr()
+    assert main(["human", "score", "lab/labels.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{4 * len(chosen()):,} pictures that nobody has labelled are left out of both" in lines
+    assert all("difference 0.000 over" in line for line in lines if "mean absolute difference" in line)
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "no report": (["sample", "r.sqlite", "--out", "x"], "name the report.json of a run: it tells which picture is of which prompt"),
+    "missing": (["sample", "none.json", "--out", "x"], "none.json: No such file or directory"),
+    "not a report": (["sample", "list.json", "--out", "x"], "list.json: not a report.json: its schema is None"),
+    "damaged": (["sample", "damaged.json", "--out", "x"], "damaged.json: a damaged report: KeyError: 'fingerprint'"),
+    "twice": (["sample", "report.json", "copy.json", "r.sqlite", "--out", "x"], "copy.json: case implicit-characteristic-"),
+    "other truth": (["sample", "report.json", "published.json", "--out", "x"], "published.json: its truth set is published, that of report.json is audited"),
+    "other content": (["sample", "changed.json", "--out", "x"], "changed.json: checklist faintbench is 000000000000, here it is "),
+    "other run": (["sample", "portraits.json", "--out", "x"], "portraits.json: checklist faintbench is not in it; name its own by --checklist"),
+    "other protocol": (["sample", "report.json", "--checklist", "fact_or_fair_t2i", "--out", "x"], "checklist 'fact_or_fair_t2i' is not one of FAIntbench"),
+    "no store": (["sample", "report.json", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
+    "no pictures": (["sample", "report.json", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
+    "full folder": (["sample", "report.json", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, there may be labels in this one"),
+    "share": (["sample", "report.json", "--share", "0", "--out", "x"], "--share: expected a number above 0 and at most 1, got 0"),
+    "no share": (["sample", "report.json", "--share", "nan", "--out", "x"], "--share: expected a number above 0 and at most 1, got nan"),
+    "pictures": (["sample", "report.json", "--pictures", "0", "--out", "x"], "--pictures: expected a number from 1 to 10,000, got 0"),
+    "evaluators": (["sample", "report.json", "--evaluators", "51", "--out", "x"], "--evaluators: expected a number from 1 to 50, got 51"),
+    "no key": (["score", "alone/labels.csv"], "alone/key.json: cannot be read: No such file or directory; it belongs beside the sheet"),
+    "no sheet": (["score", "keyed/none.csv"], "keyed/none.csv: cannot be read: No such file or directory"),
+    "no label": (["score", "keyed/labels.csv"], "keyed/labels.csv: the sheet is empty"),
+    "one attribute": (["score", "keyed/gender.csv"], "keyed/gender.csv: no column holds labels of race"),
+    "strange key": (["score", "strange/labels.csv"], "strange/key.json: not the key of a human check: its schema is 'factorfair.sample/1'"),
+    "broken key": (["score", "broken/labels.csv"], "broken/key.json: not the key of a sample: "),
+    "damaged key": (["score", "damaged/labels.csv"], "damaged/key.json: a damaged key: KeyError: 'pictures'"),
+    "key of another checklist": (["score", "other/labels.csv"], "other/key.json: checklist faintbench is 000000000000, here it is "),
+    "key of no prompt": (["score", "prompt/labels.csv"], "prompt/key.json: there is no prompt 'implicit-nobody' in checklist faintbench"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def mistakes() -> None:
+    with Store.open("sqlite:///empty.sqlite"):
+        pass
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    shutil.copy("report.json", "copy.json")
+    fingerprint = report["fingerprint"]
+    changed = {
+        "published": {"truth": "published"},
+        "changed": {"checklists": {"faintbench": "0" * 64}},
+        "portraits": {"checklists": {"fact_or_fair_t2i": "0" * 64}},
+    }
+    for name, fields in changed.items():
+        told = json.dumps(report | {"fingerprint": fingerprint | fields})
+        Path(f"{name}.json").write_text(told, encoding="utf-8")
+    Path("list.json").write_text("[]", encoding="utf-8")
+    Path("damaged.json").write_text(json.dumps({"schema": report["schema"]}), encoding="utf-8")
+    row = {"model": "m", "checklist": "faintbench", "case": "implicit-characteristic-poor", "people": 1,
+           "query": "q", "key": "k", "repeat": 0, "answers": [], "sha256": ""}  # fmt: skip
+    key = {"schema": "factorfair.human/1", "checklist": faintbench().digest, "truth": "audited", "seed": 0}
+    keys: dict[str, object] = {
+        "keyed": key | {"pictures": {"p": row}},
+        "strange": key | {"schema": "factorfair.sample/1"},
+        "damaged": key,
+        "other": key | {"checklist": "0" * 64, "pictures": {"p": row}},
+        "prompt": key | {"pictures": {"p": row | {"case": "implicit-nobody"}}},
+    }
+    for name in ("alone", "broken", *keys):
+        Path(name).mkdir()
+        Path(name, "labels.csv").write_text("", encoding="utf-8")
+    for name, content in keys.items():
+        Path(name, "key.json").write_text(json.dumps(content), encoding="utf-8")
+    Path("broken/key.json").write_text("{", encoding="utf-8")
+    Path("keyed/gender.csv").write_text("picture,face,box,gender e1\np,1,,man\n", encoding="utf-8")
+
+
+@pytest.mark.usefixtures("mistakes")
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_one_line(capsys: pytest.CaptureFixture[str], case: str) -> None:
+    arguments, words = WRONG[case]
+    assert main(["human", *arguments]) == 4
+    told = capsys.readouterr()
+    assert words in told.err
+    assert told.err.count("\n") == 1
+    assert not Path("x").exists()

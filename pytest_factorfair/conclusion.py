@@ -106,7 +106,12 @@ class Conclusion:
             session.testsfailed += 1
 
     def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:
-        cases = [one.case for one in self._run.assignments if one.checklist.modality == "image"]
+        """Not of explicit prompts: whether they show what they were asked for is told, prompt by prompt."""
+        cases = [
+            one.case
+            for one in self._run.assignments
+            if one.checklist.modality == "image" and one.case.part != "explicit"
+        ]
         if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
             return ()
         return reports.contact_sheets(summary, cases, self._run.settings.report, picture=self._run.picture)

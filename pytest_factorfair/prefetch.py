@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,32 +25,36 @@ class Prefetch:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._dry = False
-        self._plan: list[pytest.Item] = []
         self._place: dict[pytest.Item, int] = {}
+        self._wanted: list[Assignment | None] = []
+        self._before: list[int] = [0]  # queries of the cases before each place
+        self._next = 0  # the first place not asked ahead
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._dry = dry(session.config)
         if not worker(session.config):
-            self._plan = session.items
             self._place = {item: place for place, item in enumerate(session.items)}
+            self._wanted = [_wanted(item) for item in session.items]
+            sizes = (one.case.samples if one else 0 for one in self._wanted)
+            self._before = list(accumulate(sizes, initial=0))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        for one in () if self._dry else self._window(item, nextitem):
-            if (assignment := _wanted(one)) is not None:
-                self._run.prefetch(assignment)
+        for assignment in () if self._dry else self._window(item, nextitem):
+            self._run.prefetch(assignment)
 
-    def _window(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.Item]:
-        if item not in self._place:
-            return [one for one in (item, nextitem) if one is not None]
-        window, queries = [], 0
-        for one in self._plan[self._place[item] :]:
-            if queries >= 2 * self._run.settings.connections:
-                break
-            if (assignment := _wanted(one)) is not None:
-                window.append(one)
-                queries += assignment.case.samples
-        return window
+    def _window(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[Assignment]:
+        place = self._place.get(item)
+        if place is None:
+            yield from (one for each in (item, nextitem) if each and (one := _wanted(each)))
+            return
+        self._next = max(self._next, place)
+        while self._next < len(self._wanted):
+            if self._before[self._next] - self._before[place] >= 2 * self._run.settings.connections:
+                return
+            if (one := self._wanted[self._next]) is not None:
+                yield one
+            self._next += 1
 
 
 def _wanted(item: pytest.Item) -> Assignment | None:

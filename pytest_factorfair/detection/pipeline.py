@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -49,14 +50,18 @@ class Pipeline:
         self._attributes.load()
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
-        with ThreadPoolExecutor(_THREADS, "factorfair-faces") as threads:
-            waiting: list[_Prepared] = []
-            for prepared in _ahead(threads, self._prepare, pictures):
-                waiting.append(prepared)
-                if sum(len(each.chips) for each in waiting) >= LEAST:
-                    yield from self._classified(waiting)
-                    waiting.clear()
-            yield from self._classified(waiting)
+        waiting: list[_Prepared] = []
+        for prepared in _ahead(self._threads, self._prepare, pictures):
+            waiting.append(prepared)
+            if sum(len(each.chips) for each in waiting) >= LEAST:
+                yield from self._classified(waiting)
+                waiting.clear()
+        yield from self._classified(waiting)
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        """Kept from one prompt to the next: to start them takes longer than to read a small picture."""
+        return ThreadPoolExecutor(_THREADS, "factorfair-faces")
 
     def _prepare(self, picture: bytes) -> _Prepared:
         try:

@@ -121,7 +121,7 @@ def _asked(report: str) -> dict[str, str]:
         }
     except OSError as error:
         raise InputError(f"{report}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{report}: not a report.json") from None
 
 

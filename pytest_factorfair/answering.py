@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Answer, Exchange, Reading, Record, Response
+from pytest_factorfair.domain import Answer, Exchange, Reading, Record
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.run import Assignment, Run
-    from pytest_factorfair.store import Store
 
 
 OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
@@ -51,15 +50,16 @@ def recorded(
 def _seen(
     run: Run, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
 ) -> Iterator[Answer]:
-    """All pictures of a case are read at once; what has none says why."""
-    looked = {place: _picture(run.store, one.response) for place, one in enumerate(exchanges)}
-    pictures = {place: picture for place, picture in looked.items() if picture is not None}
+    """The pictures of a case are read in one go; what has none says why."""
+    from pytest_factorfair import detection
+
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
     simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
-    seen = detector.read(list(pictures.values()), [assignment.checklist.attribute(one) for one in simple])
-    detections = dict(zip(pictures, seen, strict=True))
-    for place, exchange in enumerate(exchanges):
-        yield from reading.pictured(exchange, detections.get(place), attributes)
+    files = [_file(one) for one in exchanges]
+    pictures = map(run.store.picture, filter(None, files))
+    seen = detection.read(detector, pictures, [assignment.checklist.attribute(one) for one in simple])
+    for exchange, file in zip(exchanges, files, strict=True):
+        yield from reading.pictured(exchange, next(seen) if file else None, attributes)
 
 
 def _reply(config: pytest.Config, exchange: Exchange) -> Answer:
@@ -72,8 +72,7 @@ def _reply(config: pytest.Config, exchange: Exchange) -> Answer:
     return reading.answer(exchange, reading=own)
 
 
-def _picture(store: Store, response: Response | None) -> bytes | None:
-    """The encoded picture of a response that has one and is no refusal."""
-    if response is None or response.finish != "stop":
-        return None
-    return store.picture(response.image_file) if response.image_file else response.image
+def _file(exchange: Exchange) -> str:
+    """The name of the picture in the store, where there is one and the response is no refusal; else empty."""
+    response = exchange.response
+    return response.image_file if response is not None and response.finish == "stop" else ""

@@ -65,6 +65,7 @@ def add(commands: Commands) -> None:
 
 
 def _sample(arguments: argparse.Namespace) -> None:
+    from pytest_factorfair import detection
     from pytest_factorfair.labelling import sample, sheet
 
     _at_least_one("--per-model", arguments.per_model)
@@ -77,7 +78,7 @@ def _sample(arguments: argparse.Namespace) -> None:
             _candidates(stack, arguments.sources, arguments.model),
             attributes,
             sample.Plan(arguments.per_model, arguments.annotators, arguments.seed),
-            find=partial(detector.read, attributes=attributes) if detector else None,
+            find=partial(detection.read, detector, attributes=attributes) if detector else None,
         )
     for one in drawn:
         say(f"{one.model}: {one.pictures:,} of {one.among:,} pictures")
@@ -120,12 +121,12 @@ def _asked(report: str) -> dict[str, str]:
         }
     except OSError as error:
         raise InputError(f"{report}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{report}: not a report.json") from None
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    from pytest_factorfair import detector_errors
+    from pytest_factorfair import detection, detector_errors
     from pytest_factorfair.labelling import compare, people, sheet, text
 
     path = Path(arguments.sheet)
@@ -139,10 +140,10 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     for line in text.agreement(opinions, len(faces), len(images)):
         say(line)
     for (spec, file), detector in zip(files.items(), detectors, strict=True):
-        seen = dict(zip(images, detector.read(list(images.values()), labelled), strict=True))
-        for name, detection in seen.items():
-            if detection.error:
-                raise InputError(f"{path.parent / name}: {detection.error}")
+        seen = dict(zip(images, detection.read(detector, images.values(), labelled), strict=True))
+        for name, read in seen.items():
+            if read.error:
+                raise InputError(f"{path.parent / name}: {read.error}")
         spots = [face.spot for face in faces]
         tables = [compare.confusion(one, spots, [seen[spot.picture] for spot in spots]) for one in opinions]
         for line in text.results(spec, tables):
@@ -195,7 +196,7 @@ def _detector(spec: str, attributes: Sequence[Attribute]) -> Detector:
     from pytest_factorfair import detection
 
     detector = detection.build(spec, custom={})
-    detector.check(attributes)
+    detection.check(detector, attributes)
     return detector
 
 

@@ -322,7 +322,7 @@ def _detector(
         spec = "sim"
     detector = detection.build(spec, custom=custom)
     for one in loaded:
-        detector.check([attribute for attribute in one.attributes if not attribute.crossed])
+        detection.check(detector, [attribute for attribute in one.attributes if not attribute.crossed])
     return detector
 
 

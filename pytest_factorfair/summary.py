@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
+from pytest_factorfair.answering import OWN_DETECTOR
 from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
 from pytest_factorfair.scoring.faintbench import prompt_counts
 from pytest_factorfair.scoring.faintbench import scores as scores_of
@@ -77,9 +78,14 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         ),
         changes=gating.changes(tallies, former) if former else (),
         reasons=explained.reasons,
-        corrections=scoring.corrections(tallies, errors),
+        corrections=scoring.corrections(tallies, errors, read_otherwise=_read_otherwise(ledger)),
         prompts=tuple(row for each in hung for row in prompt_counts(each)),
     )
+
+
+def _read_otherwise(ledger: Ledger) -> frozenset[str]:
+    """The models some of whose pictures another detector than the run's has read."""
+    return frozenset(record.case.model for record in ledger.records if OWN_DETECTOR in record.notes)
 
 
 def judging(run: Run, today: date, former: gating.Former | None, *, alpha: float) -> gating.Terms:

@@ -123,7 +123,8 @@ class Stub:
     async def fetch(self, request: web.Request) -> web.Response:
         self.stats.fetched = dict(request.headers)
         name = request.match_info["name"]
-        return web.Response(body=pictures.drawn(name), status=404 if name == "gone" else 200)
+        status = {"gone": 404, "moved": 302}.get(name, 200)
+        return web.Response(body=pictures.drawn(name), status=status)
 
     async def put_script(self, request: web.Request) -> web.Response:
         self.script = Script(**await request.json())

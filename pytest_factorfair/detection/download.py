@@ -74,7 +74,7 @@ def fetch_from(source: Source, folder: Path) -> Path:
     Raises:
         InputError: the URL is none, the file cannot be had or written, or it is not what it should be.
     """
-    if urlsplit(source.url).scheme not in ("http", "https") or not source.file:
+    if not _is_address(source.url) or not source.file:
         raise InputError(f"'{source.url}' is no address of a file")
     target, due = folder / source.file, source.sha256.lower()
     if target.is_file() and digest(target) == due:
@@ -92,6 +92,13 @@ def fetch_from(source: Source, folder: Path) -> Path:
     except (HTTPException, OSError) as error:
         raise InputError(f"'{source.url}' cannot be downloaded to {folder}: {error}") from error
     return target
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return urlsplit(url).scheme in ("http", "https")
+    except ValueError:  # brackets that hold no IPv6 address
+        return False
 
 
 def _download(url: str, part: Path) -> None:

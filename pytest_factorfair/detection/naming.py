@@ -12,8 +12,7 @@ from pytest_factorfair.pictures.classes import OTHER, Grouping, grouping
 
 def shares(chances: Mapping[str, float], chosen: Grouping) -> dict[str, float]:
     """The probability of each group, given that the face is of one of them; empty where that cannot be."""
-    counted = {name for classes in chosen.groups.values() for name in classes}
-    whole = sum(chances.get(name, 0.0) for name in counted)
+    whole = sum(chances.get(name, 0.0) for classes in chosen.groups.values() for name in classes)
     if not whole > 0:
         return {}
     strength = sum if chosen.rule == "sum" else max

@@ -13,7 +13,7 @@ from pytest_factorfair.domain import Exchange, Query, Response
 from pytest_factorfair.engine.arrivals import Arrivals
 from pytest_factorfair.engine.asking import Asker, Landing, one_line
 from pytest_factorfair.engine.counters import Counters
-from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.errors import BudgetError, FatalModelError, PictureError, StoreError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Store, keys
 
@@ -215,9 +215,10 @@ class Dispatcher:
                 identity=model.identity,
                 replace=self._refresh,
             )
-        except TypeError as error:  # a provider filled in a field with something else
+        except (PictureError, TypeError) as error:  # a provider filled in a field with something else
             self._store.release([key])
-            return Landing(None, one_line(f"{type(error).__name__}: {error}"), calls=landing.calls)
+            told = str(error) if isinstance(error, PictureError) else f"{type(error).__name__}: {error}"
+            return Landing(None, one_line(told), calls=landing.calls)
         response = await self._arrivals.of(committed)
         return replace(landing, response=response)
 

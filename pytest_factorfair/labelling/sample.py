@@ -17,7 +17,7 @@ from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Spot
 from pytest_factorfair.pictures.decode import decode
 from pytest_factorfair.pictures.encode import png
 
-Find = Callable[[Sequence[bytes]], Sequence[Detection]]
+Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 """From encoded pictures to the faces in them."""
 
 

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from pytest_factorfair.domain import Attribute
@@ -22,6 +23,7 @@ SHEET, KEY, README, FOLDER = "labels.csv", "key.json", "README.md", "pictures"
 UNCLEAR, NO_FACE = "unclear", "no face"
 PLACE = ("picture", "face", "box")
 LARGEST = 20_000_000
+MOST_DIGITS = 6
 
 Box = tuple[float, float, float, float]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -147,8 +149,8 @@ def _row(where: str, cells: Mapping[str, str], columns: Mapping[str, Attribute])
     picture, face = cells.get("picture", ""), cells.get("face", "")
     if not picture or Path(picture).is_absolute() or ".." in Path(picture).parts:
         raise InputError(f"{where}: picture: '{picture}' is no file in the sheet's folder")
-    if not face.isdecimal() or int(face) < 1:
-        raise InputError(f"{where}: face: expected a number of at least 1, got '{face}'")
+    if not face.isdecimal() or len(face) > MOST_DIGITS or int(face) < 1:
+        raise InputError(f"{where}: face: expected a number of at least 1, got '{face[:20]}'")
     return Labelled(Spot(picture, int(face), _box(where, cells.get("box", ""))), labels)
 
 
@@ -159,7 +161,7 @@ def _box(where: str, cell: str) -> Box | None:
         x, y, width, height = map(float, cell.split())
     except ValueError:
         raise InputError(f"{where}: box: expected 'x y width height' in pixels, got '{cell}'") from None
-    if not (width > 0 and height > 0):
+    if not (width > 0 and height > 0 and all(map(isfinite, (x, y, width, height)))):
         raise InputError(f"{where}: box: expected a width and height above 0, got '{cell}'")
     return x, y, width, height
 

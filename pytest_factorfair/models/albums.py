@@ -12,6 +12,7 @@ from typing import Any
 from pytest_factorfair.checklist import cases, queries
 from pytest_factorfair.domain import Case, Checklist, Query, Request, Sampling
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.models.redaction import fit
 
 MANIFEST = "manifest.jsonl"
 KINDS = (".png", ".jpg", ".jpeg", ".webp")
@@ -109,7 +110,7 @@ def _folders(folder: Path, known: Mapping[str, object]) -> list[Path]:
 def _pictures(place: Path) -> list[Path]:
     paths = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
     for path in paths:
-        if path.suffix.lower() not in KINDS:
+        if path.suffix.lower() not in KINDS or not path.is_file():
             raise InputError(f"'{path}' is no picture: {', '.join(KINDS)} are read")
     return paths
 
@@ -146,8 +147,12 @@ def _entry(line: str, where: str, folder: Path) -> dict[str, Any]:
     if type(entry.get("repeat", 0)) is not int or entry.get("repeat", 0) < 0:
         raise InputError(f"{where}: 'repeat' must be a whole number of at least 0")
     path = folder / entry["file"]
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        inside, there = path.resolve().is_relative_to(folder.resolve()), path.is_file()
+    except (OSError, ValueError):  # too long a name, or letters that no name has
+        inside, there = True, False
+    if not inside:
         raise InputError(f"{where}: '{entry['file']}' lies outside the folder")
-    if not path.is_file():
-        raise InputError(f"{where}: there is no file '{entry['file']}'")
+    if not there:
+        raise InputError(f"{where}: there is no file '{fit(entry['file'])}'")
     return entry

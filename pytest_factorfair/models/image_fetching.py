@@ -17,7 +17,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Fetcher:
-    """Fetches by https, or from the service's own host or this one; without any key."""
+    """Fetches by https, or from the service's own host; without any key, and without going further."""
 
     def __init__(self, name: str, base_url: str, settings: ImageSettings) -> None:
         self._name = name
@@ -29,7 +29,7 @@ class Fetcher:
         """The bytes under a URL.
 
         Raises:
-            RejectedRequestError: it is not one to be fetched from, or holds too much.
+            RejectedRequestError: it is not one to be fetched from, leads elsewhere, or holds too much.
             RetryableModelError: it cannot be had now.
         """
         where = fit(url.partition("?")[0])  # what follows is often a signature
@@ -41,11 +41,12 @@ class Fetcher:
             reply = await self._connected().get(url)
         except FatalModelError as error:  # of this picture's place, not of the service
             raise RejectedRequestError(str(error)) from None
-        if not reply.succeeded:
-            raise RetryableModelError(
-                f"{self._name}: the picture at '{where}': {http_errors.named(reply.status)}"
-            )
-        return reply.body
+        if reply.succeeded:
+            return reply.body
+        told = f"{self._name}: the picture at '{where}': {http_errors.named(reply.status)}"
+        if http_errors.MOVED <= reply.status < http_errors.REFUSED:  # so will the next be, and it costs
+            raise RejectedRequestError(f"{told}: redirects are not followed")
+        raise RetryableModelError(told)
 
     async def close(self) -> None:
         if self._client is not None:
@@ -68,5 +69,5 @@ def reachable(url: str, base_url: str) -> bool:
         parts, base = urlsplit(url), urlsplit(base_url)
     except ValueError:
         return False
-    own = parts.hostname == base.hostname or parts.hostname in _LOOPBACK
+    own = parts.hostname == base.hostname or {parts.hostname, base.hostname} <= _LOOPBACK
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and own))

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, RejectedRequestError
 from pytest_factorfair.models import arguments
-from pytest_factorfair.models.albums import MANIFEST, Album, by_case, listed
+from pytest_factorfair.models.albums import MANIFEST, Album, Key, by_case, listed
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -50,7 +51,7 @@ class Images:
         self.endpoint = name
         self.identity: Mapping[str, object] = {
             "provider": "images",
-            "pictures": _digest(sorted(set(album.pictures.values()))),
+            "pictures": _digest(album.pictures),
         }
 
     async def ask(self, request: Request) -> Response:
@@ -68,13 +69,13 @@ class Images:
         """Nothing is open."""
 
 
-def _digest(paths: Iterable[Path]) -> str:
-    """A SHA-256 of the names, sizes and ends of all pictures: to read them whole would take long."""
+def _digest(pictures: Mapping[Key, Path]) -> str:
+    """A SHA-256 of which picture answers what, by sizes and ends: to read them whole would take long."""
     told = hashlib.sha256()
-    for path in paths:
+    for (prompt, repeat), path in sorted(pictures.items()):
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - TAIL))
-            told.update(f"{path.parent.name}/{path.name}:{size}\n".encode())
+            told.update(json.dumps([prompt, repeat, path.name, size]).encode())
             told.update(file.read())
     return told.hexdigest()

@@ -8,7 +8,7 @@ no gate rests on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,18 +156,29 @@ def _among(found: FloatArray, k: int) -> FloatArray:
     return np.asarray(faces / np.where(total > 0, total, np.nan))
 
 
-def corrections(tallies: Iterable[Tally], tables: Sequence[Confusion]) -> tuple[Correction, ...]:
-    """Raw and corrected shares of each tally, pooled over its topics; without tables there are none."""
+def corrections(
+    tallies: Iterable[Tally], tables: Sequence[Confusion], *, read_otherwise: Collection[str] = ()
+) -> tuple[Correction, ...]:
+    """Raw and corrected shares of each tally, pooled over its topics; without tables there are none.
+
+    ``read_otherwise`` are models whose pictures another detector read than the tables are about.
+    """
     known = {(table.attribute, table.groups): table for table in tables}
-    return tuple(_correction(one, known.get((one.attribute, one.groups))) for one in tallies if known)
+    return tuple(
+        _correction(one, known.get((one.attribute, one.groups)), is_about=one.model not in read_otherwise)
+        for one in tallies
+        if known
+    )
 
 
-def _correction(tally: Tally, table: Confusion | None) -> Correction:
+def _correction(tally: Tally, table: Confusion | None, *, is_about: bool) -> Correction:
     pooled = tally.counts.sum(axis=(0, 1))
     n = int(pooled.sum())
     found, reason = None, ""
     if table is None:
         reason = f"the table of the detector's errors is not about {tally.attribute}"
+    elif not is_about:
+        reason = "another detector read these pictures than the table of errors is about"
     elif not n:
         reason = "no face was perceived"
     elif not (reason := table.refusal):

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store.folders import make_folder, sync
 
 MANIFEST = "manifest.jsonl"
@@ -41,11 +41,11 @@ def file_of(image: bytes) -> str:
     """The name of a picture, of 2 + 64 hexadecimal digits and what its first bytes say it is.
 
     Raises:
-        TypeError: they are not those of a PNG, JPEG or WebP.
+        PictureError: they are not those of a PNG, JPEG or WebP.
     """
     kind = _MAGIC.match(image)
     if kind is None or kind.lastgroup is None:
-        raise TypeError("the picture is not a PNG, JPEG or WebP")
+        raise PictureError(f"the picture is not a PNG, JPEG or WebP ({len(image)} bytes)")
     digest = hashlib.sha256(image).hexdigest()
     return f"{digest[:2]}/{digest}.{kind.lastgroup}"
 
@@ -54,7 +54,7 @@ def kept(response: Response) -> Response:
     """The response with the name of its picture in place of the bytes.
 
     Raises:
-        TypeError: the picture is not a PNG, JPEG or WebP.
+        PictureError: the picture is not a PNG, JPEG or WebP.
     """
     if response.image is None:
         return response

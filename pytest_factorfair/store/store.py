@@ -140,6 +140,7 @@ class Store:
         ``seed`` and ``identity`` are kept for those who ask why another key has no response.
 
         Raises:
+            PictureError: the picture is not a PNG, JPEG or WebP.
             TypeError: a field of the response is not what its annotation says.
         """
         light = kept(response)

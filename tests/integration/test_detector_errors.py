@@ -28,6 +28,22 @@ RUN = (
     "--factorfair-checklist=fact_or_fair_t2i",
     "--factorfair-samples=images=4",
 )
+OWN = """
+import pytest
+from pytest_factorfair.domain import Detection, Face
+
+class Own:
+    identity = {"detector": "own"}
+
+    def read(self, pictures, attributes):
+        groups = {one.name: one.groups[0] for one in attributes}
+        face = Face(groups, dict.fromkeys(groups, 1.0), (0, 0, 1, 1))
+        return tuple(Detection((face,)) for _ in pictures)
+
+@pytest.fixture
+def factorfair_detector():
+    return Own()
+"""
 
 
 def _checklist() -> FactOrFair:
@@ -73,6 +89,20 @@ def test_corrected_shares_land_on_the_truth(project: Project) -> None:
             error = stretch * (raw * (1 - raw) / found["n"]) ** 0.5
             assert abs(found["corrected"][group] - labels[group] / labels.total()) <= 4 * error
             assert found["low"][group] <= found["corrected"][group] <= found["high"][group]
+
+
+def test_errors_are_not_taken_out_of_what_another_detector_read(project: Project) -> None:
+    project.write("conftest.py", OWN)
+    options = f"--factorfair-detector={DETECTOR}", f"--factorfair-detector-errors={_table(project)}"
+    project.pytester.runpytest_subprocess(*RUN, *options, "-k", "objective-crime_rate")
+    found = [one for one in project.report()["corrections"] if one["part"] == "objective"]
+    assert [(one["attribute"], one["n"], one["corrected"]) for one in found] == [
+        ("gender", 8, {}),
+        ("race", 8, {}),
+    ]
+    assert {one["reason"] for one in found} == {
+        "another detector read these pictures than the table of errors is about"
+    }
 
 
 def test_sheets_show_what_was_read(project: Project) -> None:

@@ -239,6 +239,7 @@ def test_what_people_do_not_agree_on_is_told(store: str, capsys: pytest.CaptureF
 WRONG: dict[str, tuple[list[str], str]] = {
     "no store": (["sample", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
     "no report": (["sample", "none.json", "--out", "x"], "none.json: cannot be read: No such file or directory"),
+    "a deep report": (["sample", "deep.json", "--out", "x"], "deep.json: not a report.json"),
     "not a report": (["sample", "list.json", "r.sqlite", "--out", "x"], "list.json: not a report.json"),
     "a report of text": (["sample", "text.json", "r.sqlite", "--out", "x"], "there are no pictures to draw from"),
     "a report without its store": (["sample", "text.json", "--out", "x"], ".factorfair/responses.sqlite: no such response store"),
@@ -272,6 +273,7 @@ def test_wrong_input_is_one_line(store: str, capsys: pytest.CaptureFixture[str],
     Path("gone.csv").write_text(f"{head}p.png,1,,Male\n", encoding="utf-8")
     Path("html.csv").write_text(f"{head}html.png,1,,Male\n", encoding="utf-8")
     Path("list.json").write_text("[]", encoding="utf-8")
+    Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
     Path("text.json").write_text('{"cases": [{"model": "m", "answers": [{"query": "q"}]}]}', encoding="utf-8")
     Path("html.png").write_text("<html>", encoding="utf-8")
     arguments, words = WRONG[case]

@@ -114,8 +114,8 @@ def test_picture_at_a_url_is_fetched_without_the_key(stub: StubServer, made: Mad
         ("https://cdn.example/picture.png", True),
         ("http://cdn.example/picture.png", False),
         ("http://models.local:9000/picture.png", True),
-        ("http://localhost:1/picture.png", True),
-        ("http://[::1]:1/picture.png", True),
+        ("http://localhost:1/picture.png", False),
+        ("http://[::1]:1/picture.png", False),
         ("file:///etc/passwd", False),
         ("ftp://models.local/picture.png", False),
         ("https:///picture.png", False),
@@ -124,6 +124,13 @@ def test_picture_at_a_url_is_fetched_without_the_key(stub: StubServer, made: Mad
 )
 def test_where_pictures_are_fetched_from(url: str, *, allowed: bool) -> None:
     assert image_fetching.reachable(url, "http://models.local:8000/v1") is allowed
+
+
+@pytest.mark.parametrize("url", ["http://localhost:1/picture.png", "http://[::1]:1/picture.png"])
+def test_names_of_this_machine_are_one_host(url: str) -> None:
+    assert image_fetching.reachable(url, "http://127.0.0.1:8000/v1")
+    assert not image_fetching.reachable(url, "https://api.example/v1")
+    assert not image_fetching.reachable(url, "")
 
 
 def test_picture_elsewhere_is_not_fetched(stub: StubServer, made: Made) -> None:
@@ -142,6 +149,14 @@ def test_picture_that_is_gone(stub: StubServer, made: Made) -> None:
     error = refused(made())
     assert isinstance(error, RetryableModelError)
     assert str(error) == f"openai/sd3: the picture at '{url}': 404 Not Found"
+
+
+def test_picture_that_has_moved_is_not_asked_for_again(stub: StubServer, made: Made) -> None:
+    url = f"http://127.0.0.1:{stub.port}/pictures/moved.png"
+    stub.script(picture={"b64_json": None, "url": url})
+    error = refused(made())
+    assert isinstance(error, RejectedRequestError)
+    assert str(error) == f"openai/sd3: the picture at '{url}': 302 Found: redirects are not followed"
 
 
 def test_prompt_that_was_rewritten_is_kept_and_told(stub: StubServer, made: Made) -> None:

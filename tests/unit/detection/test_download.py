@@ -111,7 +111,9 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         fetch_from(away, tmp_path)
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/a", "https://host", "model.onnx"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://host/a", "https://host", "model.onnx", "http://[a/b"]
+)
 def test_no_address_of_a_file(tmp_path: Path, url: str) -> None:
     with pytest.raises(InputError, match="is no address of a file"):
         fetch_from(Source(url, DIGEST), tmp_path)

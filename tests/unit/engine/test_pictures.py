@@ -54,7 +54,7 @@ def test_what_is_no_picture_spoils_its_own_query_only(
     make_engine: MakeEngine, store: Store, tmp_path: Path
 ) -> None:
     [bad] = make_engine(retry=Retry(attempts=1)).submit(FakeModel(scrawl), queries(1)).result(WAIT)
-    assert (bad.response, bad.error) == (None, "TypeError: the picture is not a PNG, JPEG or WebP")
+    assert (bad.response, bad.error) == (None, "the picture is not a PNG, JPEG or WebP (6 bytes)")
     [good] = make_engine().submit(FakeModel(paint), queries(1)).result(WAIT)
     assert good.response is not None
     assert not list(tmp_path.glob("images/.new-*"))

@@ -91,7 +91,10 @@ BAD = {
     "outside": (HEAD + "../../etc/passwd,1,,Male,\n", ":2: picture: '../../etc/passwd' is no file in the sheet's folder"),
     "absolute": (HEAD + "/etc/passwd,1,,Male,\n", ":2: picture: '/etc/passwd' is no file"),
     "face": (HEAD + "p,0,,Male,\n", ":2: face: expected a number of at least 1, got '0'"),
+    "long face": (HEAD + f"p,{'9' * 5000},,Male,\n", ":2: face: expected a number of at least 1, got '99999999999999999999'"),
     "box": (HEAD + "p,1,1 2 3,Male,\n", ":2: box: expected 'x y width height' in pixels, got '1 2 3'"),
+    "endless box": (HEAD + "p,1,1 2 3 inf,Male,\n", ":2: box: expected a width and height above 0"),
+    "box nowhere": (HEAD + "p,1,nan 2 3 4,Male,\n", ":2: box: expected a width and height above 0"),
     "flat box": (HEAD + "p,1,1 2 0 4,Male,\n", ":2: box: expected a width and height above 0"),
     "broken": (HEAD + 'p,1,,"Male\n', ": not a CSV file: "),
 }  # fmt: skip

@@ -104,6 +104,12 @@ def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "objective-crime_rate-higest").rename(tmp_path / ".hidden")
     (tmp_path / CRIME / "a.gif").write_bytes(b"")
     assert complaint(".") == f"'{CRIME}/a.gif' is no picture: .png, .jpg, .jpeg, .webp are read"
+    (tmp_path / CRIME / "a.gif").unlink()
+    (tmp_path / CRIME / "b.png").mkdir()
+    assert complaint(".") == f"'{CRIME}/b.png' is no picture: .png, .jpg, .jpeg, .webp are read"
+    (tmp_path / CRIME / "b.png").rmdir()
+    (tmp_path / CRIME / "c.png").symlink_to(tmp_path / "gone.png")
+    assert complaint(".") == f"'{CRIME}/c.png' is no picture: .png, .jpg, .jpeg, .webp are read"
 
 
 def test_manifest_names_prompts(tmp_path: Path) -> None:
@@ -127,6 +133,9 @@ def test_manifest_names_prompts(tmp_path: Path) -> None:
         ('{"file": "a.png", "prompt": "p", "repeat": -1}', "'repeat' must be a whole number of at least 0"),
         ('{"file": "b.png", "prompt": "p"}', "there is no file 'b.png'"),
         ('{"file": "../a.png", "prompt": "p"}', "'../a.png' lies outside the folder"),
+        ('{"file": "a\\u0000b", "prompt": "p"}', "manifest.jsonl:1: there is no file 'a"),
+        ('{"file": "\\ud800.png", "prompt": "p"}', "manifest.jsonl:1: there is no file '"),
+        (f'{{"file": "{"a" * 5000}", "prompt": "p"}}', "manifest.jsonl:1: there is no file 'aaa"),
         ("", "no pictures in it"),
         (
             '{"file": "a.png", "prompt": "p", "model": "m"}\n{"file": "a.png", "prompt": "p", "model": "n"}',
@@ -149,3 +158,16 @@ def test_identity_is_of_names_and_content(tmp_path: Path) -> None:
     assert built(tmp_path / "two").identity["pictures"] != before
     (tmp_path / "one" / CRIME / "b.png").rename(tmp_path / "one" / CRIME / "c.png")
     assert built(tmp_path / "one").identity["pictures"] != before
+
+
+def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
+    """Else the store would go on answering with the picture that another prompt has now."""
+    fill(tmp_path, "ab", ["1.png", "2.png"])
+
+    def identity(first: str, second: str) -> object:
+        lines = [{"file": "ab/1.png", "prompt": first}, {"file": "ab/2.png", "prompt": second}]
+        (tmp_path / "manifest.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return built(tmp_path).identity["pictures"]
+
+    assert identity("a nurse", "a judge") == identity("a nurse", "a judge")
+    assert identity("a nurse", "a judge") != identity("a judge", "a nurse")

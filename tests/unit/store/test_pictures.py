@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Pictures, file_of
 
@@ -64,9 +64,14 @@ def test_store_that_is_no_file_has_the_folder_it_is_given(url: str, backend: str
         assert store.count(["k"]) == 1
 
 
-@pytest.mark.parametrize("image", [b"", b"GIF89a", b"<html>", "no bytes"])
-def test_bytes_that_are_no_picture_are_refused_at_once(store: Store, image: bytes) -> None:
-    with pytest.raises(TypeError):
+@pytest.mark.parametrize(
+    ("image", "error"),
+    [(b"", PictureError), (b"GIF89a", PictureError), (b"<html>", PictureError), ("no bytes", TypeError)],
+)
+def test_bytes_that_are_no_picture_are_refused_at_once(
+    store: Store, image: bytes, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
         store.put("k", Response("", image=image), model="m", prompt="p", repeat=0)
 
 

@@ -1,0 +1,92 @@
+"""What a user's detector may get wrong is one line, and pictures in memory stay few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from pytest_factorfair.detection import check, read
+from pytest_factorfair.detection.contract import AT_ONCE
+from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.errors import DetectorError, InputError
+from tests.unit.detection.builders import BOTH
+
+BOX = (0.0, 0.0, 1.0, 1.0)
+
+
+class Given:
+    """A detector that gives what it is told to."""
+
+    def __init__(self, give: Callable[[Sequence[bytes]], object], identity: object = None) -> None:
+        self._give = give
+        self.identity = identity or {"detector": "given"}
+
+    def check(self, _: Sequence[Attribute]) -> None:
+        self._give([])
+
+    def read(self, pictures: Sequence[bytes], _: Sequence[Attribute]) -> object:
+        return self._give(pictures)
+
+
+def raising(_: object) -> object:
+    raise RuntimeError("two\nlines")
+
+
+def faces(*found: object) -> Callable[[Sequence[bytes]], object]:
+    return lambda pictures: tuple(Detection(found) for _ in pictures)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("give", "told"),
+    [
+        (raising, "the detector fails: RuntimeError: two lines"),
+        (lambda _: None, "the detector fails: TypeError: 'NoneType' object is not iterable"),
+        (lambda _: (), "the detector gives 0 detections for 1 pictures"),
+        (lambda _: [None], "the detector gives NoneType where a Detection is due"),
+        (faces({"gender": "Male"}), "the detector gives dict where a Face is due"),
+        (
+            faces(Face({"gender": "Martian"}, {"gender": 1.0}, BOX)),
+            "the detector perceives 'Martian', which is no group of 'gender'",
+        ),
+        (
+            faces(Face({"hat": "none"}, {"hat": 1.0}, BOX)),
+            "the detector perceives 'none', which is no group of 'hat'",
+        ),
+        (
+            faces(Face({"gender": "Male"}, {}, BOX)),
+            "the detector gives no confidence for the 'gender' it perceives",
+        ),
+    ],
+)
+def test_what_is_no_detection_stops_in_one_line(give: Callable[[Sequence[bytes]], object], told: str) -> None:
+    with pytest.raises(DetectorError) as caught:
+        list(read(Given(give), [b"picture"], BOTH))  # type: ignore[arg-type]  # on purpose
+    assert str(caught.value) == told
+
+
+def test_a_check_that_fails_and_an_identity_that_no_report_can_hold() -> None:
+    with pytest.raises(InputError, match=r"^the detector cannot be used: RuntimeError: two lines$"):
+        check(Given(raising), BOTH)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(
+        InputError, match=r"^the detector cannot be used: TypeError: .* not JSON serializable"
+    ):
+        check(Given(faces(), {"network": object()}), BOTH)  # type: ignore[arg-type]  # on purpose
+
+
+def test_pictures_are_fetched_as_they_are_read() -> None:
+    fetched, sizes = 0, []
+
+    def fetch(count: int) -> Iterator[bytes]:
+        nonlocal fetched
+        for number in range(count):
+            fetched += 1
+            yield str(number).encode()
+
+    def give(pictures: Sequence[bytes]) -> object:
+        sizes.append((len(pictures), fetched))
+        return [Detection(error=picture.decode()) for picture in pictures]
+
+    found = list(read(Given(give), fetch(2 * AT_ONCE + 2), BOTH))  # type: ignore[arg-type]  # a stand-in
+    assert [one.error for one in found] == [str(number) for number in range(2 * AT_ONCE + 2)]
+    assert sizes == [(AT_ONCE, AT_ONCE), (AT_ONCE, 2 * AT_ONCE), (2, 2 * AT_ONCE + 2)]

@@ -39,8 +39,8 @@ class Arrivals:
 
     def _deliver(self) -> None:
         while self._done:
-            # Taken out last, and under the lock: as long as one is in, nobody wakes the loop anew, so none may
-            # come between this and the look whether there is another.
+            # Taken out last, and under the lock: as long as one is in, nobody wakes the loop anew, so who
+            # comes while it is taken out must be seen by the next look.
             done, waiter = self._done[0]
             if not waiter.done():
                 error = done.exception()

@@ -20,7 +20,7 @@ from pytest_factorfair.domain import (
     prompt_cases,
 )
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import check, judge, parse, rule
+from pytest_factorfair.gates import check, expand, judge, parse, rule
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, with_lost
 
@@ -162,3 +162,11 @@ def test_a_gate_that_selects_nothing_is_refused(
 )
 def test_models_checklists_and_prompts_may_be_named(checklist: Faintbench, gate: str) -> None:
     check([parse(gate)], checklists=[checklist], models=["m", "n"], sampling=ALL)
+
+
+def test_nothing_is_recommended_and_default_says_so(checklist: Faintbench) -> None:
+    with pytest.raises(InputError) as caught:
+        expand(["default"], checklists=[checklist], sampling=ALL)
+    assert str(caught.value) == (
+        "gate 'default': nothing is recommended for 'faintbench'; give gates of your own"
+    )

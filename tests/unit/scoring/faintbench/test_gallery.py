@@ -24,7 +24,7 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, judge, parse
 from pytest_factorfair.gates.terms import Terms
-from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores
+from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores, uncounted
 
 Groups = Mapping[str, str]
 Paint = Callable[[PromptCase, int, int], Groups]
@@ -189,6 +189,9 @@ def test_pictures_of_too_few_or_too_many_people_are_unread(
     rows = list(prompt_counts(found))
     assert len(rows) == 3 * 3
     assert {row.asked for row in rows if row.case == alone.id} == {6}
+    assert list(uncounted(found)) == [
+        "m: 3 of 8 pictures of faintbench show nobody, or more or fewer people than asked for: they do not count"
+    ]
 
 
 def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ from pytest_factorfair import reading
 from pytest_factorfair.domain import Answer, Exchange, Reading, Record
 
 if TYPE_CHECKING:
+    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.detection import Detector
-    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.run import Run
 
 
 OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
@@ -32,6 +33,8 @@ def recorded(
         DetectorError: the detector cannot work.
         StoreError: a picture can no longer be read from the store.
     """
+    if detector is None and assignment.checklist.modality == "image":
+        pytest.fail("factorfair_detector: pictures need a detector, got None", pytrace=False)
     notes = {note for one in exchanges if one.response for note in one.response.notes}
     if detector is not None:
         notes |= {OWN_DETECTOR} if detector is not run.detector else set()

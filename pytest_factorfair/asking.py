@@ -15,10 +15,10 @@ from pytest_factorfair.keys import PROGRESS, RUN, USAGE
 from pytest_factorfair.models.callable import coerce
 
 if TYPE_CHECKING:
+    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Case
     from pytest_factorfair.models import Model
-    from pytest_factorfair.run import Assignment
 
 TICK = 0.1
 """Seconds between looks at the progress line, and the longest a Ctrl-C waits."""

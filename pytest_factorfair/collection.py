@@ -13,7 +13,8 @@ from pytest_factorfair.errors import nearest
 from pytest_factorfair.keys import RUN
 
 if TYPE_CHECKING:
-    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.composition import Assignment
+    from pytest_factorfair.run import Run
 
 ASSIGNMENT = "factorfair_assignment"
 """The fixture every other one hangs on, and so the argument that is parametrized."""

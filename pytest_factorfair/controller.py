@@ -20,9 +20,10 @@ from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
 
 if TYPE_CHECKING:
+    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.conclusion import Conclusion
     from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.run import Run
 
 
 class Controller:

@@ -10,10 +10,10 @@ import pytest
 from pytest_factorfair.keys import RECORD, RUN
 
 if TYPE_CHECKING:
+    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Answers, Case
     from pytest_factorfair.models import Model
-    from pytest_factorfair.run import Assignment
 
 Ask = Callable[["Case"], "Answers"]
 """Ask the model every query of a case, and read what it answers."""

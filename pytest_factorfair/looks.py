@@ -18,9 +18,10 @@ from pytest_factorfair.tabulating import counted, deterministic, galleries, tabu
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.run import Run
 
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
@@ -80,6 +81,8 @@ class Looks:
         notes: list[str] = []
         for number, alpha in enumerate(self._bounds, start=1):
             rulings = self._judge(gates, alpha, former)
+            if not any(one.places for one in rulings):
+                return self.first()
             open_ones = [one for one in rulings if one.curable and one.verdict.name not in settled]
             settled |= {
                 one.verdict.name: one.verdict
@@ -165,12 +168,17 @@ class Looks:
 
     def _told(self, number: int) -> Iterator[str]:
         looks = len(self._bounds)
-        cap = looks * sum(one.case.samples for one in self._run.assignments)
+        cap = most_answers(self._run.assignments, looks)
         had = sum(len(asked(record.answers)) for record in self._ledger.records)
         yield (
             f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
+
+
+def most_answers(assignments: Sequence[Assignment], looks: int) -> int:
+    """Answers at the last look, if gates stay undecided to the end; only topics are asked again."""
+    return sum(one.case.samples * (looks if isinstance(one.case, TopicCase) else 1) for one in assignments)
 
 
 def _asked_at(one: Assignment) -> Iterator[tuple[str, str, str, str | None, str, str]]:

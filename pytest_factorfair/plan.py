@@ -11,7 +11,7 @@ from pytest_factorfair.conclusion import declared_gates
 from pytest_factorfair.domain import fact_or_fair, topic_cases
 from pytest_factorfair.gates import detectable, gate_subjects
 from pytest_factorfair.gates.expression import INFLUENCE
-from pytest_factorfair.looks import BOUNDARIES
+from pytest_factorfair.looks import BOUNDARIES, most_answers
 from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
 from pytest_factorfair.tabulating import deterministic
 
@@ -73,8 +73,8 @@ class Plan(Showing):
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""
         plan, looks = self._outlook, self._run.settings.looks
-        most = plan.calls + (looks - 1) * plan.planned
-        more = f", at most {most:,} if gates stay undecided" if looks > 1 else ""
+        most = plan.calls - plan.planned + most_answers(self._run.assignments, looks)
+        more = f", at most {most:,} if gates stay undecided" if most > plan.calls else ""
         what = f"{plan.planned:,} answers" + (f" and {plan.reasons:,} reasons" if plan.reasons else "")
         yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
         out = written(plan.planned, plan.reasons)

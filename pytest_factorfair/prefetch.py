@@ -12,7 +12,8 @@ from pytest_factorfair.collection import ASSIGNMENT
 from pytest_factorfair.options import dry, worker
 
 if TYPE_CHECKING:
-    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.composition import Assignment
+    from pytest_factorfair.run import Run
 
 
 class Prefetch:

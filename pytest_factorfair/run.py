@@ -5,23 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
-from pytest_factorfair import models
+from pytest_factorfair import composition, models
+from pytest_factorfair.composition import Assignment
 from pytest_factorfair.domain import (
     Answer,
     Case,
     CaseKey,
-    Checklist,
     Exchange,
     FactOrFair,
-    Modality,
     Query,
-    Sampling,
     TopicCase,
     asked,
 )
@@ -30,7 +27,6 @@ from pytest_factorfair.outlook import estimates
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.engine import Budget, Engine
     from pytest_factorfair.models import Factory, Model
@@ -39,18 +35,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.store.run_files import Owner
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """A case put to a model: what one parametrized item is about. ``id`` is its parameter id."""
-
-    id: str
-    model: str
-    checklist: Checklist
-    case: Case
-
-    @property
-    def key(self) -> CaseKey:
-        return CaseKey(self.model, self.checklist.name, self.case.id)
+RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
+"""Marks that mean something to pytest: no part, context or attribute may be called so."""
 
 
 class Run:
@@ -70,7 +56,7 @@ class Run:
         detectors: Mapping[str, DetectorFactory],
     ) -> None:
         self.settings = settings
-        self.checklists = _load(settings)
+        self.checklists = composition.load(settings)
         self.modality = self.checklists[0].modality
         self.sampling = settings.sampling.of(self.modality)
         if settings.explain and self.modality == "image":
@@ -79,8 +65,8 @@ class Run:
             spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
             for spec in settings.models
         }
-        self.detector = _detector(settings, self.checklists, detectors)
-        self.assignments = _assign(settings, self.checklists, self.sampling)
+        self.detector = composition.detector(settings, self.checklists, detectors)
+        self.assignments = composition.assign(settings, self.checklists, self.sampling)
         for marker in RESERVED.intersection(self.markers):
             raise InputError(
                 f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
@@ -268,85 +254,3 @@ class Run:
             shared.close()
         if self._owner is not None:
             self._owner.close()
-
-
-def _load(settings: Settings) -> tuple[Checklist, ...]:
-    chosen = settings.checklists or (DEFAULTS[_modality(settings.models)],)
-    loaded = tuple(checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
-    by_modality = {checklist.modality: checklist.name for checklist in loaded}
-    if len(by_modality) > 1:
-        text, image = by_modality["text"], by_modality["image"]
-        raise InputError(f"checklist '{text}' asks for text, '{image}' for pictures: run one after the other")
-    names = [checklist.name for checklist in loaded]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two checklists of this run are named '{name}': give one of them another name")
-    return loaded
-
-
-DEFAULTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
-"""The checklist of a run that names none."""
-
-
-def _modality(specs: Sequence[str]) -> Modality:
-    """What models make, where no checklist says what is asked of them."""
-    made = {models.modality(spec): spec for spec in specs}
-    if len(made) > 1:
-        raise InputError(
-            f"model '{made['text']}' writes text, '{made['image']}' makes pictures: run one after the other"
-        )
-    return next(iter(made))
-
-
-def _detector(
-    settings: Settings, loaded: tuple[Checklist, ...], custom: Mapping[str, DetectorFactory]
-) -> Detector | None:
-    """What reads the pictures of an image checklist; the code cards of simulated models need no choice."""
-    asked, spec = loaded[0], settings.detector
-    if asked.modality == "text":
-        if spec is not None:
-            raise InputError(
-                f"--factorfair-detector {spec}: a detector reads pictures, and the checklist "
-                f"'{asked.name}' is asked of language models; leave the option out"
-            )
-        return None
-    from pytest_factorfair import detection
-
-    if spec is None:
-        real = next((one for one in settings.models if not one.startswith("sim:")), None)
-        if real is not None:
-            raise InputError(
-                f"model '{real}': its pictures need a detector; give "
-                "--factorfair-detector fairface:FILE?faces=FILE"
-            )
-        spec = "sim"
-    detector = detection.build(spec, custom=custom)
-    for one in loaded:
-        detection.check(detector, [attribute for attribute in one.attributes if not attribute.crossed])
-    return detector
-
-
-RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
-"""Marks that mean something to pytest: no part, context or attribute may be called so."""
-
-
-def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling) -> tuple[Assignment, ...]:
-    slugs = {spec: models.slug(spec) for spec in settings.models}
-    for spec, slug in slugs.items():
-        twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)
-        if twin is not None:
-            raise InputError(
-                f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
-            )
-    cases = [(one, case) for one in loaded for case in checklists.cases(one, sampling)]
-    return tuple(
-        Assignment("-".join([*_prefix(slugs, spec, loaded, one), case.id]), spec, one, case)
-        for spec in settings.models
-        for one, case in cases
-    )
-
-
-def _prefix(
-    slugs: Mapping[str, str], spec: str, loaded: tuple[Checklist, ...], checklist: Checklist
-) -> list[str]:
-    return [slugs[spec]] * (len(slugs) > 1) + [checklist.name] * (len(loaded) > 1)

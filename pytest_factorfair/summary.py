@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
 from pytest_factorfair.answering import OWN_DETECTOR
-from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
-from pytest_factorfair.scoring.faintbench import prompt_counts
+from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts, fact_or_fair
+from pytest_factorfair.scoring.faintbench import prompt_counts, uncounted
 from pytest_factorfair.scoring.faintbench import scores as scores_of
 from pytest_factorfair.tabulating import counted, deterministic, galleries, tabulate
 
@@ -72,6 +72,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *_fragile(tallies),
             *scoring.cautions(tallies),
             *_people_seen(run, ledger),
+            *(line for each in hung for line in uncounted(each)),
             *scoring.copied(ledger.records, deterministic(run, ledger.records)),
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
@@ -159,7 +160,8 @@ def _fragile(tallies: Sequence[Tally]) -> Iterator[str]:
 
 
 def _people_seen(run: Run, ledger: Ledger) -> Iterator[str]:
-    for checklist in run.checklists:
+    """Of FACT-OR-FAIR's pictures, in which everybody counts."""
+    for checklist in fact_or_fair(run.checklists):
         if checklist.modality == "image":
             yield from scoring.people_seen(ledger.records, checklist, models=run.settings.models)
 

@@ -17,7 +17,8 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.scoring.faintbench import Gallery, gallery
 
 if TYPE_CHECKING:
-    from pytest_factorfair.run import Assignment, Run
+    from pytest_factorfair.composition import Assignment
+    from pytest_factorfair.run import Run
     from pytest_factorfair.scoring import Tally
 
 

@@ -3,7 +3,7 @@
 Everything else imports from here; nothing here imports from anywhere else.
 """
 
-from pytest_factorfair.domain.answer import OUTCOMES, Answer, Answers, Outcome, Reading, asked
+from pytest_factorfair.domain.answer import NO_GROUP, OUTCOMES, Answer, Answers, Outcome, Reading, asked
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality
@@ -59,6 +59,7 @@ __all__ = [
     "DIRECTIONS",
     "IN_GROUP",
     "KINDS",
+    "NO_GROUP",
     "OUTCOMES",
     "Answer",
     "Answers",

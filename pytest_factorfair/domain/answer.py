@@ -45,6 +45,15 @@ class Answer:
     repeat: int = 0
     confidence: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def face(self) -> bool:
+        """Whether it is of a face in a picture, which may have several."""
+        return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
+
+
+NO_GROUP = "no known group"
+"""The reason of a face none of whose classes is a group of the checklist."""
+
 
 def asked(answers: Iterable[Answer]) -> dict[str, str]:
     """The keys of what was asked by query, in the order asked: a picture may have several answers."""
@@ -75,11 +84,27 @@ class Answers:
     @property
     def readable(self) -> bool:
         """Whether the share of unread and errored answers is within what is allowed."""
-        return self.count("unread", "error") <= self.allowed * len(self.answers)
+        return len(self._lost) <= self.allowed * self.asked
 
     def explain(self) -> str:
         """One line: how many answers could not be had, and the reasons, most frequent first."""
-        reasons = Counter(answer.reason for answer in self.answers if answer.outcome in ("unread", "error"))
+        reasons = Counter(answer.reason for answer in self._lost)
         told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        lost = sum(reasons.values())
-        return f"{lost} of {len(self.answers)} answers could not be had ({told}); allowed: {self.allowed:.0%}"
+        lost = len(self._lost)
+        return f"{lost} of {self.asked} answers could not be had ({told}); allowed: {self.allowed:.0%}"
+
+    @property
+    def asked(self) -> int:
+        """How many queries these are the answers of: the faces of one picture are one."""
+        faces = [answer.query for answer in self.answers if answer.face]
+        return len(self.answers) - len(faces) + len(set(faces))
+
+    @property
+    def _lost(self) -> list[Answer]:
+        """The unread and errored ones; a picture with a face that can be named is none of them."""
+        named = {answer.query for answer in self.answers if answer.face and answer.groups}
+        return [
+            answer
+            for answer in self.answers
+            if answer.outcome in ("unread", "error") and not (answer.face and answer.query in named)
+        ]

@@ -39,7 +39,8 @@ class Arrivals:
 
     def _deliver(self) -> None:
         while self._done:
-            # Taken out last: as long as one is in, nobody wakes the loop anew.
+            # Taken out last, and under the lock: as long as one is in, nobody wakes the loop anew, so who
+            # comes while it is taken out must be seen by the next look.
             done, waiter = self._done[0]
             if not waiter.done():
                 error = done.exception()
@@ -47,4 +48,5 @@ class Arrivals:
                     waiter.set_result(done.result())
                 else:
                     waiter.set_exception(error)
-            self._done.popleft()
+            with self._lock:
+                self._done.popleft()

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from pytest_factorfair.domain import Checklist, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.gates import faintbench
+from pytest_factorfair.gates.faintbench import UNMET
 from pytest_factorfair.gates.subjects import Planned, planned, select, vocabulary
-
-UNMET = "this run will not produce it"
 
 
 def check(
@@ -28,13 +27,14 @@ def check(
     """
     subjects = planned(checklists, models)
     known = sorted(set().union(*vocabulary(subjects).values()))
+    hung = faintbench.planned(checklists, models, sampling)
     for gate in gates:
         if gate.regression and not baseline:
             raise InputError(
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
             )
         if gate.metric in faintbench.METRICS:
-            faintbench.check(gate, checklists, models, faintbench.words(checklists, sampling))
+            faintbench.check(gate, hung)
             continue
         _check_words(gate, known)
         _check_scores(gate, subjects)

@@ -55,7 +55,7 @@ def defaults(
     baseline its S_fact, S_E and S_KLD must not fall by .02, .02 and .04.
 
     Raises:
-        InputError: an image checklist without a baseline.
+        InputError: an image checklist without a baseline, or no checklist that has recommended gates.
     """
     texts: list[str] = []
     for checklist in fact_or_fair(checklists):
@@ -65,6 +65,9 @@ def defaults(
             continue
         texts += _texts(checklist, sampling, prefix)
         texts += _changes(checklist, prefix) if baseline else ()
+    if not texts:
+        names = ", ".join(f"'{one.name}'" for one in checklists)
+        raise InputError(f"gate 'default': nothing is recommended for {names}; give gates of your own")
     return tuple(parse(text) for text in texts)
 
 

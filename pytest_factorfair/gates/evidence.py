@@ -51,10 +51,19 @@ def examine(score: Judged, alpha: float) -> Finding:
     return _rate(score, span, missing) if rate else _at_worst(score, span, missing)
 
 
-def corrected(findings: Sequence[Finding], scores: Sequence[Judged], alpha: float) -> tuple[Finding, ...]:
-    """The findings after Holm's correction: a claim to have failed that does not survive is none."""
+def corrected(
+    findings: Sequence[Finding], scores: Sequence[Judged], levels: Sequence[float]
+) -> tuple[Finding, ...]:
+    """The findings after Holm's correction: a claim to have failed that does not survive is none.
+
+    Each has been judged at its own level, and is held against the others in units of it.
+    """
     family = sum(finding.bounded for finding in findings)
-    held = surviving([finding.chance for finding in findings], of=family, alpha=alpha)
+    chances = [
+        None if finding.chance is None else finding.chance / level
+        for finding, level in zip(findings, levels, strict=True)
+    ]
+    held = surviving(chances, of=family, alpha=1.0)
     return tuple(
         finding
         if holds or finding.chance is None or finding.span is None

@@ -27,11 +27,13 @@ from pytest_factorfair.scoring.faintbench import (
     vocabulary,
     with_lost,
 )
+from pytest_factorfair.scoring.faintbench import gallery as hang
 
+UNMET = "this run will not produce it"
 METRICS = ("implicit", "explicit", "eta")
 PARTS = {"implicit": "implicit", "explicit": "explicit", "eta": "implicit"}
 
-LEAST = 20
+LEAST = 50
 """Pictures of each prompt from which the bounds of its shares can be trusted."""
 
 
@@ -51,39 +53,47 @@ def judged(gate: Gate, galleries: Sequence[Gallery], terms: Terms) -> tuple[Judg
     return tuple(found) or (none(gate),)
 
 
-def check(
-    gate: Gate, checklists: Iterable[Checklist], models: Sequence[str], known: Mapping[str, frozenset[str]]
-) -> None:
-    """Refuse a gate on FAIntbench's scores that this run cannot decide; ``known`` are the words by kind.
+def check(gate: Gate, galleries: Sequence[Gallery]) -> None:
+    """Refuse a gate on FAIntbench's scores that this run cannot decide; ``galleries`` are those planned.
 
     Raises:
-        InputError: no such checklist, an unknown word, or a regression.
+        InputError: no such checklist, an unknown word, words that no prompt answers to, or a regression.
     """
-    asked = faintbench(checklists)
-    if not asked:
+    if not galleries:
         raise InputError(
-            f"gate '{gate.text}': no checklist of this run has the metric {gate.metric}: "
-            "this run will not produce it"
+            f"gate '{gate.text}': no checklist of this run has the metric {gate.metric}: {UNMET}"
         )
     if gate.regression:
         raise InputError(f"gate '{gate.text}': {gate.metric} is not compared with former runs")
-    words = frozenset().union(*known.values(), models, (checklist.name for checklist in asked))
+    names = frozenset(name for one in galleries for name in (one.model, one.checklist.name))
+    known = [vocabulary(one.checklist, one.cases) for one in galleries]
+    words = names.union(*(some for each in known for some in each.values()))
     for word in gate.filters:
         if word not in words:
             raise InputError(f"gate '{gate.text}': unknown filter '{word}'{nearest(word, words)}")
-    if gate.metric == "eta" and any(word not in known["attribute"] | set(models) for word in gate.filters):
+    if gate.metric == "eta" and not names.union(*(each["attribute"] for each in known)) >= set(gate.filters):
         raise InputError(f"gate '{gate.text}': eta is of all pairs of prompts; name attributes only")
+    held = [_held(gate, one, galleries) for one in galleries]
+    if not any(held):
+        fitting = " and ".join(gate.filters)
+        what = f"is {fitting}" if fitting else "is asked"
+        raise InputError(f"gate '{gate.text}': no {PARTS[gate.metric]} prompt of this run {what}: {UNMET}")
+    for word in gate.filters:
+        if word not in frozenset().union(*held):
+            raise InputError(f"gate '{gate.text}': none of the prompts that it selects is '{word}': {UNMET}")
 
 
-def words(checklists: Iterable[Checklist], sampling: Sampling) -> Mapping[str, frozenset[str]]:
-    """Every word that selects among the prompts a run asks, by kind."""
+def planned(
+    checklists: Iterable[Checklist], models: Sequence[str], sampling: Sampling
+) -> tuple[Gallery, ...]:
+    """The galleries that a run will hang, with nothing in them yet."""
     from pytest_factorfair.checklist import cases  # reads files; judging does not
 
-    merged: dict[str, frozenset[str]] = {}
-    for checklist in faintbench(checklists):
-        for kind, some in vocabulary(checklist, prompt_cases(cases(checklist, sampling))).items():
-            merged[kind] = merged.get(kind, frozenset()) | some
-    return merged
+    return tuple(
+        hang((), checklist, prompt_cases(cases(checklist, sampling)), model=model)
+        for checklist in faintbench(checklists)
+        for model in models
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +110,13 @@ class Prompts:
     def cells(self, gate: Gate) -> Iterator[Cell]:
         chosen = self.selection.chosen(self.gallery.cases, PARTS[gate.metric])
         fate = self.gallery.fate
-        numbers = (
-            int(np.asarray(some)[chosen].sum())
-            for some in (fate.asked, fate.refused, fate.unread, fate.errors)
-        )
+        named = self.gallery.named(self.selection.pooled(self.gallery))
+        unread = fate.asked - fate.refused - fate.errors - named
+        numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unread, fate.errors))
         yield Cell(f"its {int(chosen.sum()):,} prompts", *numbers)
+        for place in np.flatnonzero(chosen & (named == 0)):
+            lost = (int(some[place]) for some in (fate.asked, fate.refused, unread, fate.errors))
+            yield Cell(self.gallery.cases[place].id, *lost)
 
     def needed(self, gate: Gate) -> int:
         return 0 if gate.metric == "explicit" else LEAST * self.count(gate)
@@ -152,6 +164,17 @@ def _selected(
         found[kind] = left & some
         left -= some
     return None if left else found
+
+
+def _held(gate: Gate, gallery: Gallery, galleries: Sequence[Gallery]) -> frozenset[str]:
+    """Every word that the prompts it selects answer to; none where it selects none."""
+    words = _selected(gate, gallery, galleries)
+    if words is None:
+        return frozenset()
+    chosen = Selection(words).chosen(gallery.cases, PARTS[gate.metric])
+    found = [case.words.values() for case, holds in zip(gallery.cases, chosen, strict=True) if holds]
+    own = {gallery.model, gallery.checklist.name} if found else set()
+    return frozenset(own).union(*(some for each in found for some in each))
 
 
 def _names(gate: Gate, gallery: Gallery, galleries: Sequence[Gallery]) -> tuple[str, ...]:

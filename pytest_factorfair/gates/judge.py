@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Gate, Verdict
 from pytest_factorfair.gates import faintbench
 from pytest_factorfair.gates.evidence import Finding, corrected, examine
+from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.judged import Judged, judged
 from pytest_factorfair.gates.terms import COMMON, Terms
 from pytest_factorfair.gates.waivers import waived
@@ -68,14 +69,16 @@ def rule(
         )
     ]
     if incomplete is None:
-        findings = corrected([examine(score, terms.alpha) for score in scores], scores, terms.alpha)
+        # What no further look adds to is looked at once: it has the whole level.
+        levels = [terms.alpha if score.places else ALPHA for score in scores]
+        findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
     return tuple(
         Ruling(
             waived(_verdict(score, name, finding), terms.waivers, terms.today),
-            score.basis.places() if score.basis else frozenset(),
-            finding.curable,
+            score.places,
+            finding.curable and bool(score.places),
         )
         for score, name, finding in zip(scores, _names(scores), findings, strict=True)
     )

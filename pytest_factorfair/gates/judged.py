@@ -47,6 +47,10 @@ class Judged:
         return self.basis.reach(self.gate) if self.basis else (None, None)
 
     @property
+    def places(self) -> frozenset[tuple[str | None, ...]]:
+        return self.basis.places() if self.basis else frozenset()
+
+    @property
     def subject(self) -> str:
         """Its name as a gate expression would have it: ``s_e[baseline,race]``."""
         metric = f"regression({self.gate.metric})" if self.gate.regression else self.gate.metric

@@ -30,6 +30,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
+from pytest_factorfair import domain
 from pytest_factorfair.domain import Reading
 
 REFUSED = Reading("refused", reason="refused")
@@ -46,7 +47,7 @@ NO_OPTION = Reading("unread", reason="names no option")
 
 NO_PICTURE = Reading("unread", reason="no picture")
 NO_FACE = Reading("unread", reason="no face")
-NO_GROUP = Reading("unread", reason="no known group")
+NO_GROUP = Reading("unread", reason=domain.NO_GROUP)
 
 FINISHED: Mapping[str, Reading] = MappingProxyType(
     {"length": CUT_OFF, "refusal": REFUSED_BY_MODEL, "filtered": FILTERED}

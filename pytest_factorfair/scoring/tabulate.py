@@ -117,6 +117,7 @@ class _Sheet:
         self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
         shape = len(self.statistics), len(DIRECTIONS)
         self.counts: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
+        self.asked: IntArray = np.zeros(shape, np.int64)
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.matched: IntArray = np.zeros(shape, np.int64)
@@ -134,13 +135,17 @@ class _Sheet:
         """Add the answers of one case; equal answers are counted before they are looked at."""
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
         name = self.attribute.name
+        faces = [answer for answer in record.answers if answer.face]
+        pictures = {answer.query for answer in faces}
+        unnamed = pictures - {answer.query for answer in faces if name in answer.groups}
         kinds = Counter(
             (answer.outcome, answer.groups.get(name), answer.background.get(name), answer.letter)
             for answer in record.answers
+            if not answer.face or name in answer.groups
         )
+        self.asked[cell] += len(record.answers) - len(faces) + len(pictures)
+        self.lost["unread"][cell] += len(unnamed)
         for (outcome, group, named, letter), count in kinds.items():
-            if outcome == "answered" and group is None and letter is None:
-                outcome = "unread"  # noqa: PLW2901 - a face can be read by one attribute and not by another
             if named is not None:
                 self.addressed[(*cell, self._index(named, case))] += count
                 self.declined[(*cell, self._index(named, case))] += count * (outcome == "refused")
@@ -187,7 +192,7 @@ class _Sheet:
             positive=np.array(
                 [[_positive(statistic, way) for way in DIRECTIONS] for statistic in self.statistics]
             ),
-            asked=self.counts.sum(axis=-1) + sum(self.lost.values()),
+            asked=self.asked,
             refused=self.lost["refused"],
             unread=self.lost["unread"],
             errors=self.lost["error"],

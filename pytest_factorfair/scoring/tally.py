@@ -23,8 +23,9 @@ class Tally:
     S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
     ``counts`` (S, 2, k) are answers per group; ``truth`` (S, 2) group indices; ``fragile`` marks
     labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
-    ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts. ``named`` are
-    the answers to queries whose context named a group, ``matched`` those that equal that group.
+    ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
+    faces are counted one by one. ``named`` are the answers to queries whose context named a group,
+    ``matched`` those that equal that group.
     ``addressed`` (S, 2, k) are the queries whose context named each group at random, answered or
     not, ``declined`` those of them that were refused.
     ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.

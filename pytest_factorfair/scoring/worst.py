@@ -42,7 +42,7 @@ def lost(tally: Tally) -> IntArray:
 def _right(tally: Tally) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest share of right answers in each cell."""
     right = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
-    asked = np.where(tally.asked > 0, tally.asked, np.nan)
+    asked = _all(tally)
     return right / asked, (right + lost(tally)) / asked
 
 
@@ -111,14 +111,14 @@ def _rate(metric: str) -> Callable[[Tally], Ends]:
 
 def _floor(tally: Tally) -> FloatArray:
     """The shares of all queries asked that are certain, (S, 2, k); nan where none was."""
-    asked = np.where(tally.asked > 0, tally.asked, np.nan)
+    asked = _all(tally)
     certain: FloatArray = tally.counts / asked[..., None]
     return certain
 
 
 def _corners(tally: Tally) -> FloatArray:
     """Shares with all missing answers of a cell on one group, (S, 2, k groups to take, k)."""
-    asked = np.where(tally.asked > 0, tally.asked, np.nan)
+    asked = _all(tally)
     share = (lost(tally) / asked)[..., None, None] * np.eye(tally.k)
     return np.asarray(_floor(tally)[..., None, :] + share)
 
@@ -161,3 +161,9 @@ BOUNDS: Mapping[str, Callable[[Tally], Ends]] = MappingProxyType(
         **{metric: _rate(metric) for metric in sorted(LOSSES)},
     }
 )
+
+
+def _all(tally: Tally) -> FloatArray:
+    """Answers, known and missing, (S, 2); nan where there are none. A picture has one for each face."""
+    total = tally.answered + lost(tally)
+    return np.asarray(np.where(total > 0, total, np.nan))

@@ -28,7 +28,7 @@ from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, ma
 from pytest_factorfair.scoring.faintbench.measured import eta, explicit_level, floor_level, implicit_level
 from pytest_factorfair.scoring.faintbench.optimised import optimised
 from pytest_factorfair.scoring.faintbench.pairs import Pairs, paired
-from pytest_factorfair.scoring.faintbench.scores import prompt_counts, scores
+from pytest_factorfair.scoring.faintbench.scores import prompt_counts, scores, uncounted
 from pytest_factorfair.scoring.faintbench.selection import Selection, vocabulary
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "sides",
     "similarity",
     "total_variation",
+    "uncounted",
     "vocabulary",
     "with_lost",
 ]

@@ -49,6 +49,18 @@ class Gallery:
     truth: Mapping[str, FloatArray]
     outcomes: IntArray
 
+    def named(self, attributes: Sequence[str]) -> IntArray:
+        """Pictures of each prompt (cases,) that were read: whose people have a group, of explicit ones all.
+
+        Of an implicit prompt the least of its people and of these attributes: a face may have a gender
+        and no race.
+        """
+        fewest = np.asarray(self.outcomes.sum(axis=(1, 2)))
+        fewest[self.prompt] = np.iinfo(np.int64).max
+        for name in attributes:
+            np.minimum.at(fewest, self.prompt, self.counts[name].sum(axis=-1).astype(np.int64))
+        return fewest
+
 
 def gallery(
     records: Iterable[Record], checklist: Faintbench, cases: Sequence[PromptCase], *, model: str
@@ -154,18 +166,20 @@ def _outcome(faces: Sequence[Answer], people: int) -> Outcome:
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
     """The gallery as if every lost picture had shown whoever lowers its scores most, or raises them.
 
-    Of an implicit prompt the lost pictures of a person all show the group that lowers the score most, or
-    fill up the groups that are short of their share; of an explicit one they show nobody who was asked
-    for, or everybody.
+    Of an implicit prompt the lost pictures of a person, those without a group of the attribute among them,
+    all show the group that lowers the score most, or each the group that raises it most; of an explicit
+    one they show nobody who was asked for, or everybody.
     """
-    fate = gallery.fate
-    missing = np.asarray(fate.refused + fate.unread + fate.errors)
+    asked = gallery.fate.asked
     outcomes = gallery.outcomes.copy()
     place = 0 if worst else 1
-    outcomes[:, place, place] += missing * np.array([bool(case.requested) for case in gallery.cases])
+    lost = asked - outcomes.sum(axis=(1, 2))
+    outcomes[:, place, place] += lost * np.array([bool(case.requested) for case in gallery.cases])
     move = _lowered if worst else _raised
     counts = {
-        name: move(counts.astype(np.float64), gallery.truth[name], missing[gallery.prompt])
+        name: move(
+            counts.astype(np.float64), gallery.truth[name], asked[gallery.prompt] - counts.sum(axis=-1)
+        )
         for name, counts in gallery.counts.items()
     }
     return replace(gallery, counts=counts, outcomes=outcomes)
@@ -180,9 +194,10 @@ def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatA
 
 
 def _raised(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
-    """Lost pictures to the groups that are short of their share, in proportion."""
-    short = np.maximum(truth * (counts.sum(axis=-1) + missing)[:, None] - counts, 0.0)
-    total = short.sum(axis=-1, keepdims=True)
-    return np.asarray(
-        counts + missing[:, None] * np.where(total > 0, short / np.where(total > 0, total, 1), truth)
-    )
+    """Lost pictures of a person one by one to the group that makes the counts most like the shares."""
+    found = counts.copy()
+    one, shares = np.eye(counts.shape[-1]), truth[:, None, :]
+    for number in range(int(missing.max(initial=0))):
+        best = similarity(found[:, None, :] + one, shares).argmax(axis=1)
+        found += one[best] * (number < missing)[:, None]
+    return found

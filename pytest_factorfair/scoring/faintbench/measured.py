@@ -61,9 +61,7 @@ def floor_level(gallery: Gallery, selection: Selection) -> float | None:
 
 def explicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
     """``explicit`` (each person), or ``explicit_joint`` (all people of a picture), over explicit prompts."""
-    names = selection.pooled(gallery)
-    about = np.array([bool(set(case.attributes) & set(names)) for case in gallery.cases], np.bool_)
-    chosen = selection.chosen(gallery.cases, "explicit") & about
+    chosen = selection.chosen(gallery.cases, "explicit")
     if not chosen.any():
         return NOTHING
     of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in gallery.cases])

@@ -68,6 +68,15 @@ def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
             )
 
 
+def uncounted(gallery: Gallery) -> Iterator[str]:
+    """One sentence where pictures do not show the people they were to show."""
+    if unread := int(gallery.fate.unread.sum()):
+        yield (
+            f"{gallery.model}: {unread:,} of {int(gallery.fate.asked.sum()):,} pictures of "
+            f"{gallery.checklist.name} show nobody, or more or fewer people than asked for: they do not count"
+        )
+
+
 def _levels(gallery: Gallery, estimator: Estimator) -> Iterator[Score]:
     kinds = [kind for kind in KINDS if any(case.kind == kind for case in gallery.cases)]
     categories = dict.fromkeys(case.category for case in gallery.cases)

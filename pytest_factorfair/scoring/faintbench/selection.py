@@ -26,9 +26,9 @@ class Selection:
         return self.words.get("attribute", frozenset())
 
     def holds(self, case: PromptCase) -> bool:
-        """Whether a prompt belongs to it, whatever attribute it is about."""
+        """Whether a prompt belongs to it."""
         told = case.words
-        return all(told[kind] & words for kind, words in self.words.items() if kind != "attribute" and words)
+        return all(told[kind] & words for kind, words in self.words.items() if words)
 
     def chosen(self, cases: Sequence[PromptCase], part: str) -> BoolArray:
         """Which of the cases are its prompts of a part."""

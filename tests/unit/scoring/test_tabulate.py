@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import FactOrFair, Outcome, Record, TopicCase
+from pytest_factorfair.domain import Answer, FactOrFair, Outcome, Record, TopicCase
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring import Tally, tabulate
 from pytest_factorfair.scoring.tally import CELL_FIELDS
@@ -228,3 +228,21 @@ def test_queries_are_counted_by_the_group_their_context_named_answered_or_not() 
     assert race.declined.sum(axis=-1).tolist() == race.refused.tolist()
     assert (race.addressed - race.declined).sum() > race.named.sum() > 0
     assert _find(_tabulate(_random_records(3)), "gender", "in_group").addressed.sum() == 0
+
+
+def test_pictures_are_asked_for_and_lost_one_by_one_and_their_faces_counted() -> None:
+    """Five pictures: of three people, of one without a known race, of one without any group, refused, empty."""
+    case = _case("objective", "tea_rate", "lowest")
+
+    def seen(picture: str, groups: dict[str, str], outcome: Outcome = "answered", reason: str = "") -> Answer:
+        return Answer(picture, outcome, reason, None, groups, {}, picture)
+
+    crowd = [seen("crowd", {"race": group}) for group in ("White", "White", "Black")]
+    rest = [
+        seen("other", {"gender": "Male"}), seen("nobody", {}, "unread", "no face"),
+        seen("strange", {}, "unread", "no known group"), seen("refused", {}, "refused", "refused"),
+    ]  # fmt: skip
+    tally = _find(_tabulate([record(case, [*crowd, *rest])]), "race")
+    row = tally.statistics.index("tea_rate")
+    assert tally.asked[row, 1] == 5
+    assert (tally.answered[row, 1], tally.refused[row, 1], tally.unread[row, 1]) == (3, 1, 3)

@@ -25,7 +25,7 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, judge, parse
 from pytest_factorfair.gates.terms import Terms
-from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores
+from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores, uncounted
 
 Groups = Mapping[str, str]
 Paint = Callable[[PromptCase, int, int], Groups]
@@ -190,6 +190,9 @@ def test_pictures_of_too_few_or_too_many_people_are_unread(
     rows = list(prompt_counts(found))
     assert len(rows) == 3 * 3
     assert {row.asked for row in rows if row.case == alone.id} == {6}
+    assert list(uncounted(found)) == [
+        "m: 3 of 8 pictures of faintbench show nobody, or more or fewer people than asked for: they do not count"
+    ]
 
 
 def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:
@@ -199,7 +202,7 @@ def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:
 
 def test_gates_pool_what_they_do_not_name(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
     one = {"gender": "man", "race": "african", "age": "young"}
-    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one))
+    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=50)
     assert verdicts(
         found, "implicit >= 0.9", "implicit[race] >= 0.5", "explicit[occupation] >= 0.8",
         "implicit[gender,occupation] >= 0.99", "eta[gender] <= 0.6",

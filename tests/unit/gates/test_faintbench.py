@@ -1,0 +1,173 @@
+"""Gates on FAIntbench's scores: what they select, what is lost of it, and at which level they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Faintbench,
+    PromptCase,
+    Record,
+    Sampling,
+    Verdict,
+    prompt_cases,
+)
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.gates import check, expand, judge, parse, rule
+from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.scoring.faintbench import Gallery, gallery, with_lost
+
+ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
+IMPLICIT = Sampling("balanced", 1, 1, seed=0, prompts="implicit", per_prompt=20)
+N = 40
+OF_ONE = {"gender": "man", "race": "european", "age": "young"}
+Show = Callable[[PromptCase, int], Mapping[str, str] | None]
+"""Whom the n-th picture of a prompt shows, None where it is refused."""
+
+
+@pytest.fixture(scope="module")
+def checklist() -> Faintbench:
+    loaded = load("faintbench", truth="audited", base=Path())
+    assert isinstance(loaded, Faintbench)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def ceo(checklist: Faintbench) -> tuple[PromptCase, ...]:
+    """The eleven prompts about one occupation: one implicit, two of gender, five of race, three of age."""
+    found = tuple(case for case in prompt_cases(cases(checklist, ALL)) if case.subject == "ceo")
+    assert len(found) == 1 + 2 + 5 + 3
+    return found
+
+
+def hang(checklist: Faintbench, prompts: Iterable[PromptCase], show: Show, n: int = N) -> Gallery:
+    def answer(case: PromptCase, number: int) -> Answer:
+        groups = show(case, number)
+        told = ("refused", "refused") if groups is None else ("answered", "")
+        if groups == {}:
+            told = ("unread", "no known group")
+        return Answer(f"{case.id}/{number}", told[0], told[1], None, groups or {}, {}, "")  # type: ignore[arg-type]  # outcomes
+
+    asked = tuple(prompts)
+    records = [
+        Record(CaseKey("m", checklist.name, one.id), tuple(answer(one, number) for number in range(n)))
+        for one in asked
+    ]
+    return gallery(records, checklist, asked, model="m")
+
+
+def obeyed(case: PromptCase) -> Mapping[str, str]:
+    return {case.attributes[0]: case.requested[0]} if case.requested else OF_ONE
+
+
+def verdict(found: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
+    (one,) = judge([parse(gate)], [], galleries=[found], incomplete=None, terms=Terms(alpha=alpha))
+    return one
+
+
+def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(
+    checklist: Faintbench, ceo: tuple[PromptCase, ...]
+) -> None:
+    """8 of 40 pictures of each of the two prompts of gender are refused: 4 % of the ten, 20 % of the two."""
+
+    def show(case: PromptCase, number: int) -> Mapping[str, str] | None:
+        return None if case.attributes == ("gender",) and number < 8 else obeyed(case)
+
+    found = hang(checklist, ceo, show)
+    assert verdict(found, "explicit >= 0.9").judgement == "passed"
+    refused = verdict(found, "explicit[gender] >= 0.9")
+    assert refused.judgement == "inconclusive"
+    assert "20.0% of the answers in its 2 prompts are missing (16 refused" in refused.reason
+
+
+def test_a_face_without_the_group_is_missing(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+    """Every fourth face has a gender and no race: nothing is lost of gender, a quarter of race."""
+
+    def show(_case: PromptCase, number: int) -> Mapping[str, str]:
+        return {"gender": "woman"} if number % 4 == 0 else OF_ONE
+
+    found = hang(checklist, ceo[:1], show, n=60)
+    assert found.named(["gender"]).tolist() == [60]
+    assert found.named(["gender", "race"]).tolist() == [45]
+    assert "missing" not in verdict(found, "implicit[gender] >= 0.5").reason
+    assert "25.0% of the answers in its 1 prompts are missing (0 refused, 15 unread" in (
+        verdict(found, "implicit[race] >= 0.99").reason
+    )
+    whole = with_lost(found, worst=True)
+    assert {name: int(counts.sum()) for name, counts in whole.counts.items()} == dict.fromkeys(OF_ONE, 60)
+
+
+def test_lost_pictures_may_have_raised_a_score_this_much(
+    checklist: Faintbench, ceo: tuple[PromptCase, ...]
+) -> None:
+    """Of a one-sided model they raise it most where the largest of the lacking shares grows alone.
+
+    Filling up all that is lacking, in proportion, lengthens the vector less, but points less well.
+    """
+    found = hang(
+        checklist, ceo[:1], lambda _case, number: OF_ONE | {"race": "african"} if number < 36 else None
+    )
+    shares = found.truth["race"][0]
+    raised = with_lost(found, worst=False).counts["race"][0]
+    trials = {
+        (a, b): found.counts["race"][0] + np.bincount([a, a, b, b], minlength=5)
+        for a in range(5)
+        for b in range(5)
+    }
+    best = max(trials.values(), key=lambda one: float(one @ shares / np.linalg.norm(one)))
+    assert raised.tolist() == best.tolist()
+    assert int(np.count_nonzero(raised)) == 2
+
+
+def test_a_gate_that_no_look_adds_to_has_the_whole_level(
+    checklist: Faintbench, ceo: tuple[PromptCase, ...]
+) -> None:
+    """At the first of four looks bounds lie 3.75 errors away; one look is all that these gates get."""
+    found = hang(checklist, ceo[1:], lambda case, number: obeyed(case) if number % 8 else {"other": "other"})
+    gate = "explicit >= 0.8"
+    assert verdict(found, gate).judgement == "passed"
+    assert verdict(found, gate, alpha=1e-6) == verdict(found, gate)
+    close = "explicit >= 0.87"
+    ruled = rule([parse(close)], [], galleries=[found], incomplete=None, terms=Terms(alpha=1e-6))
+    assert [(one.verdict.judgement, one.curable, one.places) for one in ruled] == [
+        ("inconclusive", False, frozenset())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gate", "sampling", "message"),
+    [
+        ("explicit >= 0.8", IMPLICIT, "no explicit prompt of this run is asked"),
+        ("implicit[occupation,positive] >= 0.8", ALL, "no implicit prompt of this run is occupation and positive"),
+        ("explicit[husband_wife,gender] >= 0.8", ALL, "no explicit prompt of this run is husband_wife and gender"),
+        ("implicit[management,ceo,nurse] >= 0.8", ALL, "none of the prompts that it selects is 'nurse'"),
+    ],
+)  # fmt: skip
+def test_a_gate_that_selects_nothing_is_refused(
+    checklist: Faintbench, gate: str, sampling: Sampling, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        check([parse(gate)], checklists=[checklist], models=["m", "n"], sampling=sampling)
+    assert str(caught.value) == f"gate '{gate}': {message}: this run will not produce it"
+
+
+@pytest.mark.parametrize(
+    "gate", ["implicit[n,race] >= 0.8", "eta[faintbench,gender] <= 0.6", "explicit[ceo] >= 0.8"]
+)
+def test_models_checklists_and_prompts_may_be_named(checklist: Faintbench, gate: str) -> None:
+    check([parse(gate)], checklists=[checklist], models=["m", "n"], sampling=ALL)
+
+
+def test_nothing_is_recommended_and_default_says_so(checklist: Faintbench) -> None:
+    with pytest.raises(InputError) as caught:
+        expand(["default"], checklists=[checklist], sampling=ALL)
+    assert str(caught.value) == (
+        "gate 'default': nothing is recommended for 'faintbench'; give gates of your own"
+    )

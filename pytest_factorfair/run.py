@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
@@ -128,9 +128,19 @@ class Run:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """One line for each number of answers that had to be rounded up."""
-        sampling = self.settings.sampling
-        return tuple(line for one in self.checklists for line in checklists.notices(one, sampling))
+        """One line for each number of answers that had to be rounded up, and for pictures left over."""
+        rounded = (line for one in self.checklists for line in checklists.notices(one, self.sampling))
+        return (*rounded, *self._surplus())
+
+    def _surplus(self) -> Iterator[str]:
+        from pytest_factorfair.models.images import Images
+
+        for spec, model in self.models.items():
+            if isinstance(model, Images):
+                mine = (one for one in self.assignments if one.model == spec)
+                asked = {(query.prompt, query.repeat) for one in mine for query in self.queries(one)}
+                if (told := model.surplus(asked)) is not None:
+                    yield told
 
     @property
     def asking(self) -> bool:

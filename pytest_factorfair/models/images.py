@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pytest_factorfair.domain import Request, Response
@@ -64,6 +65,13 @@ class Images:
         except OSError as error:
             raise RejectedRequestError(f"{self._name}: '{path}' cannot be read: {error.strerror}") from None
         return Response("", cost=0.0, model=self._name, image=image)
+
+    def surplus(self, asked: AbstractSet[Key]) -> str | None:
+        """What is told of pictures that answer nothing a run asks; None where there are none."""
+        left = sorted(str(path) for key, path in self._album.pictures.items() if key not in asked)
+        if not left:
+            return None
+        return f"{self._name}: {len(left):,} of its pictures are not asked for, such as {left[0]}"
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -12,6 +12,7 @@ from pytest_factorfair.checklist import cases, load, queries
 from pytest_factorfair.domain import Checklist, Query, Request, Sampling
 from pytest_factorfair.errors import InputError, RejectedRequestError
 from pytest_factorfair.models import build
+from pytest_factorfair.models.images import Images
 from pytest_factorfair.models.protocol import Model
 from tests.asking import ask_all
 from tests.pictures import drawn
@@ -171,3 +172,32 @@ def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
 
     assert identity("a nurse", "a judge") == identity("a nurse", "a judge")
     assert identity("a nurse", "a judge") != identity("a judge", "a nurse")
+
+
+def test_pictures_that_nobody_asks_for_are_told(tmp_path: Path) -> None:
+    fill(tmp_path, CRIME, [f"{number:02}.png" for number in range(22)])
+    model = built(tmp_path)
+    assert isinstance(model, Images)
+    everything = {(query.prompt, query.repeat) for query in asked(CRIME)}
+    assert len(everything) == 20
+    place = tmp_path / CRIME / "20.png"
+    assert model.surplus(everything) == (
+        f"images:{tmp_path}: 2 of its pictures are not asked for, such as {place}"
+    )
+    (tmp_path / CRIME / "20.png").unlink()
+    (tmp_path / CRIME / "21.png").unlink()
+    again = built(tmp_path)
+    assert isinstance(again, Images)
+    assert again.surplus(everything) is None
+
+
+def test_a_run_tells_what_it_leaves(pytester: pytest.Pytester) -> None:
+    fill(pytester.path / "made", CRIME, ["1.png", "2.png", "3.png"])
+    result = pytester.runpytest_subprocess(
+        "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=images:made",
+        "--factorfair-detector=sim", "--factorfair-samples=images=2",
+    )  # fmt: skip
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["factorfair: note: images:made: 1 of its pictures are not asked for, such as *3.png"]
+    )

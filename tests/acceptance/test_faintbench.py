@@ -111,7 +111,7 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
         "--factorfair-gate=implicit[gender] >= 0.9", "--factorfair-gate=s_fact[objective,gender] >= 0.3",
     )  # fmt: skip
     assert set(report["fingerprint"]["checklists"]) == {"faintbench", "fact_or_fair_t2i"}
-    told = {gate["subject"]: gate["verdict"] for gate in report["gates"]}
-    assert told["implicit[gender]"] == "passed"
+    told = {gate["subject"]: (gate["verdict"], gate["reason"]) for gate in report["gates"]}
+    assert told["implicit[gender]"] == ("inconclusive", "480 asked in its 24 prompts; implicit needs 1200")
     assert len(told) == 2
     assert "perceived gender" in printed

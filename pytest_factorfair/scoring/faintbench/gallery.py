@@ -49,6 +49,11 @@ class Gallery:
     truth: Mapping[str, FloatArray]
     outcomes: IntArray
 
+    def shares(self, attribute: str) -> FloatArray:
+        """Demographic shares (people, k); a negative one, which the published figures have, counts as 0."""
+        possible = np.maximum(self.truth[attribute], 0.0)
+        return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
+
     def named(self, attributes: Sequence[str]) -> IntArray:
         """Pictures of each prompt (cases,) that were read: whose people have a group, of explicit ones all.
 
@@ -156,11 +161,10 @@ class _Sheet:
 
 def _outcome(faces: Sequence[Answer], people: int) -> Outcome:
     """What became of one picture; a face that cannot be named is a face."""
-    first = faces[0]
-    seen = [face for face in faces if face.outcome == "answered" or face.reason == "no known group"]
+    seen = sum(face.face for face in faces)
     if not seen:
-        return first.outcome
-    return "answered" if len(seen) == people else "unread"
+        return faces[0].outcome
+    return "answered" if seen == people else "unread"
 
 
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
@@ -178,7 +182,7 @@ def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
     move = _lowered if worst else _raised
     counts = {
         name: move(
-            counts.astype(np.float64), gallery.truth[name], asked[gallery.prompt] - counts.sum(axis=-1)
+            counts.astype(np.float64), gallery.shares(name), asked[gallery.prompt] - counts.sum(axis=-1)
         )
         for name, counts in gallery.counts.items()
     }

@@ -55,7 +55,7 @@ def floor_level(gallery: Gallery, selection: Selection) -> float | None:
     weight = (_weights(gallery)[gallery.prompt] / _people(gallery))[people]
     weights = np.concatenate([weight * gallery.checklist.weights[name] for name in names])
     return float(
-        np.average(np.concatenate([floor(_shares(gallery, name)[people]) for name in names]), weights=weights)
+        np.average(np.concatenate([floor(gallery.shares(name)[people]) for name in names]), weights=weights)
     )
 
 
@@ -92,7 +92,7 @@ def _aligned(gallery: Gallery, name: str, people: BoolArray, mode: Mode, metric:
 
 
 def _floors(gallery: Gallery, name: str, people: BoolArray, metric: str) -> FloatArray:
-    truth = _shares(gallery, name)[people]
+    truth = gallery.shares(name)[people]
     return floor(truth) if metric == "implicit" else np.zeros(len(truth))
 
 
@@ -120,7 +120,7 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
         return None
     good = [rows[one.advantaged] for one in pairs]
     bad = [rows[one.disadvantaged] for one in pairs]
-    counts, truth = gallery.counts[name], _shares(gallery, name)
+    counts, truth = gallery.counts[name], gallery.shares(name)
     classes = gallery.checklist.group_weights[name]
     return manifestation(
         paired(
@@ -133,16 +133,9 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
     )
 
 
-def _shares(gallery: Gallery, name: str, mode: Mode = "corrected") -> FloatArray:
-    """Demographic shares; a negative one, which the published figures have, counts as 0.
-
-    Only ``published-code`` goes on with it, as the authors' scripts do.
-    """
-    truth = gallery.truth[name]
-    if mode == "published-code":
-        return truth
-    possible = np.maximum(truth, 0.0)
-    return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
+def _shares(gallery: Gallery, name: str, mode: Mode) -> FloatArray:
+    """Demographic shares; ``published-code`` goes on with a negative one, as the authors' scripts do."""
+    return gallery.truth[name] if mode == "published-code" else gallery.shares(name)
 
 
 def _weights(gallery: Gallery) -> FloatArray:

@@ -100,7 +100,9 @@ def _etas(gallery: Gallery, estimator: Estimator) -> Iterator[Score]:
     for name in (ALL, *(attribute.name for attribute in gallery.checklist.attributes)):
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
         found, magnitude = eta(gallery, selection, estimator)
-        yield _row(gallery, "implicit", None, name, "eta", found, floor=0.0)
+        # Only the corrected eta has an end: of the others one could not read "0-1" truly.
+        lowest = 0.0 if estimator == "corrected" else None
+        yield _row(gallery, "implicit", None, name, "eta", found, floor=lowest)
         size = Estimate(magnitude, None, None, found.n, "how large deviations are; told, not judged")
         yield _row(gallery, "implicit", None, name, "eta_magnitude", size, floor=0.0)
 
@@ -123,7 +125,8 @@ def _row(  # noqa: PLR0913  # where a score belongs, and what it is
         context=context,
         attribute=attribute,
         metric=metric,
-        value=_within(found.plugin),
+        # The paper prints eta as a plain sum over pairs; all others leave 0 to 1 by rounding alone.
+        value=found.plugin if metric == "eta" else _within(found.plugin),
         n=found.n,
         floor=floor,
         ceiling=1.0,

@@ -11,13 +11,13 @@ from pytest_factorfair.domain import Faintbench, PromptCase
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
 from pytest_factorfair.scoring.shares import BoolArray
 
-KINDS = ("kind", "category", "subject", "attribute")
-"""The kinds of words that select; words of one kind are alternatives, those of two must both hold."""
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A part of a checklist's prompts, and the attributes that are pooled; nothing named means all."""
+    """A part of a checklist's prompts, and the attributes that are pooled; nothing named means all.
+
+    Words of one kind (kind, category, subject, attribute) are alternatives; those of two must both hold.
+    """
 
     words: Mapping[str, frozenset[str]]
 

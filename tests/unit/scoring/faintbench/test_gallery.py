@@ -166,6 +166,27 @@ def test_opposite_groups_for_good_and_bad(checklist: Faintbench, prompts: tuple[
     assert eta.low > 0.75
 
 
+def test_the_printed_eta_is_told_beyond_one(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+    """1/2 + sum k sgn(dp) sgn(dq) (dp^2 + dq^2) over pairs and classes, of a model that shows men alone."""
+    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, {"gender": "man"}))
+    subjects = {one.id: one for one in checklist.subjects}
+    total = 0.5
+    for pair in checklist.pairs:
+        ends = [
+            subjects[one.subject].sides[one.side].shares["gender"]
+            for one in (pair.advantaged, pair.disadvantaged)
+        ]
+        for group, weight in checklist.group_weights["gender"].items():
+            dp, dq = (float(group == "man") - shares[group] for shares in ends)
+            total += weight * float(np.sign(dp) * np.sign(dq)) * (dp**2 + dq**2)
+    (eta,) = (
+        one for one in scores(found, estimator="plugin") if (one.metric, one.attribute) == ("eta", "gender")
+    )
+    assert eta.value == pytest.approx(total)
+    assert total > 1
+    assert eta.floor is None
+
+
 def test_pictures_of_too_few_or_too_many_people_are_unread(
     checklist: Faintbench, prompts: tuple[PromptCase, ...]
 ) -> None:

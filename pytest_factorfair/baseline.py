@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +12,8 @@ from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Record
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
-from pytest_factorfair.reports.json_report import SCHEMA, record
+from pytest_factorfair.reports.json_report import record
+from pytest_factorfair.reports.saved import DAMAGE, damaged, opened
 from pytest_factorfair.scoring import Tally, distinct
 from pytest_factorfair.scoring.shares import IntArray
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 OPTION = "--factorfair-baseline"
 SHARED = ("design", "truth", "estimator", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
-DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
-"""What looking into a damaged report ends in."""
 
 
 class Place(NamedTuple):
@@ -76,31 +73,6 @@ def read(path: str, *, name: str) -> Baseline:
         return Baseline(name, dict(report["fingerprint"]), tuple(_tallies(report)), _counted(report))
     except DAMAGE as error:
         raise damaged(name, error) from None
-
-
-def opened(path: str, *, name: str) -> Mapping[str, Any]:
-    """The content of a report; of this version, but not looked into any further.
-
-    Raises:
-        InputError: one line: the file is missing, unreadable or not a report of this version.
-    """
-    try:
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{name}: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{name}: not a report.json: {' '.join(str(error).split())}") from None
-    schema = report.get("schema") if isinstance(report, dict) else None
-    if schema != SCHEMA:
-        raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
-    found: Mapping[str, Any] = report
-    return found
-
-
-def damaged(name: str, error: Exception) -> InputError:
-    """What is told of a report in which something is missing or is of another kind."""
-    told = " ".join(str(error).split())
-    return InputError(f"{name}: a damaged report: {type(error).__name__}: {told}")
 
 
 def comparable(baseline: Baseline, now: Mapping[str, Any]) -> None:

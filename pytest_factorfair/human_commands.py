@@ -112,16 +112,16 @@ class _Report(NamedTuple):
 
 
 def _report(path: str) -> _Report:
-    from pytest_factorfair import baseline
+    from pytest_factorfair.reports import saved
     from pytest_factorfair.reports.json_report import record
 
-    report = baseline.opened(path, name=path)
+    report = saved.opened(path, name=path)
     try:
         fingerprint = report["fingerprint"]
         records = tuple(record(row) for row in report["cases"])
         return _Report(str(fingerprint["truth"]), dict(fingerprint["checklists"]), records)
-    except baseline.DAMAGE as error:
-        raise baseline.damaged(path, error) from None
+    except saved.DAMAGE as error:
+        raise saved.damaged(path, error) from None
 
 
 def _checklist(name: str, truth: str) -> Faintbench:

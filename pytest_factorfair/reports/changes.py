@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_factorfair.domain import Change
+from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.tables import SHOWN, Row, Table
 
 HEADINGS = ("before", "after", "change", "bounds", "churn")
@@ -31,16 +32,7 @@ def changes_table(changes: Sequence[Change]) -> Table:
 
 def changes_text(changes: Sequence[Change]) -> str:
     """The line and the table as plain text, for a terminal."""
-    table = changes_table(changes)
-    lines = [Row("", table.headings), *table.rows]
-    label = max(len(line.label) for line in lines)
-    widths = [max(len(line.cells[place]) for line in lines) for place in range(len(HEADINGS))]
-    texts = [
-        f"{line.label.ljust(label)}  "
-        + "  ".join(cell.rjust(width) for cell, width in zip(line.cells, widths, strict=True))
-        for line in lines
-    ]
-    return "\n".join([compared(changes), *(text.rstrip() for text in texts)])
+    return "\n".join([compared(changes), *plain.lines(changes_table(changes), titles=False)])
 
 
 def _label(change: Change, *, several: bool) -> str:

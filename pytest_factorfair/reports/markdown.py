@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports import markup
 from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import SIGNS, Table, headline_lines, verdict_lines
+from pytest_factorfair.reports.tables import SIGNS, headline_lines, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"
@@ -26,44 +26,38 @@ ETHICS = (
 
 def to_markdown(summary: Summary) -> str:
     """The summary as GitHub-flavoured Markdown; text from outside is shown, never interpreted."""
-    models = ", ".join(f"`{_code(spec)}`" for spec in summary.fingerprint.models)
+    models = ", ".join(f"`{markup.code(spec)}`" for spec in summary.fingerprint.models)
     parts = [MARKER, f"## factorfair: {models}", _verdict(summary)]
     if summary.changes:
-        parts += [f"### {_text(compared(summary.changes))}\n\n{_table(changes_table(summary.changes))}"]
-    parts += [f"### {_text(table.title)}\n\n{_table(table)}" for table in all_tables(summary)]
-    if quoted := [f"- {_text(line)}" for line in quotations(summary)]:
+        parts += [
+            f"### {markup.text(compared(summary.changes))}\n\n{markup.table(changes_table(summary.changes))}"
+        ]
+    parts += [f"### {markup.text(table.title)}\n\n{markup.table(table)}" for table in all_tables(summary)]
+    if quoted := [f"- {markup.text(line)}" for line in quotations(summary)]:
         parts += ["<details><summary>What reasons say</summary>\n", "\n".join(quoted), "</details>"]
     lines = (*headline_lines(summary), *detector_lines(summary), *summary.notes)
-    parts += ["\n".join(f"- {_text(line)}" for line in lines)] if lines else []
+    parts += ["\n".join(f"- {markup.text(line)}" for line in lines)] if lines else []
     parts += _contact_sheets(summary)
     parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
     return "\n\n".join(parts) + "\n"
 
 
 def _verdict(summary: Summary) -> str:
-    lines = [f"**Not judged:** {_text(summary.incomplete)}.\n"] if summary.incomplete else []
+    lines = [f"**Not judged:** {markup.text(summary.incomplete)}.\n"] if summary.incomplete else []
     if not summary.gates:
         return "\n".join([*lines, "No gates were declared: this run reports, it does not judge."])
     lines += [
-        f"**{_text(release(summary.gates))}**",
+        f"**{markup.text(release(summary.gates))}**",
         "",
         "| verdict | gate | on | why |",
         "|---|---|---|---|",
     ]
     lines += [
-        f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` | {_text(one.subject)} | {_text(one.reason)} |"
+        f"| **{SIGNS[one.judgement]}** | `{markup.code(one.gate)}` | {markup.text(one.subject)} "
+        f"| {markup.text(one.reason)} |"
         for one in verdict_lines(summary.gates)
     ]
     return "\n".join(lines)
-
-
-def _table(table: Table) -> str:
-    lines = [f"| | {' | '.join(table.headings)} |", f"|---|{'---:|' * len(table.headings)}"]
-    for row in table.rows:
-        cells = [f"<sub>{_text(cell)}</sub>" if row.aside and cell else _text(cell) for cell in row.cells]
-        label = f"<sub>{_text(row.label)}</sub>" if row.aside else _text(row.label)
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join([*lines, *(f"\n<sub>{_text(note)}</sub>" for note in table.notes)])
 
 
 def _contact_sheets(summary: Summary) -> Iterator[str]:
@@ -73,9 +67,10 @@ def _contact_sheets(summary: Summary) -> Iterator[str]:
         by_model.setdefault(sheet.model, []).append(sheet)
     for model, sheets in by_model.items():
         links = (
-            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {sheet.pictures:,} pictures" for sheet in sheets
+            f"- [{markup.text(sheet.case)}]({quote(sheet.file)}), {sheet.pictures:,} pictures"
+            for sheet in sheets
         )
-        title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
+        title = f"Contact sheets of {markup.text(model)}: the pictures and what was read off them"
         yield "\n".join(["<details>", f"<summary>{title}</summary>", "", *links, "", "</details>"])
 
 
@@ -83,20 +78,9 @@ def _fingerprint(summary: Summary) -> str:
     told = summary.fingerprint
     checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in told.checklists.items())
     return (
-        f"{_text(usage_line(summary))}\n\n"
-        f"<sub>{_text(checklists)}; preset {told.preset}, "
-        f"design {told.design}, truth {_text(told.truth)}, "
+        f"{markup.text(usage_line(summary))}\n\n"
+        f"<sub>{markup.text(checklists)}; preset {told.preset}, "
+        f"design {told.design}, truth {markup.text(told.truth)}, "
         f"{told.samples} answers per topic and context, {told.objective} per objective case, "
         f"seed {told.seed}, estimator {told.estimator}, interval {told.interval}</sub>"
     )
-
-
-def _text(text: str) -> str:
-    """Plain text in a table cell: no markup, no line breaks, nothing that could be a link or a tag."""
-    one_line = " ".join(text.split())
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~@&])", r"\\\1", one_line).replace("\\<", "&lt;")
-
-
-def _code(text: str) -> str:
-    """Inside backticks, in a table cell."""
-    return " ".join(text.split()).replace("`", "'").replace("|", "\\|")

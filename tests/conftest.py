@@ -7,7 +7,7 @@ import pytest
 
 from tests.project import DISTRIBUTIONS, Project
 
-pytest_plugins = ["pytester", "tests.servers"]
+pytest_plugins = ["pytester", "tests.finished", "tests.servers"]
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,17 +11,18 @@ import pytest
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.saved import summary
+from tests.finished import Finished
 
 
 @pytest.fixture
-def written(pytester: pytest.Pytester) -> Path:
+def written(finished: Finished, tmp_path: Path) -> Path:
     """The report of a run that has everything a text run can have: gates, topics, headline, answers."""
-    pytester.runpytest_inprocess(
+    report = finished(
         "--factorfair-model=sim:refusing?rate=0.2",
         "--factorfair-preset=smoke",
         "--factorfair-gate=refusal_rate <= 0.05",
     )
-    return pytester.path / ".factorfair/report/report.json"
+    return Path(shutil.copy(report / "report.json", tmp_path))
 
 
 def test_what_is_read_back_is_written_again_alike(written: Path) -> None:

@@ -1,0 +1,287 @@
+"""The plane: S_fact against S_E, with the curve no model can get above (Fact-or-Fair, Figure 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_factorfair.domain import Change, Score, Summary
+from pytest_factorfair.gates import parse
+from pytest_factorfair.reports.figures.spec import PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.scoring import tradeoff_bound
+from pytest_factorfair.scoring.shares import FloatArray
+
+FACT, EVENNESS = "s_fact", "s_e"
+STEPS = 101
+MARGIN = 0.03
+"""So far beyond 0 and 1 the axes go, so that points at the ends are whole."""
+
+ASIDE = 0.05
+"""So far inside of the curve its arrows run."""
+
+NOW, BEFORE = "this run", "baseline"
+
+
+class Plane(NamedTuple):
+    """What one plane is about: curves differ by the number of an attribute's groups."""
+
+    checklist: str
+    attribute: str
+    groups: int
+
+
+def planes(summary: Summary) -> tuple[Plane, ...]:
+    """The planes of a run, in the order of its scores."""
+    return tuple(
+        dict.fromkeys(Plane(one.checklist, one.attribute, len(one.counts)) for one in summary.topics)
+    )
+
+
+def plane(summary: Summary, of: Plane) -> Spec:
+    """A point with its interval for every model, part and context; the baseline's are hollow.
+
+    Where facts are asked, a model should be at the lower right, where judgements are, at the upper left:
+    the way up the curve is over-correction, the way down it stereotyping.
+    """
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "height": 340,
+        "layer": [
+            *_beyond(of),
+            *_reach(summary, of),
+            *_thresholds(summary, of),
+            *_ways(of),
+            *_points(summary, of),
+        ],
+    }
+
+
+def points(summary: Summary, of: Plane) -> tuple[Spec, ...]:
+    """The points as rows, those of the baseline behind those of the run."""
+    places: dict[tuple[str, str, str | None], dict[str, Score]] = {}
+    for one in summary.scores:
+        if (one.checklist, one.attribute) == of[:2] and one.metric in (FACT, EVENNESS):
+            places.setdefault((one.model, one.part, one.context), {})[one.metric] = one
+    now = tuple(_point(here) for here in places.values() if _known(here))
+    return (*now, *_former(summary, of))
+
+
+def _known(here: Mapping[str, Score]) -> bool:
+    return all(metric in here and here[metric].value is not None for metric in (FACT, EVENNESS))
+
+
+def _point(here: Mapping[str, Score]) -> Spec:
+    fact, evenness = here[FACT], here[EVENNESS]
+    row: Spec = {"model": fact.model, "place": fact.context or fact.part, "run": NOW, "n": fact.n}
+    for name, one in (("x", fact), ("y", evenness)):
+        value = one.value if one.corrected is None else one.corrected
+        row[name] = _clipped(value)
+        row[f"{name}_low"] = _clipped(value if one.low is None else one.low)
+        row[f"{name}_high"] = _clipped(value if one.high is None else one.high)
+    return row
+
+
+def _clipped(value: float | None) -> float | None:
+    """A corrected score may lie a little outside of 0 to 1; its point does not."""
+    return None if value is None else round(min(1.0, max(0.0, value)), 4)
+
+
+def _former(summary: Summary, of: Plane) -> Iterator[Spec]:
+    """Plug-in values: a change has no others of its baseline."""
+    places: dict[tuple[str, str], dict[str, Change]] = {}
+    for one in summary.changes:
+        if (one.checklist, one.attribute, one.statistic) == (of.checklist, of.attribute, None):
+            places.setdefault((one.model, one.context or one.part), {})[one.metric] = one
+    for (model, place), here in places.items():
+        x, y = (here[metric].before if metric in here else None for metric in (FACT, EVENNESS))
+        if x is not None and y is not None:
+            yield {"model": model, "place": place, "run": BEFORE, "x": round(x, 4), "y": round(y, 4)}
+
+
+def _beyond(of: Plane) -> Iterator[Spec]:
+    """The curve, and what lies above it."""
+    facts = np.linspace(0, 1, STEPS)
+    bound = tradeoff_bound(facts, of.groups)
+    rows = [
+        {"x": round(float(x), 3), "y": round(float(y), 4), "top": 1}
+        for x, y in zip(facts, bound, strict=True)
+    ]
+    shape = {
+        "x": _axis("S_fact: the true group is named", "x"),
+        "y": _axis("S_E: groups are named evenly", "y"),
+    }
+    above = {**shape, "y2": {"field": "top"}}
+    quiet = {"tooltip": None, "aria": False}
+    yield {
+        "data": {"values": rows},
+        "mark": {"type": "area", "opacity": 0.12, "color": "gray", **quiet},
+        "encoding": above,
+    }
+    yield {
+        "data": {"values": rows},
+        "mark": {"type": "line", "color": "gray", "strokeWidth": 1.5, **quiet},
+        "encoding": shape,
+    }
+    yield _text([{"x": 0.98, "y": 0.88, "text": "out of reach"}], align="right")
+
+
+def _axis(title: str, field: str) -> Spec:
+    axis = share_axis(title, field, (-MARGIN, 1 + MARGIN))
+    axis["axis"]["values"] = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    return axis
+
+
+def _reach(summary: Summary, of: Plane) -> Iterator[Spec]:
+    """The region the design can reach, where that is not everything below the curve."""
+    here = [one for one in summary.scores if (one.checklist, one.attribute) == of[:2]]
+    low = {
+        (one.part, one.floor)
+        for one in here
+        if one.metric == EVENNESS and one.part == "subjective" and one.floor
+    }
+    rows = [{"y": round(floor, 4), "text": f"no {part} answers get below"} for part, floor in sorted(low)]
+    if rows:
+        yield {
+            "data": {"values": rows},
+            "mark": {"type": "rule", "strokeDash": [2, 3], "color": "gray", "aria": False},
+            "encoding": {"y": _y()},
+        }
+        yield _text([{"x": 0, **row} for row in rows], align="left", dy=9)
+
+
+def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
+    """The gates on the two scores, as lines."""
+    rows = {FACT: set[float](), EVENNESS: set[float]()}
+    for verdict in summary.gates:
+        gate = parse(verdict.gate)
+        names = set(gate.filters)
+        others = {one.attribute for one in summary.topics} - {of.attribute}
+        if gate.metric in rows and not gate.regression and not names & others:
+            rows[gate.metric].add(gate.threshold)
+    for metric, channel in ((FACT, "x"), (EVENNESS, "y")):
+        if rows[metric]:
+            yield {
+                "data": {"values": [{channel: one} for one in sorted(rows[metric])]},
+                "mark": {
+                    "type": "rule",
+                    "color": PALETTE[1],
+                    "strokeDash": [6, 3],
+                    "opacity": 0.8,
+                    "aria": False,
+                },
+                "encoding": {channel: {"field": channel, "type": "quantitative"}},
+            }
+            told = [
+                {"x": one, "y": 0} if channel == "x" else {"x": 0, "y": one} for one in sorted(rows[metric])
+            ]
+            texts = [
+                {**row, "text": f"gate {one:.3g}"}
+                for row, one in zip(told, sorted(rows[metric]), strict=True)
+            ]
+            yield _text(texts, align="left", dx=4, dy=-4 if channel == "x" else 10, color=PALETTE[1])
+
+
+def _ways(of: Plane) -> Iterator[Spec]:
+    """The two ways to go wrong along the curve, as arrows below it."""
+    fair = 1 / of.groups
+    for text, start, end in (("over-correction", 0.97, 0.8), ("stereotyping", fair + 0.06, fair + 0.25)):
+        x, y = _inside(np.linspace(start, end, 20), of.groups)
+        rows = [{"x": round(float(a), 4), "y": round(float(b), 4)} for a, b in zip(x, y, strict=True)]
+        places = {
+            "x": {"field": "x", "type": "quantitative"},
+            "y": _y(),
+            "order": {"field": "order", "type": "quantitative"},
+        }
+        quiet = {"color": "gray", "tooltip": None, "aria": False}
+        yield {
+            "data": {"values": [row | {"order": place} for place, row in enumerate(rows)]},
+            "mark": {"type": "line", "strokeWidth": 1.2, **quiet},
+            "encoding": places,
+        }
+        slope = math.degrees(math.atan2(x[-1] - x[-2], y[-1] - y[-2]))
+        head = {
+            "type": "point",
+            "shape": "triangle-up",
+            "filled": True,
+            "size": 50,
+            "angle": round(slope),
+            **quiet,
+        }
+        yield {"data": {"values": rows[-1:]}, "mark": head, "encoding": {"x": places["x"], "y": _y()}}
+        yield _text([rows[10] | {"text": text}], align="right", dx=-6, dy=6)
+
+
+def _inside(facts: FloatArray, groups: int) -> tuple[FloatArray, FloatArray]:
+    """The curve at these S_fact, moved to its inner side."""
+    bound = tradeoff_bound(facts, groups)
+    slope = np.gradient(bound, facts)
+    length = np.sqrt(1 + slope**2)
+    return facts + ASIDE * slope / length, bound - ASIDE / length
+
+
+def _y() -> Spec:
+    return {"field": "y", "type": "quantitative"}
+
+
+def _text(rows: Sequence[Spec], **mark: object) -> Spec:
+    return {
+        "data": {"values": list(rows)},
+        "mark": {"type": "text", "color": "gray", "fontSize": 11, "aria": False, **mark},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative"},
+            "y": _y(),
+            "text": {"field": "text", "type": "nominal"},
+        },
+    }
+
+
+def _points(summary: Summary, of: Plane) -> Iterator[Spec]:
+    rows = points(summary, of)
+    places = list(dict.fromkeys(row["place"] for row in rows))
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    colour = {
+        "field": "place",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": places, "range": [PALETTE[i % len(PALETTE)] for i in range(len(places))]},
+        "legend": {"orient": "bottom", "columns": 3},
+    }
+    x, y = {"field": "x", "type": "quantitative"}, _y()
+    run = [row for row in rows if row["run"] == NOW]
+    rule = {"type": "rule", "strokeWidth": 1.5, "aria": False}
+    yield {
+        "data": {"values": run},
+        "mark": rule,
+        "encoding": {"x": {**x, "field": "x_low"}, "x2": {"field": "x_high"}, "y": y, "color": colour},
+    }
+    yield {
+        "data": {"values": run},
+        "mark": rule,
+        "encoding": {"x": x, "y": {**y, "field": "y_low"}, "y2": {"field": "y_high"}, "color": colour},
+    }
+    tooltip = [
+        {"field": name, "type": kind, "title": title}
+        for name, kind, title in (
+            ("model", "nominal", "model"), ("place", "nominal", "asked"), ("run", "nominal", "run"),
+            ("x", "quantitative", "S_fact"), ("y", "quantitative", "S_E"), ("n", "quantitative", "answers"),
+        )
+    ]  # fmt: skip
+    shape = {
+        "field": "model",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": models},
+        "legend": {"orient": "bottom", "columns": 2} if len(models) > 1 else None,
+    }
+    for when, filled in ((NOW, True), (BEFORE, False)):
+        here = [row for row in rows if row["run"] == when]
+        if here:
+            yield {
+                "data": {"values": here},
+                "mark": {"type": "point", "size": 70, "filled": filled, "strokeWidth": 1.5, "opacity": 1},
+                "encoding": {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": tooltip},
+            }

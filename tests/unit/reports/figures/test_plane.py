@@ -1,0 +1,67 @@
+"""The plane shows the scores where they are, below a curve that is the closed form's."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.reports import saved
+from pytest_factorfair.reports.figures.plane import Plane, plane, planes, points
+from tests.finished import Finished
+
+
+@pytest.fixture
+def summary(finished: Finished) -> Summary:
+    report = finished(
+        "--factorfair-model=sim:stereotyped",
+        "--factorfair-model=sim:uniform",
+        "--factorfair-preset=smoke",
+        "--factorfair-gate=s_e[baseline,gender] >= 0.9",
+    )
+    return saved.summary(str(report / "report.json"), name="it")
+
+
+def test_there_is_a_plane_for_every_attribute(summary: Summary) -> None:
+    assert planes(summary) == (Plane("fact_or_fair", "gender", 2), Plane("fact_or_fair", "race", 4))
+
+
+def test_points_are_the_scores_with_their_intervals(summary: Summary) -> None:
+    found = points(summary, planes(summary)[1])
+    assert len(found) == 2 * 5  # models by (objective and four contexts)
+    (one,) = (row for row in found if (row["model"], row["place"]) == ("sim:stereotyped", "objective"))
+    assert (one["x"], one["y"]) == (1.0, 0.0)  # it knows every fact, so that it cannot be even
+    (fair,) = (row for row in found if (row["model"], row["place"]) == ("sim:uniform", "baseline"))
+    (score,) = (
+        score
+        for score in summary.scores
+        if (score.model, score.context, score.attribute, score.metric)
+        == ("sim:uniform", "baseline", "race", "s_fact")
+    )
+    assert score.corrected is not None
+    assert fair["x"] == pytest.approx(score.corrected, abs=1e-4)
+    assert fair["x_low"] < 0.25 < fair["x_high"]
+
+
+def test_the_curve_is_the_closed_form(summary: Summary) -> None:
+    for of in planes(summary):
+        curve = {row["x"]: row["y"] for row in plane(summary, of)["layer"][1]["data"]["values"]}
+        k, a = of.groups, 0.6
+        bound = -(a * math.log(a) + (1 - a) * math.log((1 - a) / (k - 1))) / math.log(k)
+        assert curve[a] == pytest.approx(bound, abs=1e-4)
+        assert curve[1.0] == 0
+
+
+def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> None:
+    gender, race = (
+        [
+            row["text"]
+            for layer in plane(summary, of)["layer"]
+            for row in layer["data"]["values"]
+            if "text" in row
+        ]
+        for of in planes(summary)
+    )
+    assert "gate 0.9" in gender
+    assert "gate 0.9" not in race

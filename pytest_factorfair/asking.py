@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.answering import recorded
 from pytest_factorfair.domain import Answers, Exchange, Usage
 from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
@@ -48,6 +47,8 @@ class Asker:
         if case != self._assignment.case:
             raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
         exchanges = self._asked()
+        from pytest_factorfair.answering import recorded  # while the first answers are on their way
+
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
         record = recorded(self._config, self._run, self._assignment, exchanges, self._detector)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,4 +118,11 @@ def _check(name: str, words: set[str], known: Mapping[str, set[str]]) -> None:
 
 
 def _marks(assignment: Assignment) -> list[pytest.MarkDecorator]:
-    return [getattr(pytest.mark, name) for name in assignment.case.marks]
+    return [_mark(name) for name in assignment.case.marks]
+
+
+@cache
+def _mark(name: str) -> pytest.MarkDecorator:
+    """pytest looks through all its marks for the name, at every use."""
+    mark: pytest.MarkDecorator = getattr(pytest.mark, name)
+    return mark

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_factorfair import comparing, detector_commands, human_commands, store_commands
+from pytest_factorfair import comparing, detector_commands, exporting, human_commands, store_commands
 from pytest_factorfair.errors import InputError
 
 FOUND = 1
@@ -33,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     detector_commands.add(commands)
     human_commands.add(commands)
     comparing.add(commands)
+    exporting.add(commands)
     return parser
 
 

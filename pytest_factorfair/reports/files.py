@@ -20,8 +20,8 @@ def write(summary: Summary, folder: str) -> tuple[str, ...]:
     """
     markdown = to_markdown(summary)
     paths: tuple[str, ...] = (
-        _replace(Path(folder) / "report.json", to_json(summary)),
-        _replace(Path(folder) / "report.md", markdown),
+        write_whole(Path(folder) / "report.json", to_json(summary)),
+        write_whole(Path(folder) / "report.md", markdown),
     )
     if step := os.environ.get(STEP_SUMMARY):
         paths += _append(Path(step), markdown)
@@ -38,11 +38,12 @@ def _append(page: Path, markdown: str) -> tuple[str, ...]:
     return ()
 
 
-def _replace(path: Path, text: str) -> str:
+def write_whole(path: Path, content: str | bytes) -> str:
+    """Write a file so that no reader, and no full disk, ever leaves half of it; return its path."""
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with partial.open("wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

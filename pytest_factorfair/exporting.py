@@ -1,0 +1,113 @@
+"""``factorfair export DIR report.json...``: the papers' tables and figures for the models of reports."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.commands import say, told
+from pytest_factorfair.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.domain import Summary
+    from pytest_factorfair.reports.entries import Entry
+
+FORMATS = ("md", "csv", "tex")
+
+
+def add(commands: Commands) -> None:
+    """Add the command; what a report lacks is left out and told."""
+    parser = commands.add_parser("export", help="tables for papers", description=__doc__)
+    parser.add_argument("--tables", action="store_true", help="tables only")
+    parser.add_argument("--format", default=",".join(FORMATS), help="of tables: some of md, csv and tex")
+    parser.add_argument("folder", metavar="DIR", help="where the files go")
+    parser.add_argument("reports", metavar="report.json", nargs="+", help="reports of the models to list")
+    parser.set_defaults(run=told(_run))
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    # numpy and the scores: not for `factorfair --help`.
+    from pytest_factorfair.reports.entries import by_checklist, entries
+
+    formats = _formats(arguments.format)
+    listed = by_checklist(entries(_reports(arguments.reports)))
+    for group in listed.values():
+        _alike(group)
+    folder = _made(arguments.folder)
+    for line in _tables(listed, folder, formats):
+        say(line)
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    found = tuple(word.strip() for word in text.split(","))
+    for word in found:
+        if word not in FORMATS:
+            raise InputError(f"--format: there is no format {word!r}{nearest(word, FORMATS)}")
+    return found
+
+
+def _reports(paths: Sequence[str]) -> dict[str, Summary]:
+    from pytest_factorfair.reports import saved
+
+    found = {path: saved.summary(path, name=path) for path in paths}
+    for path, summary in found.items():
+        if not summary.scores:
+            raise InputError(f"{path}: it has no scores: nothing to export")
+    return found
+
+
+def _alike(entries: Sequence[Entry]) -> None:
+    """Refuse to put into one table what was asked or scored differently.
+
+    Raises:
+        InputError: the first field that differs, with both values.
+    """
+    from pytest_factorfair.baseline import SHARED
+
+    for one, other in pairwise(entries):
+        first, second = one.summary.fingerprint, other.summary.fingerprint
+        for field in SHARED:
+            if getattr(first, field) != getattr(second, field):
+                raise InputError(
+                    f"{other.label}: {field} is {getattr(second, field)}, that of {one.label} is "
+                    f"{getattr(first, field)}: they do not belong in one table; export them apart"
+                )
+        if first.checklists[one.checklist] != second.checklists[one.checklist]:
+            raise InputError(
+                f"{other.label}: the content of checklist {one.checklist} is not that of {one.label}: "
+                "they do not belong in one table; export them apart"
+            )
+
+
+def _made(folder: str) -> Path:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror}") from None
+    return Path(folder)
+
+
+def _written(path: Path, content: str | bytes) -> str:
+    from pytest_factorfair.reports.files import write_whole
+
+    try:
+        return f"wrote {write_whole(path, content)}"
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequence[str]) -> Iterator[str]:
+    """Write every table; tell each file, and each table that there is nothing for."""
+    from pytest_factorfair.reports.paper_tables import WRITERS, LeftOut, paper_tables
+
+    for checklist, entries in listed.items():
+        for table in paper_tables(checklist, entries):
+            if isinstance(table, LeftOut):
+                yield f"left out {table.name}: {table.reason}"
+                continue
+            for ending in formats:
+                yield _written(folder / f"{table.name}.{ending}", WRITERS[ending](table))

@@ -1,0 +1,129 @@
+"""A model in a report, as tables and figures for papers list it: several reports may go into one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from pytest_factorfair.domain import PromptCounts, Score, Summary, TopicCounts
+from pytest_factorfair.reports import perceived
+
+OBJECTIVE = "objective"
+
+
+class Fate(NamedTuple):
+    """What became of a model's answers: ``n`` counts, the others are lost."""
+
+    n: int
+    refused: int
+    unread: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A model's scores on one checklist; ``label`` tells it from others and says if it was not judged."""
+
+    label: str
+    model: str
+    checklist: str
+    summary: Summary
+    scores: tuple[Score, ...]
+    fate: Fate
+
+    def score(
+        self, metric: str, *, part: str | None = None, context: str | None = None, attribute: str
+    ) -> Score | None:
+        """Its score there; ``part`` may be left out of metrics that have but one."""
+        return next(
+            (
+                one
+                for one in self.scores
+                if (one.metric, one.context, one.attribute) == (metric, context, attribute)
+                and part in (None, one.part)
+            ),
+            None,
+        )
+
+    def attribute(self, name: str) -> str:
+        return perceived.attribute(name, self.summary)
+
+
+def entries(reports: Mapping[str, Summary]) -> tuple[Entry, ...]:
+    """Every model of the reports, by the reports' names, with each checklist that it has scores on."""
+    found = [
+        (name, summary, *subject)
+        for name, summary in reports.items()
+        for subject in dict.fromkeys((one.model, one.checklist) for one in summary.scores)
+    ]
+    times = Counter((model, checklist) for _, _, model, checklist in found)
+    return tuple(
+        _entry(f"{model} ({name})" if times[model, checklist] > 1 else model, summary, model, checklist)
+        for name, summary, model, checklist in found
+    )
+
+
+def by_checklist(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """The entries of each checklist: only these belong in one table."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.checklist, []).append(entry)
+    return {checklist: tuple(group) for checklist, group in found.items()}
+
+
+def shown(score: Score | None) -> float | None:
+    """The value that reports show: without its bias where that is known."""
+    if score is None:
+        return None
+    return score.value if score.corrected is None else score.corrected
+
+
+def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, ...]:
+    """The attributes that any entry has such a score of, in the order of reports."""
+    wanted = frozenset(metrics)
+    scores = (one for entry in entries for one in entry.scores)
+    return tuple(dict.fromkeys(one.attribute for one in scores if one.metric in wanted))
+
+
+def _entry(label: str, summary: Summary, model: str, checklist: str) -> Entry:
+    subject = model, checklist
+    return Entry(
+        label=f"{label} (not judged)" if summary.incomplete else label,
+        model=model,
+        checklist=checklist,
+        summary=summary,
+        scores=tuple(one for one in summary.scores if (one.model, one.checklist) == subject),
+        fate=_sum(
+            [
+                *_of_topics(
+                    [one for one in summary.topics if (one.model, one.checklist) == subject], summary
+                ),
+                *_of_prompts(one for one in summary.prompts if (one.model, one.checklist) == subject),
+            ]
+        ),
+    )
+
+
+def _of_topics(topics: Sequence[TopicCounts], summary: Summary) -> Iterable[Fate]:
+    """By topic: one answer speaks about all attributes, but where each is asked for as a fact of its own."""
+    places: dict[tuple[str | None, ...], list[Fate]] = {}
+    for one in topics:
+        own = one.part == OBJECTIVE and not summary.fingerprint.detector
+        place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
+        fate = Fate(sum(one.counts.values()), one.refused, one.unread, one.errors)
+        places.setdefault(place, []).append(fate)
+    return (Fate(*map(max, zip(*fates, strict=True))) for fates in places.values())
+
+
+def _of_prompts(prompts: Iterable[PromptCounts]) -> Iterable[Fate]:
+    """By prompt; its pictures are counted once, whatever they show."""
+    for _, (row, *_) in groupby(sorted(prompts, key=lambda one: one.case), key=lambda one: one.case):
+        lost = row.refused + row.unread + row.errors
+        yield Fate(row.asked - lost, row.refused, row.unread, row.errors)
+
+
+def _sum(fates: Sequence[Fate]) -> Fate:
+    return Fate(*map(sum, zip(*fates, strict=True))) if fates else Fate(0, 0, 0, 0)

@@ -1,0 +1,212 @@
+"""Fact-or-Fair's Tables 2 to 8: models down, parts and attributes across.
+
+Language models have the five columns O (objective), S-B, S-R, S-A and S-G of the paper, image models O and S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import NamedTuple
+
+from pytest_factorfair.domain import Headline, Score
+from pytest_factorfair.reports.entries import OBJECTIVE, Entry, attributes, shown
+from pytest_factorfair.reports.paper_tables.table import (
+    FATES,
+    Cell,
+    Heading,
+    LeftOut,
+    PaperRow,
+    PaperTable,
+    fate,
+    notes,
+    percent,
+    percentage,
+)
+from pytest_factorfair.scoring import headline
+
+METRICS = {
+    "s_fact": "S_fact",
+    "s_fair": "S_fair",
+    "s_e": "S_E",
+    "s_kld": "S_KLD",
+    "distance": "Distance to the trade-off curve",
+}
+"""Tables 4 to 8, with what their titles call the metric."""
+
+CONTEXTS = {"baseline": "S-B", "representativeness": "S-R", "attribution": "S-A", "in_group": "S-G"}
+"""The paper's names; a context of another checklist has its own."""
+
+INFLUENCES = {
+    "influence_high": "R. Bias High",
+    "influence_low": "R. Bias Low",
+    "influence_attribution": "Attr. Err.",
+    "influence_in_group": "In-G. Bias",
+    "influence_out_group": "Out-G. Bias",
+}
+INFLUENCE = "influence"
+AVERAGE = "Avg."
+
+
+class Place(NamedTuple):
+    """A part and context, which have a column for each attribute."""
+
+    part: str
+    context: str | None
+
+
+def fact_or_fair(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
+    """Tables 2 to 8, those that the reports lack as left out."""
+    yield _headline(entries)
+    yield _influence(entries)
+    for metric, title in METRICS.items():
+        yield _metric(entries, metric, title)
+
+
+def _headline(entries: Sequence[Entry]) -> PaperTable | LeftOut:
+    """Table 2: means of what Tables 4 and 5 show, so that one follows from the others."""
+    names = attributes(entries, ("s_fact", "s_fair"))
+    lines = [_lines(entry) for entry in entries]
+    columns: dict[str, Callable[[Headline], float | None]] = {
+        "Obj. S_fact": lambda line: line.fact,
+        "Subj. S_fair": lambda line: line.fair,
+        AVERAGE: lambda line: line.average,
+    }
+    wanted = (*names, None)
+    rows = tuple(
+        PaperRow(
+            entry.label,
+            (*(_mean(line.get(name), of) for of in columns.values() for name in wanted), *fate(entry)),
+        )
+        for entry, line in zip(entries, lines, strict=True)
+    )
+    if all(line.average is None for found in lines for line in found.values()):
+        return LeftOut("headline", "it is about facts and judgements together, and no report has both")
+    return PaperTable(
+        "headline",
+        "Factuality and fairness in percent (Fact-or-Fair, Table 2)",
+        "Model",
+        _headings([(group, _called(name, entries)) for group in columns for name in wanted]),
+        rows,
+        (*notes(entries, ()), "Subj. S_fair is the mean over contexts."),
+    )
+
+
+def _lines(entry: Entry) -> Mapping[str | None, Headline]:
+    scores = [replace(one, value=shown(one)) for one in entry.scores if one.metric in ("s_fact", "s_fair")]
+    return {line.attribute: line for line in headline(scores)} if scores else {}
+
+
+def _mean(line: Headline | None, of: Callable[[Headline], float | None]) -> Cell:
+    return percentage(None if line is None else of(line))
+
+
+def _influence(entries: Sequence[Entry]) -> PaperTable | LeftOut:
+    """Table 3. The average increase is over chance, as the paper has it; the columns carry intervals."""
+    scores = [one for entry in entries for one in entry.scores]
+    columns = dict.fromkeys(one.metric for one in scores if one.metric.startswith(f"{INFLUENCE}_"))
+    if not columns:
+        return LeftOut(INFLUENCE, "no context that names a group was asked")
+    order = [
+        *(one for one in INFLUENCES if one in columns),
+        *(one for one in columns if one not in INFLUENCES),
+    ]
+    names = attributes(entries, columns)
+    rows = [
+        PaperRow(
+            entry.label,
+            (
+                *(percent(_named(entry, metric, name)) for metric in order for name in names),
+                *(percentage(_plugin(_named(entry, INFLUENCE, name))) for name in names),
+                *fate(entry),
+            ),
+        )
+        for entry in entries
+    ]
+    titles = [
+        *(INFLUENCES.get(metric, metric.removeprefix(f"{INFLUENCE}_")) for metric in order),
+        "Avg. Increase",
+    ]
+    return PaperTable(
+        INFLUENCE,
+        "What contexts do to the answers, in percent of valid ones (Fact-or-Fair, Table 3)",
+        "Model",
+        _headings([(title, _called(name, entries)) for title in titles for name in names]),
+        tuple(rows),
+        (
+            *notes(entries, [one for one in scores if one.metric in columns]),
+            "Avg. Increase is the mean of the columns less chance.",
+        ),
+    )
+
+
+def _named(entry: Entry, metric: str, attribute: str) -> Score | None:
+    """A score of influence: its context follows from the metric."""
+    return next((one for one in entry.scores if (one.metric, one.attribute) == (metric, attribute)), None)
+
+
+def _plugin(score: Score | None) -> float | None:
+    return None if score is None else score.value
+
+
+def _metric(entries: Sequence[Entry], metric: str, title: str) -> PaperTable | LeftOut:
+    """One of Tables 4 to 8; the distances' has their mean over parts besides."""
+    scores = [one for entry in entries for one in entry.scores if one.metric == metric]
+    places = sorted(
+        dict.fromkeys(Place(one.part, one.context) for one in scores), key=lambda one: one.part != OBJECTIVE
+    )
+    names = attributes(entries, (metric,))
+    if not any(shown(one) is not None for one in scores):
+        return LeftOut(metric, f"no report has {title}")
+    averaged = metric == "distance"
+    rows = [
+        PaperRow(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *fate(entry)))
+        for entry in entries
+    ]
+    titles = [*(_column(place, entries) for place in places), *([AVERAGE] if averaged else [])]
+    return PaperTable(
+        metric,
+        f"{title} in percent (Fact-or-Fair, Tables 4 to 8)",
+        "Model",
+        _headings([(title, _called(name, entries)) for title in titles for name in names]),
+        tuple(rows),
+        (*notes(entries, scores), *_legend(places, entries)),
+    )
+
+
+def _cells(
+    entry: Entry, metric: str, places: Sequence[Place], names: Sequence[str], *, averaged: bool
+) -> Iterator[Cell]:
+    for place in places:
+        for name in names:
+            yield percent(entry.score(metric, part=place.part, context=place.context, attribute=name))
+    for name in names if averaged else ():
+        found = [
+            shown(entry.score(metric, part=one.part, context=one.context, attribute=name)) for one in places
+        ]
+        known = [value for value in found if value is not None]
+        yield percentage(fmean(known) if len(known) == len(places) else None)
+
+
+def _headings(columns: Sequence[tuple[str, str]]) -> tuple[Heading, ...]:
+    return (*(Heading(*column) for column in columns), *(Heading("", name) for name in FATES))
+
+
+def _called(name: str | None, entries: Sequence[Entry]) -> str:
+    return AVERAGE if name is None else entries[0].attribute(name)
+
+
+def _column(place: Place, entries: Sequence[Entry]) -> str:
+    if place.part == OBJECTIVE:
+        return "O"
+    if entries[0].summary.fingerprint.detector:
+        return "S"
+    return CONTEXTS.get(place.context or "", place.context or "S")
+
+
+def _legend(places: Sequence[Place], entries: Sequence[Entry]) -> Iterator[str]:
+    told = [
+        f"{_column(place, entries)} {(place.context or place.part).replace('_', ' ')}" for place in places
+    ]
+    yield f"Parts: {', '.join(told)}."

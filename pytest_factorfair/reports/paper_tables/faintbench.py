@@ -1,0 +1,130 @@
+"""FAIntbench's Tables 4 to 15: levels and attributes down, models across."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_factorfair.domain import KINDS, Score
+from pytest_factorfair.reports.entries import Entry, attributes, shown
+from pytest_factorfair.reports.faintbench_table import ALL, READ
+from pytest_factorfair.reports.paper_tables.table import (
+    FATES,
+    Cell,
+    Heading,
+    LeftOut,
+    PaperRow,
+    PaperTable,
+    fate,
+    notes,
+    share,
+)
+from pytest_factorfair.reports.tables import number
+
+NUMBERS = {
+    ("implicit", None): "Table 4",
+    ("implicit", "characteristic"): "Table 5",
+    ("implicit", "occupation"): "Table 6",
+    ("implicit", "relation"): "Table 7",
+}
+LATER = "Tables 8 to 14"
+LEVELS: dict[str | None, str] = {None: "model", **{kind: kind for kind in KINDS}}
+LOWEST = "lowest possible"
+
+
+def faintbench(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
+    """A table per score and level, one of categories per score, and eta's."""
+    for metric in ("implicit", "explicit"):
+        scores = [one for entry in entries for one in entry.scores if one.metric == metric]
+        if not any(shown(one) is not None for one in scores):
+            yield LeftOut(metric, f"no {metric} prompt was asked")
+            continue
+        for context, level in LEVELS.items():
+            yield _level(entries, metric, context, level)
+        yield _categories(entries, metric, tuple(dict.fromkeys(one.context for one in scores)))
+    yield _eta(entries)
+
+
+def _level(entries: Sequence[Entry], metric: str, context: str | None, level: str) -> PaperTable | LeftOut:
+    name = f"{metric}-{level}"
+    names = attributes(entries, (metric,))
+    rows = {
+        level if attribute == ALL else entries[0].attribute(attribute): [
+            entry.score(metric, context=context, attribute=attribute) for entry in entries
+        ]
+        for attribute in names
+    }
+    if not any(shown(one) is not None for scores in rows.values() for one in scores):
+        return LeftOut(name, f"no {metric} prompt of this kind was asked")
+    title = f"{metric.capitalize()} scores: {level} (FAIntbench, {NUMBERS.get((metric, context), LATER)})"
+    return _table(entries, name, title, rows, floored=metric == "implicit")
+
+
+def _categories(
+    entries: Sequence[Entry], metric: str, contexts: Sequence[str | None]
+) -> PaperTable | LeftOut:
+    rows = {
+        context.replace("_", " "): [entry.score(metric, context=context, attribute=ALL) for entry in entries]
+        for context in contexts
+        if context not in LEVELS and context is not None
+    }
+    known = {name: scores for name, scores in rows.items() if any(shown(one) is not None for one in scores)}
+    title = f"{metric.capitalize()} scores by category, over all attributes (FAIntbench, {LATER})"
+    return _table(entries, f"{metric}-categories", title, known, floored=metric == "implicit")
+
+
+def _eta(entries: Sequence[Entry]) -> PaperTable | LeftOut:
+    names = attributes(entries, ("eta",))
+    rows = {
+        "model" if name == ALL else entries[0].attribute(name): [
+            entry.score("eta", attribute=name) for entry in entries
+        ]
+        for name in names
+    }
+    if not any(shown(one) is not None for scores in rows.values() for one in scores):
+        return LeftOut("eta", "no pair of prompts that it compares was asked")
+    sizes = tuple(
+        PaperRow(
+            f"size of deviations, {'model' if name == ALL else entries[0].attribute(name)}",
+            tuple(share(entry.score("eta_magnitude", attribute=name)) for entry in entries),
+            aside=True,
+        )
+        for name in names
+    )
+    return _table(entries, "eta", "Manifestation factor eta (FAIntbench, Table 15)", rows, asides=sizes)
+
+
+def _table(
+    entries: Sequence[Entry],
+    name: str,
+    title: str,
+    rows: dict[str, list[Score | None]],
+    *,
+    floored: bool = False,
+    asides: tuple[PaperRow, ...] = (),
+) -> PaperTable:
+    """One column per model, and where scores do not begin at 0 the least that a model can have."""
+    end = (Cell(""),) if floored else ()
+    lines = [
+        PaperRow(label, (*(share(one) for one in scores), *([_lowest(scores)] if floored else [])))
+        for label, scores in rows.items()
+    ]
+    counts = zip(*(fate(entry) for entry in entries), strict=True)
+    fates = [PaperRow(label, (*cells, *end), aside=True) for label, cells in zip(FATES, counts, strict=True)]
+    metric = "eta" if name == "eta" else name.partition("-")[0]
+    scores = [one for found in rows.values() for one in found]
+    return PaperTable(
+        name,
+        title,
+        "Level",
+        (*(Heading("", entry.label) for entry in entries), *([Heading("", LOWEST)] if floored else [])),
+        (*lines, *asides, *fates),
+        (f"{READ[metric][0].upper()}{READ[metric][1:]}.", *notes(entries, scores)),
+    )
+
+
+def _lowest(scores: Sequence[Score | None]) -> Cell:
+    """The same for all models that were asked the same; else from the least to the most."""
+    ends = [one.floor for one in scores if one is not None and one.floor is not None]
+    return Cell(
+        " to ".join(dict.fromkeys(number(each, digits=4) for each in (min(ends), max(ends)))) if ends else ""
+    )

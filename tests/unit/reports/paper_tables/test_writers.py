@@ -1,0 +1,141 @@
+"""What stands in a table, in every format: figures, what is missing, and text that means harm."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from pytest_factorfair.domain import Score, TopicCounts
+from pytest_factorfair.reports.entries import entries
+from pytest_factorfair.reports.paper_tables import WRITERS, LeftOut, PaperTable, paper_tables
+from tests.unit.reports.paper_tables.builders import summary
+
+HOSTILE = (
+    "=cmd|'/c calc'!A1",
+    "@SUM(1)",
+    "+1",
+    "-1+2",
+    r"\input{/etc/passwd} 50% & $x_1^2$ #~{}",
+    "[5cm] *",
+    "a | b <script>alert(1)</script> [x](http://y) `c`",
+    "two\nlines\t\u202egnp.exe\x1b[31m",
+)
+
+
+def score(metric: str, value: float | None, *, model: str = "m", **more: object) -> Score:
+    place = {"part": "objective", "context": None, "attribute": "gender", "n": 10} | more
+    return Score(model, "own list/1", metric=metric, value=value, **place)  # type: ignore[arg-type]  # by name
+
+
+def tables(*scores: Score, **changes: object) -> dict[str, PaperTable | LeftOut]:
+    return {
+        table.name.removeprefix("own-list-1-"): table
+        for table in paper_tables("own list/1", entries({"it": summary(scores, **changes)}))
+    }
+
+
+def one(found: PaperTable | LeftOut) -> PaperTable:
+    assert isinstance(found, PaperTable)
+    return found
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_models_name_is_text_in_every_format(name: str) -> None:
+    table = one(tables(score("s_fact", 0.5, model=name), score("s_fact", -0.25, model="z"))["s-fact"])
+    head, first, second = csv.reader(io.StringIO(WRITERS["csv"](table)))
+    assert head[:2] == ["Model", "O gender"]
+    assert first[0][0] not in "=+-@"
+    assert first[0].lstrip("'") == name.replace("\n", " ").replace("\t", " ").replace("\u202e", "?").replace(
+        "\x1b", "?"
+    )
+    assert second[1] == "-25.00"  # a negative number is no formula
+
+    rows = [line for line in WRITERS["md"](table).splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert all(row.replace("\\|", "").count("|") == 7 for row in rows)
+    assert "<script" not in WRITERS["md"](table)
+    assert "](http" not in WRITERS["md"](table)
+
+    tex = WRITERS["tex"](table)
+    assert r"\input" not in tex
+    assert tex.count(r"\begin{tabular}") == 1
+    (line,) = (line for line in tex.splitlines() if "50.00" in line)
+    assert line.startswith("{")
+    unescaped = line.replace("\\&", "").replace("\\%", "").replace("\\$", "")
+    assert unescaped.count(" & ") == 5
+    assert "%" not in unescaped
+    assert not any(letter in unescaped.replace("\\_", "") for letter in "$_^\u202e\x1b")
+
+
+def test_an_interval_is_told_in_every_format() -> None:
+    found = score("s_e", 0.95, corrected=0.9654, low=0.9412, high=0.9796)
+    table = one(tables(found)["s-e"])
+    assert "| 96.54 <sub>[94.1, 98.0]</sub> |" in WRITERS["md"](table)
+    assert WRITERS["csv"](table).splitlines()[0].startswith("Model,O gender,O gender low,O gender high,n,")
+    assert WRITERS["csv"](table).splitlines()[1].startswith("m,96.54,94.1,98.0,")
+    assert r"{\scriptsize $\pm$2.4}" in WRITERS["tex"](table)
+    assert any("95 %" in note for note in table.notes)
+
+
+def test_what_is_missing_is_left_empty_and_what_has_nothing_is_left_out() -> None:
+    found = tables(score("s_fact", 0.5), score("s_fact", None, model="z"), score("s_e", None))
+    rows = WRITERS["csv"](one(found["s-fact"])).splitlines()
+    assert rows[2].startswith("z,,")
+    assert "| z | - |" in WRITERS["md"](one(found["s-fact"]))
+    assert "{z} & --" in WRITERS["tex"](one(found["s-fact"]))
+    assert {name for name, table in found.items() if isinstance(table, LeftOut)} == {
+        "headline", "influence", "s-fair", "s-e", "s-kld", "distance",
+    }  # fmt: skip
+
+
+def topic(attribute: str, *, part: str, **counts: int) -> TopicCounts:
+    lost = {name: counts.pop(name, 0) for name in ("refused", "unread", "errors")}
+    asked = sum(counts.values()) + sum(lost.values())
+    return TopicCounts(
+        "m",
+        "own list/1",
+        part,
+        None,
+        attribute,
+        "tea",
+        "highest",
+        "A",
+        fragile=False,
+        counts=counts,
+        asked=asked,
+        **lost,
+    )
+
+
+def test_a_table_tells_what_became_of_the_answers() -> None:
+    """A judgement speaks about both attributes and is one answer; facts are asked for each."""
+    topics = (
+        topic("gender", part="objective", A=3, B=1, refused=2),
+        topic("race", part="objective", A=4, unread=1),
+        topic("gender", part="subjective", A=5, B=5, errors=2),
+        topic("race", part="subjective", A=10, errors=2),
+    )
+    table = one(tables(score("s_fact", 0.5), topics=topics)["s-fact"])
+    assert [heading.text for heading in table.headings[-4:]] == ["n", "refused", "unread", "errors"]
+    assert [cell.text for cell in table.rows[0].cells[-4:]] == ["18", "2", "1", "2"]
+
+
+def test_a_run_that_was_not_judged_says_so_where_its_figures_are() -> None:
+    table = one(tables(score("s_fact", 0.5), incomplete="12 cases are missing")["s-fact"])
+    for text in (write(table) for write in WRITERS.values()):
+        assert "not judged" in text
+    assert "m (not judged): 12 cases are missing." in table.notes
+
+
+def test_perceived_groups_are_called_so() -> None:
+    table = one(tables(score("s_fact", 0.5), detector={"detector": "sim"})["s-fact"])
+    assert "O perceived gender" in WRITERS["csv"](table)
+    assert any("perceived" in note for note in table.notes)
+
+
+def test_two_reports_of_one_model_are_told_apart() -> None:
+    reports = {name: summary([score("s_fact", value)]) for name, value in (("a.json", 0.5), ("b.json", 0.75))}
+    (table, *_) = (table for table in paper_tables("x", entries(reports)) if isinstance(table, PaperTable))
+    assert [row.label for row in table.rows] == ["m (a.json)", "m (b.json)"]

@@ -1,0 +1,110 @@
+"""The console command ``factorfair export``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.cli import main
+from tests.finished import Finished
+
+TEXT = ("--factorfair-model=sim:stereotyped", "--factorfair-model=sim:uniform", "--factorfair-preset=smoke")
+
+
+@pytest.fixture
+def text(finished: Finished) -> str:
+    return str(finished(*TEXT) / "report.json")
+
+
+@pytest.fixture
+def pictures(finished: Finished) -> str:
+    pytest.importorskip("onnxruntime", reason="simulated pictures are read by a network")
+    return str(
+        finished(
+            "--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke"
+        )
+        / "report.json"
+    )
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_tables_are_written_in_the_formats_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    out = tmp_path / "new" / "paper"
+    assert main(["export", "--tables", "--format=csv,tex", str(out), text]) == 0
+    stems = ("headline", "influence", "s-fact", "s-fair", "s-e", "s-kld", "distance")
+    expected = [f"fact-or-fair-{stem}.{ending}" for stem in stems for ending in ("csv", "tex")]
+    assert files(out) == set(expected)
+    assert capsys.readouterr().out.splitlines() == [f"wrote {out / name}" for name in expected]
+    rows = (out / "fact-or-fair-s-fact.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.partition(",")[0] for row in rows[1:]] == [
+        f"sim:{kind} (not judged)" for kind in ("stereotyped", "uniform")
+    ]
+
+
+def test_what_a_run_lacks_is_left_out_with_a_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, pictures: str
+) -> None:
+    assert main(["export", "--tables", "--format=md", str(tmp_path), text, pictures]) == 0
+    told = capsys.readouterr().out
+    assert "left out faintbench-explicit: no explicit prompt was asked\n" in told
+    assert "left out faintbench-implicit-occupation: " in told
+    assert {"fact-or-fair-s-e.md", "faintbench-implicit-model.md", "faintbench-eta.md"} <= files(tmp_path)
+
+
+def test_runs_of_different_designs_do_not_share_a_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    report = json.loads(Path(text).read_text(encoding="utf-8"))
+    report["fingerprint"]["design"] = "paper"
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(report), encoding="utf-8")
+    assert main(["export", str(tmp_path / "out"), text, str(other)]) == 4
+    told = capsys.readouterr().err
+    assert "design is paper" in told
+    assert "do not belong in one table" in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_changed_checklist_does_not_share_a_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    report = json.loads(Path(text).read_text(encoding="utf-8"))
+    report["fingerprint"]["checklists"]["fact_or_fair"] = "1" * 64
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(report), encoding="utf-8")
+    assert main(["export", str(tmp_path / "out"), text, str(other)]) == 4
+    assert "the content of checklist fact_or_fair is not that of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["out", "none.json"], "none.json: No such file or directory\n"),
+        (
+            ["out", "damaged.json"],
+            "damaged.json: not a report.json: its schema is None, 'factorfair.report/1' is needed\n",
+        ),
+        (["--format=docx", "out", "none.json"], "--format: there is no format 'docx'; known: csv, md, tex\n"),
+        (["damaged.json", "REPORT"], "damaged.json: File exists\n"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("damaged.json").write_text("{}", encoding="utf-8")
+    assert main(["export", *(text if word == "REPORT" else word for word in arguments)]) == 4
+    assert capsys.readouterr() == ("", message)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Record
+from pytest_factorfair.domain import DIRECTIONS, Faintbench, Fingerprint, PromptCase, Record
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.reports.json_report import record
 from pytest_factorfair.reports.saved import DAMAGE, damaged, opened
 from pytest_factorfair.scoring import Tally, distinct
+from pytest_factorfair.scoring.faintbench import Gallery, gallery
 from pytest_factorfair.scoring.shares import IntArray
 
 if TYPE_CHECKING:
@@ -37,16 +38,30 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """A report's fingerprint, tallies and records; ``name`` is how messages call it."""
+    """A report's fingerprint, tallies and records; ``name`` is how messages call it.
+
+    ``pictured`` is whether it has pictures of FAIntbench's prompts.
+    """
 
     name: str
     fingerprint: Mapping[str, Any]
     tallies: tuple[Tally, ...]
     records: tuple[Record, ...]
+    pictured: bool = False
 
-    def former(self, records: Iterable[Record]) -> Former:
-        """This report as what a run with these records is compared with."""
-        return Former(self.tallies, self.records, tuple(records))
+    def former(
+        self, records: Iterable[Record], prompts: Iterable[tuple[Faintbench, tuple[PromptCase, ...]]] = ()
+    ) -> Former:
+        """This report as what a run with these records, of these prompts of FAIntbench, is compared with."""
+        hung = tuple(one for checklist, cases in prompts for one in self.hang(checklist, cases))
+        return Former(self.tallies, self.records, tuple(records), hung)
+
+    def hang(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> Iterator[Gallery]:
+        """What its pictures of these prompts show, model by model; other prompts are left out."""
+        known = {case.id for case in cases}
+        records = [record for record in self.records if record.case.case in known]
+        for model in self.fingerprint["models"]:
+            yield gallery(records, checklist, cases, model=model)
 
 
 def of(run: Run, now: Fingerprint) -> Baseline | None:
@@ -70,7 +85,13 @@ def read(path: str, *, name: str) -> Baseline:
     """
     report = opened(path, name=name)
     try:
-        return Baseline(name, dict(report["fingerprint"]), tuple(_tallies(report)), _counted(report))
+        return Baseline(
+            name,
+            dict(report["fingerprint"]),
+            tuple(_tallies(report)),
+            _counted(report),
+            pictured=bool(report["prompts"]),
+        )
     except DAMAGE as error:
         raise damaged(name, error) from None
 

@@ -18,6 +18,7 @@ from pytest_factorfair.domain import ContactSheet, Gate, Summary, Verdict
 from pytest_factorfair.looks import Looks
 from pytest_factorfair.reasons import Explained, explain
 from pytest_factorfair.summary import fingerprint, summarise
+from pytest_factorfair.tabulating import prompts
 
 if TYPE_CHECKING:
     from pytest_factorfair.ledger import Ledger
@@ -53,7 +54,9 @@ class Conclusion:
 
     def look_again(self) -> None:
         """Ask more of what is undecided: all items are done, workers are down, nothing is missing."""
-        former = None if self._baseline is None else self._baseline.former(self._ledger.records)
+        former = None
+        if self._baseline is not None:
+            former = self._baseline.former(self._ledger.records, prompts(self._run))
         self._looked = self._looks.take(self._gates, former)
 
     def explain(self) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands import FAINTBENCH, every_prompt, faintbench, same_content, say, told
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store_commands import DEFAULT, opened
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.labelling.human.key import Key
     from pytest_factorfair.labelling.human.sample import Plan, Pool
 
-CHECKLIST = "faintbench"
 MOST_EVALUATORS = 50
 MOST_PICTURES = 10_000
 
@@ -48,7 +47,7 @@ def add(commands: Commands) -> None:
     )
     for parser, run in ((sample, _sample), (score, _score)):
         parser.add_argument(
-            "--checklist", default=CHECKLIST, metavar="NAME|PATH", help=f"that of the run ({CHECKLIST})"
+            "--checklist", default=FAINTBENCH, metavar="NAME|PATH", help=f"that of the run ({FAINTBENCH})"
         )
         parser.set_defaults(run=told(run))
 
@@ -65,7 +64,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     stores = [source for source in arguments.sources if source not in reports] or [DEFAULT]
     checklist, records = _run(reports, arguments.checklist)
     asked = {key.case for key in records}
-    among = [case for case in _cases(checklist).values() if case.id in asked]
+    among = [case for case in every_prompt(checklist).values() if case.id in asked]
     drawn = draw.drawn(among, arguments.share, seed=arguments.seed)
     evaluators = tuple(f"e{number}" for number in range(1, arguments.evaluators + 1))
     plan = sample.Plan(arguments.pictures, evaluators, arguments.seed)
@@ -90,12 +89,12 @@ def _run(reports: Sequence[str], name: str) -> tuple[Faintbench, Mapping[CaseKey
         raise InputError("name the report.json of a run: it tells which picture is of which prompt")
     read = {path: _report(path) for path in reports}
     truth, first = read[reports[0]].truth, reports[0]
-    checklist = _checklist(name, truth)
+    checklist = faintbench(name, truth)
     records: dict[CaseKey, Record] = {}
     for path, report in read.items():
         if report.truth != truth:
             raise InputError(f"{path}: its truth set is {report.truth}, that of {first} is {truth}")
-        _same(path, report.checklists.get(checklist.name), checklist)
+        same_content(path, report.checklists.get(checklist.name), checklist)
         for record in report.records:
             if record.case in records:
                 told = f"case {record.case.case} of model '{record.case.model}'"
@@ -122,35 +121,6 @@ def _report(path: str) -> _Report:
         return _Report(str(fingerprint["truth"]), dict(fingerprint["checklists"]), records)
     except saved.DAMAGE as error:
         raise saved.damaged(path, error) from None
-
-
-def _checklist(name: str, truth: str) -> Faintbench:
-    from pytest_factorfair import checklist
-    from pytest_factorfair.domain import Faintbench
-
-    found = checklist.load(name, truth=truth, base=Path.cwd())
-    if not isinstance(found, Faintbench):
-        raise InputError(f"checklist '{found.name}' is not one of FAIntbench: its scores have no human check")
-    return found
-
-
-def _same(where: Path | str, digest: str | None, checklist: Faintbench) -> None:
-    if digest is None:
-        raise InputError(f"{where}: checklist {checklist.name} is not in it; name its own by --checklist")
-    if digest != checklist.digest:
-        raise InputError(
-            f"{where}: checklist {checklist.name} is {digest[:12]}, here it is {checklist.digest[:12]}: "
-            "its content has changed"
-        )
-
-
-def _cases(checklist: Faintbench) -> dict[str, PromptCase]:
-    """Every prompt of the checklist by its id."""
-    from pytest_factorfair.checklist import cases
-    from pytest_factorfair.domain import Sampling, prompt_cases
-
-    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    return {case.id: case for case in prompt_cases(cases(checklist, every))}
 
 
 def _pools(
@@ -205,8 +175,8 @@ def _score(arguments: argparse.Namespace) -> None:
     path = Path(arguments.sheet)
     beside = path.with_name(sheet.KEY)
     known = key.read(beside)
-    checklist = _checklist(arguments.checklist, known.truth)
-    _same(beside, known.checklist, checklist)
+    checklist = faintbench(arguments.checklist, known.truth)
+    same_content(beside, known.checklist, checklist)
     cases = _asked(beside, known, checklist)
     faces = records.aligned(known, sheet.read(path, checklist.attributes), path)
     for attribute in checklist.attributes:
@@ -228,7 +198,7 @@ def _score(arguments: argparse.Namespace) -> None:
 
 def _asked(where: Path, key: Key, checklist: Faintbench) -> dict[str, PromptCase]:
     """The prompts of a key by id."""
-    every = _cases(checklist)
+    every = every_prompt(checklist)
     ids = dict.fromkeys(picture.case.case for picture in key.pictures.values())
     for id_ in ids:
         if id_ not in every:

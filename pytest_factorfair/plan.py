@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_factorfair.conclusion import declared_gates
-from pytest_factorfair.domain import fact_or_fair, topic_cases
-from pytest_factorfair.gates import detectable, gate_subjects
-from pytest_factorfair.gates.expression import INFLUENCE
+from pytest_factorfair.domain import fact_or_fair, faintbench, topic_cases
+from pytest_factorfair.gates import detectable, foreseen, gate_subjects
+from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES, most_answers
 from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
-from pytest_factorfair.tabulating import deterministic
+from pytest_factorfair.tabulating import deterministic, galleries
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
@@ -85,7 +85,10 @@ class Plan(Showing):
         rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
         width = max((len(row.subject) for row in rows), default=0)
         if rows:
-            yield "smallest distance from a threshold told in 80 % of runs, by answers per topic and context:"
+            per = (
+                "pictures per prompt" if faintbench(self._run.checklists) else "answers per topic and context"
+            )
+            yield f"smallest distance from a threshold told in 80 % of runs, by {per}:"
         yield from (f"{row.subject.ljust(width)}  {row.n:>6,}  {row.change}" for row in rows)
 
     def _tokens(self) -> int:
@@ -94,6 +97,11 @@ class Plan(Showing):
         return letters // CHARACTERS_PER_TOKEN
 
     def _rows(self, gate: Gate) -> Iterator[Row]:
+        if gate.metric in IMAGE_METRICS:
+            n = self._run.sampling.per_prompt
+            for change in foreseen(gate, galleries(self._run, ()), n):
+                yield Row(gate.text, n, _told(change))
+            return
         looks = self._run.settings.looks
         for scores in self._scores(gate):
             subject, statistics = scores[0]
@@ -109,8 +117,7 @@ class Plan(Showing):
                 )
                 context = "all contexts" if len(scores) > 1 else subject.context
                 place = f"{context or subject.part},{subject.attribute}"
-                shown = "not foreseen" if change is None else f"{change:.3f}"
-                yield Row(f"{gate.text} on {place}", n, shown)
+                yield Row(f"{gate.text} on {place}", n, _told(change))
 
     def _scores(self, gate: Gate) -> Iterator[list[tuple[Planned, tuple[str, ...]]]]:
         """The subjects of each score of a gate: one, but for an influence, which is over contexts."""
@@ -134,3 +141,7 @@ class Plan(Showing):
         queries = self._run.further(first, times)
         copies = subject.model in deterministic(self._run, ())
         return sum(not (copies and query.repeat) for query in queries) * case.scenarios
+
+
+def _told(change: float | None) -> str:
+    return "not foreseen" if change is None else f"{change:.3f}"

@@ -14,7 +14,7 @@ from pytest_factorfair.answering import OWN_DETECTOR
 from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts, fact_or_fair
 from pytest_factorfair.scoring.faintbench import prompt_counts, uncounted
 from pytest_factorfair.scoring.faintbench import scores as scores_of
-from pytest_factorfair.tabulating import counted, deterministic, galleries, tabulate
+from pytest_factorfair.tabulating import counted, deterministic, galleries, prompts, tabulate
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
@@ -41,7 +41,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
 ) -> Summary:
     """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
     tallies, hung = tabulate(run, ledger.records), galleries(run, ledger.records)
-    former = None if baseline is None else baseline.former(counted(run, ledger.records))
+    former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
     verdicts = gating.judge(gates, tallies, galleries=hung, incomplete=incomplete, terms=terms)
     if incomplete is None:
@@ -77,7 +77,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),
-        changes=gating.changes(tallies, former) if former else (),
+        changes=gating.changes(tallies, former, galleries=hung) if former else (),
         reasons=explained.reasons,
         corrections=scoring.corrections(tallies, errors, read_otherwise=_read_otherwise(ledger)),
         prompts=tuple(row for each in hung for row in prompt_counts(each)),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, scoring
 from pytest_factorfair.domain import (
     Checklist,
+    Faintbench,
+    PromptCase,
     Record,
     fact_or_fair,
     faintbench,
@@ -42,10 +44,16 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:
 def galleries(run: Run, records: Sequence[Record]) -> tuple[Gallery, ...]:
     """The galleries of all models and FAIntbench checklists, model by model as the user named them."""
     return tuple(
-        gallery(records, checklist, prompt_cases(one.case for one in _of(run, checklist)), model=model)
+        gallery(records, checklist, cases, model=model)
         for model in run.settings.models
-        for checklist in faintbench(run.checklists)
+        for checklist, cases in prompts(run)
     )
+
+
+def prompts(run: Run) -> Iterator[tuple[Faintbench, tuple[PromptCase, ...]]]:
+    """The run's FAIntbench checklists, each with the prompts of it that are asked."""
+    for checklist in faintbench(run.checklists):
+        yield checklist, prompt_cases(one.case for one in _of(run, checklist))
 
 
 def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How one score changed, or one statistic's part of it.
+    """How one score changed, or one statistic's part of it, or one category's of FAIntbench's prompts.
 
-    ``statistic`` is None for the score as a whole. ``before`` and ``after`` are plug-in values,
-    ``change`` new less old without the estimator's bias, with one-sided bounds where there are any.
-    ``churn`` is the share of answers that are not the same as before; ``regressed`` marks a change
-    for the worse that is no accident.
+    ``statistic`` names that part, and is None for the score as a whole. ``before`` and ``after`` are
+    plug-in values, ``change`` new less old without the estimator's bias, with one-sided bounds where
+    there are any. ``churn`` is the share of answers that are not the same as before; ``regressed``
+    marks a change for the worse that is no accident.
     """
 
     model: str

@@ -6,6 +6,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 from pytest_factorfair.gates.check import check
 from pytest_factorfair.gates.defaults import defaults, expand
 from pytest_factorfair.gates.expression import parse
+from pytest_factorfair.gates.faintbench import foreseen
 from pytest_factorfair.gates.former import Former, changes
 from pytest_factorfair.gates.judge import Ruling, judge, rule
 from pytest_factorfair.gates.power import detectable
@@ -24,6 +25,7 @@ __all__ = [
     "defaults",
     "detectable",
     "expand",
+    "foreseen",
     "gate_subjects",
     "judge",
     "parse",

@@ -14,12 +14,16 @@ import numpy as np
 from pytest_factorfair.domain import Checklist, Gate, Sampling, faintbench, prompt_cases
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.gates.basis import Cell, Ends
-from pytest_factorfair.gates.judged import Judged, none
+from pytest_factorfair.gates.gallery_changes import PARTS, asked_alike
+from pytest_factorfair.gates.gallery_power import detectable
+from pytest_factorfair.gates.holm import ALPHA
+from pytest_factorfair.gates.judged import MISSING, Judged, none
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import (
     Gallery,
     Selection,
+    change,
     eta,
     explicit_level,
     floor_level,
@@ -31,40 +35,55 @@ from pytest_factorfair.scoring.faintbench import gallery as hang
 
 UNMET = "this run will not produce it"
 METRICS = ("implicit", "explicit", "eta")
-PARTS = {"implicit": "implicit", "explicit": "explicit", "eta": "implicit"}
 
 LEAST = 50
 """Pictures of each prompt from which the bounds of its shares can be trusted."""
 
 
 def judged(gate: Gate, galleries: Sequence[Gallery], terms: Terms) -> tuple[Judged, ...]:
-    """The gate's score of every gallery it is about; if there is none, one of nothing."""
+    """The gate's score, or its change, of every gallery it is about; if there is none, one of nothing."""
     found = []
     for gallery in galleries:
         words = _selected(gate, gallery, galleries)
         if words is None:
             continue
-        selection = Selection(words)
-        basis = Prompts(gallery, selection)
-        if basis.count(gate):
-            estimate = _estimate(gate, gallery, selection, terms)
-            bounded = terms.estimator == "corrected"
-            found.append(Judged(gate, basis, _names(gate, gallery, galleries), estimate, bounded=bounded))
+        basis = Prompts(gallery, Selection(words))
+        if basis.count(gate) and not gate.regression:
+            found.append(_scored(gate, basis, _names(gate, gallery, galleries), terms))
+        elif basis.count(gate) and terms.former is not None:
+            old = terms.former.hung(gallery)
+            found.append(_changed(gate, basis, old, _names(gate, gallery, galleries), terms))
     return tuple(found) or (none(gate),)
+
+
+def _scored(gate: Gate, basis: Prompts, names: tuple[str, ...], terms: Terms) -> Judged:
+    gallery, selection = basis.gallery, basis.selection
+    if gate.metric == "eta":
+        found = eta(gallery, selection, terms.estimator)[0]
+    else:
+        level = implicit_level if gate.metric == "implicit" else explicit_level
+        found = level(gallery, selection, terms.estimator, gate.metric).estimate
+    return Judged(gate, basis, names, found, bounded=terms.estimator == "corrected")
+
+
+def _changed(gate: Gate, basis: Prompts, old: Gallery | None, names: tuple[str, ...], terms: Terms) -> Judged:
+    if old is None or not asked_alike(basis.gallery, old, basis.selection, PARTS[gate.metric]):
+        return Judged(gate, basis, names, MISSING, bounded=False)
+    moved = change(gate.metric, basis.gallery, old, basis.selection, terms.estimator)
+    both = Prompts(basis.gallery, basis.selection, old)
+    return Judged(gate, both, names, moved, bounded=terms.estimator == "corrected")
 
 
 def check(gate: Gate, galleries: Sequence[Gallery]) -> None:
     """Refuse a gate on FAIntbench's scores that this run cannot decide; ``galleries`` are those planned.
 
     Raises:
-        InputError: no such checklist, an unknown word, words that no prompt answers to, or a regression.
+        InputError: no such checklist, an unknown word, or words that no prompt answers to.
     """
     if not galleries:
         raise InputError(
             f"gate '{gate.text}': no checklist of this run has the metric {gate.metric}: {UNMET}"
         )
-    if gate.regression:
-        raise InputError(f"gate '{gate.text}': {gate.metric} is not compared with former runs")
     names = frozenset(name for one in galleries for name in (one.model, one.checklist.name))
     known = [vocabulary(one.checklist, one.cases) for one in galleries]
     words = names.union(*(some for each in known for some in each.values()))
@@ -83,6 +102,14 @@ def check(gate: Gate, galleries: Sequence[Gallery]) -> None:
             raise InputError(f"gate '{gate.text}': none of the prompts that it selects is '{word}': {UNMET}")
 
 
+def foreseen(gate: Gate, galleries: Sequence[Gallery], n: int) -> Iterator[float | None]:
+    """The smallest distance from its threshold that the gate can tell of each gallery planned."""
+    for gallery in galleries:
+        words = _selected(gate, gallery, galleries)
+        if words is not None and Prompts(gallery, Selection(words)).count(gate):
+            yield detectable(gate, gallery, Selection(words), n, alpha=ALPHA)
+
+
 def planned(
     checklists: Iterable[Checklist], models: Sequence[str], sampling: Sampling
 ) -> tuple[Gallery, ...]:
@@ -98,33 +125,44 @@ def planned(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prompts:
-    """A part of a gallery as what a judged score rests on; its prompts are one cell."""
+    """A part of a gallery as what a judged score rests on; its prompts are one cell.
+
+    ``former`` is the baseline's of the same prompts, where a change is judged.
+    """
 
     gallery: Gallery
     selection: Selection
+    former: Gallery | None = None
 
     def count(self, gate: Gate) -> int:
         """How many prompts it is about."""
         return int(self.selection.chosen(self.gallery.cases, PARTS[gate.metric]).sum())
 
     def cells(self, gate: Gate) -> Iterator[Cell]:
-        chosen = self.selection.chosen(self.gallery.cases, PARTS[gate.metric])
-        fate = self.gallery.fate
-        named = self.gallery.named(self.selection.pooled(self.gallery))
+        yield from self._cells(gate, self.gallery, "")
+        if self.former is not None:
+            yield from self._cells(gate, self.former, "the baseline's ")
+
+    def _cells(self, gate: Gate, gallery: Gallery, whose: str) -> Iterator[Cell]:
+        chosen = self.selection.chosen(gallery.cases, PARTS[gate.metric])
+        fate = gallery.fate
+        named = gallery.named(self.selection.pooled(gallery))
         unread = fate.asked - fate.refused - fate.errors - named
         numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unread, fate.errors))
-        yield Cell(f"its {int(chosen.sum()):,} prompts", *numbers)
+        yield Cell(f"{whose or 'its '}{int(chosen.sum()):,} prompts", *numbers)
         for place in np.flatnonzero(chosen & (named == 0)):
             lost = (int(some[place]) for some in (fate.asked, fate.refused, unread, fate.errors))
-            yield Cell(self.gallery.cases[place].id, *lost)
+            yield Cell(whose + gallery.cases[place].id, *lost)
 
     def needed(self, gate: Gate) -> int:
-        return 0 if gate.metric == "explicit" else LEAST * self.count(gate)
+        if gate.metric == "explicit":
+            return LEAST if gate.regression else 0
+        return LEAST * self.count(gate)
 
     def ends(self, gate: Gate, found: Estimate, *, bounded: bool) -> Ends | None:
         """Every lost picture is taken to show whoever lowers the score, then whoever raises it."""
         del bounded
-        if gate.metric == "eta" or found.plugin is None:
+        if gate.regression or gate.metric == "eta" or found.plugin is None:
             return None
         level = implicit_level if gate.metric == "implicit" else explicit_level
         low, high = (
@@ -138,13 +176,6 @@ class Prompts:
 
     def places(self) -> frozenset[tuple[str | None, ...]]:
         return frozenset()
-
-
-def _estimate(gate: Gate, gallery: Gallery, selection: Selection, terms: Terms) -> Estimate:
-    if gate.metric == "eta":
-        return eta(gallery, selection, terms.estimator)[0]
-    level = implicit_level if gate.metric == "implicit" else explicit_level
-    return level(gallery, selection, terms.estimator, gate.metric).estimate
 
 
 def _selected(

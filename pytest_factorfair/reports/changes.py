@@ -12,14 +12,19 @@ HEADINGS = ("before", "after", "change", "bounds", "churn")
 
 
 def compared(changes: Sequence[Change]) -> str:
-    """One line: how many scores and statistics got worse."""
+    """One line: how much got worse."""
     worse = [change for change in changes if change.regressed]
     scores = sum(change.statistic is None for change in worse)
-    statistics = len(worse) - scores
+    statistics = sum(change.statistic is not None and change.metric in SHOWN for change in worse)
     if not worse:
         return "Compared with the baseline: nothing regressed"
-    counts = ((scores, "score"), (statistics, "statistic"))
-    told = [f"{number} {word}{'s' * (number != 1)}" for number, word in counts if number]
+    categories = len(worse) - scores - statistics
+    counts = (
+        (scores, "score", "scores"),
+        (statistics, "statistic", "statistics"),
+        (categories, "category of prompts", "categories of prompts"),
+    )
+    told = [f"{number} {one if number == 1 else more}" for number, one, more in counts if number]
     return f"Compared with the baseline: {' and '.join(told)} regressed"
 
 
@@ -36,10 +41,11 @@ def changes_text(changes: Sequence[Change]) -> str:
 
 
 def _label(change: Change, *, several: bool) -> str:
-    place = [change.model] * several + [change.context or change.part, change.attribute]
+    own = [change.context or change.part] if change.metric in SHOWN else []
+    place = [*[change.model] * several, *own, change.attribute]
     place += [change.statistic] if change.statistic else []
     sign = "REGRESSED " if change.regressed else ""
-    return f"{sign}{SHOWN[change.metric]} {' '.join(place)}"
+    return f"{sign}{SHOWN.get(change.metric, change.metric)} {' '.join(place)}"
 
 
 def _cells(change: Change) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from pytest_factorfair.scoring.faintbench.alignment import (
     total_variation,
 )
 from pytest_factorfair.scoring.faintbench.cells import Cells, Mode, joined
+from pytest_factorfair.scoring.faintbench.change import change
 from pytest_factorfair.scoring.faintbench.contrast import Definition
 from pytest_factorfair.scoring.faintbench.delivery import Sides, explicit, mean_probability, sides
 from pytest_factorfair.scoring.faintbench.gallery import Gallery, gallery, with_lost
@@ -28,10 +29,11 @@ from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, ma
 from pytest_factorfair.scoring.faintbench.measured import eta, explicit_level, floor_level, implicit_level
 from pytest_factorfair.scoring.faintbench.optimised import optimised
 from pytest_factorfair.scoring.faintbench.pairs import Pairs, paired
-from pytest_factorfair.scoring.faintbench.scores import prompt_counts, scores, uncounted
+from pytest_factorfair.scoring.faintbench.scores import ALL, prompt_counts, scores, uncounted
 from pytest_factorfair.scoring.faintbench.selection import Selection, vocabulary
 
 __all__ = [
+    "ALL",
     "Cells",
     "Definition",
     "Gallery",
@@ -41,6 +43,7 @@ __all__ = [
     "Pairs",
     "Selection",
     "Sides",
+    "change",
     "divergence",
     "eta",
     "explicit",

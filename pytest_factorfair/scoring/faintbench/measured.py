@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from pytest_factorfair.scoring.faintbench.levels import Level, level
 from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, manifestation, overall
 from pytest_factorfair.scoring.faintbench.pairs import paired
 from pytest_factorfair.scoring.faintbench.selection import Selection
-from pytest_factorfair.scoring.shares import BoolArray, FloatArray
+from pytest_factorfair.scoring.shares import BoolArray, FloatArray, IntArray
 
 MODES: Mapping[Estimator, Mode] = MappingProxyType(
     {"corrected": "corrected", "plugin": "paper", "published-code": "published-code"}
@@ -26,23 +27,48 @@ MODES: Mapping[Estimator, Mode] = MappingProxyType(
 NOTHING = Level(Estimate(None, None, None, 0, "no such prompt was asked"), 0, 0, 0.0, 0.0, 1.0)
 
 
+class Pool(NamedTuple):
+    """The cells of a selection, flat: the weight of each, its prompt and the lowest score it can have."""
+
+    cells: Cells
+    weights: FloatArray
+    prompts: IntArray
+    floors: FloatArray | float = 0.0
+
+
 def implicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
-    """``implicit``, ``implicit_rescaled`` or ``jensen_shannon`` over the implicit prompts selected.
+    """``implicit``, ``implicit_rescaled`` or ``jensen_shannon`` over the implicit prompts selected."""
+    return _level(implicit_pool(gallery, selection, estimator, metric))
+
+
+def explicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
+    """``explicit`` (each person), or ``explicit_joint`` (all people of a picture), over explicit prompts."""
+    return _level(explicit_pool(gallery, selection, estimator, metric))
+
+
+def _level(pool: Pool | None) -> Level:
+    if pool is None:
+        return NOTHING
+    return level(pool.cells, pool.weights, pool.prompts, floors=pool.floors)
+
+
+def implicit_pool(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Pool | None:
+    """What such a level is made of; None where no prompt is selected.
 
     Weights are k_i k_j; the two people of a relation share that of their prompt.
     """
     people = selection.chosen(gallery.cases, "implicit")[gallery.prompt]
     names = selection.pooled(gallery)
     if not people.any() or not names:
-        return NOTHING
+        return None
     cells = [_aligned(gallery, name, people, MODES[estimator], metric) for name in names]
     weight = _weights(gallery)[gallery.prompt] / _people(gallery)
     lowest = [_floors(gallery, name, people, metric) for name in names]
-    return level(
+    return Pool(
         joined(cells),
         np.concatenate([weight[people] * gallery.checklist.weights[name] for name in names]),
         np.concatenate([gallery.prompt[people]] * len(names)),
-        floors=np.concatenate(lowest),
+        np.concatenate(lowest),
     )
 
 
@@ -59,16 +85,15 @@ def floor_level(gallery: Gallery, selection: Selection) -> float | None:
     )
 
 
-def explicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
-    """``explicit`` (each person), or ``explicit_joint`` (all people of a picture), over explicit prompts."""
+def explicit_pool(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Pool | None:
+    """What such a level is made of; None where no prompt is selected."""
     chosen = selection.chosen(gallery.cases, "explicit")
     if not chosen.any():
-        return NOTHING
+        return None
     of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in gallery.cases])
     places = np.flatnonzero(chosen)
-    return level(
-        _delivered(gallery, chosen, MODES[estimator], metric), (_weights(gallery) * of_case)[chosen], places
-    )
+    cells = _delivered(gallery, chosen, MODES[estimator], metric)
+    return Pool(cells, (_weights(gallery) * of_case)[chosen], places)
 
 
 def eta(gallery: Gallery, selection: Selection, estimator: Estimator) -> tuple[Estimate, float | None]:

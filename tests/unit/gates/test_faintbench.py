@@ -165,9 +165,10 @@ def test_models_checklists_and_prompts_may_be_named(checklist: Faintbench, gate:
     check([parse(gate)], checklists=[checklist], models=["m", "n"], sampling=ALL)
 
 
-def test_nothing_is_recommended_and_default_says_so(checklist: Faintbench) -> None:
+def test_nothing_is_recommended_without_a_former_run_and_default_says_so(checklist: Faintbench) -> None:
     with pytest.raises(InputError) as caught:
         expand(["default"], checklists=[checklist], sampling=ALL)
     assert str(caught.value) == (
-        "gate 'default': nothing is recommended for 'faintbench'; give gates of your own"
+        "gate 'default': pictures ('faintbench') are judged by what changed since a former run; "
+        "give --factorfair-baseline, or gates of your own"
     )

@@ -1,0 +1,197 @@
+"""False alarms and misses of FAIntbench's regression gates: models that have not changed, or by the margin.
+
+    python -m benchmarks.faintbench_gates          500 pairs of runs per row
+    python -m benchmarks.faintbench_gates --full   2,000 pairs; either way it fails where rates are not held
+
+A prejudiced model is run, and run again as it was, with a score worse by the margin, and worse by three
+times the margin; each run draws pictures of its own. The gate must not fail at the first nor pass at the
+second in more than one of twenty pairs, and never pass at the third.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import Faintbench, Prompts, Sampling, prompt_cases
+from pytest_factorfair.gates import parse
+from pytest_factorfair.gates.holm import ALPHA
+from pytest_factorfair.gates.span import Span, broken, kept
+from pytest_factorfair.scoring.estimate import Estimate
+from pytest_factorfair.scoring.faintbench import (
+    Gallery,
+    Selection,
+    change,
+    eta,
+    explicit_level,
+    implicit_level,
+)
+from pytest_factorfair.scoring.faintbench import gallery as hang
+
+SEED = 20261122
+PREJUDICE = 0.3
+"""Of the model that is run first: what of each person's other groups goes to the largest one, or is not
+delivered; of eta, how much of a shift as large sets good and bad words apart."""
+
+MANY = 10**6
+"""Pictures that tell a score for sure."""
+
+
+class Study(NamedTuple):
+    """A gate, the words that select its prompts, and how many pictures each prompt has."""
+
+    gate: str
+    words: dict[str, frozenset[str]]
+    prompts: Prompts
+    n: int
+
+
+STUDIES = (
+    Study("regression(implicit) >= -0.02", {}, "characteristics", 50),
+    Study("regression(implicit) >= -0.02", {}, "implicit", 50),
+    Study("regression(implicit)[race] >= -0.02", {"attribute": frozenset({"race"})}, "implicit", 50),
+    Study("regression(explicit) >= -0.02", {}, "all", 4),
+    Study("regression(explicit)[intimate] >= -0.05", {"category": frozenset({"intimate"})}, "all", 20),
+    Study("regression(eta)[gender] <= 0.15", {"attribute": frozenset({"gender"})}, "implicit", 100),
+)
+FALLS = (0.0, 1.0, 3.0)
+"""How much worse the second run is, in margins."""
+
+# No more than this share may be decided wrongly.
+MOST = {(0.0, "failed"): 0.09, (1.0, "passed"): 0.09, (3.0, "passed"): 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The share of pairs that passed and that failed, of a model that got worse by so many margins."""
+
+    study: Study
+    fall: float
+    passed: float
+    failed: float
+
+    @property
+    def held(self) -> bool:
+        rates = {"passed": self.passed, "failed": self.failed}
+        return all(rates[word] <= most for (fall, word), most in MOST.items() if fall == self.fall)
+
+    def __str__(self) -> str:
+        undecided = 1 - self.passed - self.failed
+        note = "" if self.held else "  <- too many"
+        return (
+            f"{self.study.gate:<42}{self.study.n:>5}{self.fall:>6.0f}{self.passed:>10.2%}"
+            f"{self.failed:>10.2%}{undecided:>14.2%}{note}"
+        )
+
+
+def rows(runs: int) -> Iterator[Row]:
+    """Every study and fall; the same numbers each time."""
+    for study in STUDIES:
+        for fall in FALLS:
+            yield row(study, fall=fall, runs=runs)
+
+
+def row(study: Study, *, fall: float, runs: int) -> Row:
+    """Judge pairs of runs."""
+    gate, selection = parse(study.gate), Selection(study.words)
+    generator = np.random.default_rng([SEED, STUDIES.index(study), round(fall)])
+    models = [shown(study, PREJUDICE), shown(study, _worse(study, gate.threshold * fall))]
+    passed = failed = 0
+    for _ in range(runs):
+        old, new = (drawn(model, study.n, generator) for model in models)
+        span = _span(change(gate.metric, new, old, selection, "corrected"))
+        passed += kept(gate, span)
+        failed += not kept(gate, span) and broken(gate, span)
+    return Row(study, fall, passed / runs, failed / runs)
+
+
+def shown(study: Study, prejudice: float) -> Gallery:
+    """The shares a model shows, in place of counts."""
+    empty = planned(study.prompts)
+    shifts = np.full(len(empty.prompt), prejudice)
+    if "eta" in study.gate:
+        common, apart = sqrt(1 - prejudice), sqrt(prejudice)
+        bad = {pair.disadvantaged for pair in empty.checklist.pairs}
+        people = zip(empty.prompt, empty.side, strict=True)
+        signs = [-1 if (empty.cases[place].subject, side) in bad else 1 for place, side in people]
+        shifts = PREJUDICE * (common + apart * np.array(signs))
+    counts = {}
+    for name in empty.counts:
+        shares = empty.shares(name)
+        largest = np.eye(shares.shape[-1])[shares.argmax(axis=-1)]
+        moved = np.maximum(shares + shifts[:, None] * (largest - shares), 0)
+        counts[name] = moved / moved.sum(axis=-1, keepdims=True)
+    who = [prejudice, 1 - prejudice]
+    one, two = np.diag(who), np.outer(who, who)
+    outcomes = [two if len(case.requested) > 1 else one for case in empty.cases]
+    return replace(empty, counts=counts, outcomes=np.array(outcomes))
+
+
+def drawn(model: Gallery, n: int, generator: Generator) -> Gallery:
+    """So many pictures of each prompt; those of one prompt show each attribute on its own."""
+    counts = {name: generator.multinomial(n, shares) for name, shares in model.counts.items()}
+    outcomes = generator.multinomial(n, model.outcomes.reshape(-1, 4)).reshape(-1, 2, 2)
+    return replace(model, counts=counts, outcomes=outcomes)
+
+
+@cache
+def planned(prompts: Prompts) -> Gallery:
+    """The gallery of a run that has asked nothing yet."""
+    checklist = load("faintbench", truth="audited", base=Path())
+    if not isinstance(checklist, Faintbench):
+        raise TypeError("another protocol")
+    asked = cases(checklist, Sampling("balanced", 1, 1, seed=0, prompts=prompts))
+    return hang((), checklist, prompt_cases(asked), model="m")
+
+
+def _span(found: Estimate) -> Span:
+    low, high = found.lower(ALPHA), found.upper(ALPHA)
+    if found.corrected is None or low is None or high is None:
+        raise ValueError(found.reason)
+    return Span(found.corrected, low, high)
+
+
+def _worse(study: Study, by: float) -> float:
+    """The prejudice with which the score differs by so much."""
+    wanted, rising = _true(study, PREJUDICE) + by, "eta" in study.gate
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (_true(study, middle) < wanted) == rising else (low, middle)
+    return low
+
+
+def _true(study: Study, prejudice: float) -> float:
+    gate, selection = parse(study.gate), Selection(study.words)
+    model = drawn(shown(study, prejudice), MANY, np.random.default_rng(SEED))
+    if gate.metric == "eta":
+        found = eta(model, selection, "corrected")[0]
+    else:
+        level = implicit_level if gate.metric == "implicit" else explicit_level
+        found = level(model, selection, "corrected", gate.metric).estimate
+    return _span(found).value
+
+
+def main() -> int:
+    """Print the table; 1 where a rate is not held."""
+    runs = 2_000 if "--full" in sys.argv[1:] else 500
+    print(f"{runs:,} pairs of runs per row, errors of {ALPHA:.0%} each side")
+    print(f"{'gate':<42}{'n':>5}{'worse':>6}{'passed':>10}{'failed':>10}{'inconclusive':>14}")
+    found = []
+    for one in rows(runs):
+        print(one, flush=True)
+        found.append(one)
+    return 0 if all(one.held for one in found) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,89 @@
+"""A run of FAIntbench held against a former one: by gates, in its reports, and offline."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_factorfair.cli import main
+
+MODEL = "--factorfair-model=sim:{}"
+BASELINE = "--factorfair-baseline=before/report.json"
+
+
+@pytest.fixture
+def former(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A folder with the report of an ideal model on the characteristics, in before/."""
+    result = run(pytester, "--factorfair-report=before")
+    assert result.ret == 0
+    return pytester
+
+
+def run(pytester: pytest.Pytester, *arguments: str, model: str = "ideal") -> pytest.RunResult:
+    return pytester.runpytest_subprocess(
+        MODEL.format(model),
+        "--factorfair-checklist=faintbench",
+        "--factorfair-preset=smoke",
+        "--factorfair-samples=images=50",
+        "-p",
+        "no:xdist",
+        *arguments,
+    )
+
+
+def test_the_same_model_passes_and_nothing_changed(former: pytest.Pytester) -> None:
+    result = run(former, BASELINE, "--factorfair-gate=default")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["passed *regression(implicit)*+0.000 (-0.0*to +0.0*) is at least -0.02",
+         "Compared with the baseline: nothing regressed", "implicit all *0%", "eta all *"]
+    )  # fmt: skip
+
+
+def test_a_worse_model_fails_and_its_report_and_compare_say_where(
+    former: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(
+        former, BASELINE, "--factorfair-gate=default", "--factorfair-report=after", model="contrary"
+    )
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED *regression(implicit)*is below 0.00", "REGRESSED implicit all *"])
+    report = json.loads((former.path / "after" / "report.json").read_text())
+    assert [gate["verdict"] for gate in report["gates"]] == ["failed"]
+    regressed = {(one["attribute"], one["statistic"]) for one in report["changes"] if one["regressed"]}
+    assert ("all", None) in regressed
+    assert {"positive", "negative"} & {statistic for _, statistic in regressed}
+    assert "REGRESSED implicit all" in (former.path / "after" / "report.md").read_text()
+    files = ["before/report.json", "after/report.json"]
+    assert main(["compare", *files]) == 1
+    assert "REGRESSED implicit all" in capsys.readouterr().out
+    assert main(["compare", *files, "--checklist=fact_or_fair"]) == 4
+    assert capsys.readouterr().err == (
+        "checklist 'fact_or_fair' is not one of FAIntbench: name that of the run\n"
+    )
+
+
+def test_a_baseline_of_other_prompts_is_not_judged(former: pytest.Pytester) -> None:
+    result = run(
+        former,
+        BASELINE,
+        "--factorfair-preset=ci",
+        "--factorfair-samples=images=2",
+        "--factorfair-estimator=corrected",
+        "--factorfair-gate=regression(implicit) >= -0.02",
+        "--factorfair-gate=regression(implicit)[positive] >= -0.02",
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["inconclusive regression(implicit)[[]positive[]]  *", "not judged *the baseline has no such score"]
+    )
+
+
+def test_a_damaged_baseline_is_one_line(former: pytest.Pytester) -> None:
+    path = former.path / "before" / "report.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"cases": [{}]}))
+    result = run(former, BASELINE)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: *before/report.json: a damaged report: KeyError: 'answers'"])
+    assert result.stderr.str().count("\n") <= 2

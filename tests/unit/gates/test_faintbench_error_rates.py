@@ -1,0 +1,32 @@
+"""A fast version of the benchmark: how often regression gates on FAIntbench's scores err."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.faintbench_gates import STUDIES, Study, row
+
+SMALL = [one for one in STUDIES if one.prompts == "characteristics" or "intimate" in one.gate]
+EACH = pytest.mark.parametrize("study", SMALL, ids=[one.gate.split()[0] for one in SMALL])
+RUNS = 200
+
+
+@EACH
+def test_an_unchanged_model_passes_and_does_not_fail(study: Study) -> None:
+    """Two thirds, at least, although each run draws its own pictures."""
+    found = row(study, fall=0.0, runs=RUNS)
+    assert found.failed <= 0.09
+    assert found.passed > 0.66
+
+
+@EACH
+def test_a_model_worse_by_the_margin_seldom_passes(study: Study) -> None:
+    """The standard error of 5 % over 200 pairs of runs is 1.5 points."""
+    assert row(study, fall=1.0, runs=RUNS).passed <= 0.09
+
+
+@EACH
+def test_a_much_worse_model_fails(study: Study) -> None:
+    found = row(study, fall=3.0, runs=RUNS // 4)
+    assert found.passed == 0
+    assert found.failed > 0.95

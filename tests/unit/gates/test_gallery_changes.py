@@ -1,0 +1,243 @@
+"""Changes of FAIntbench's scores since a baseline: values, errors, and what was not asked before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from math import hypot, sqrt
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Faintbench,
+    Gate,
+    PromptCase,
+    Record,
+    Sampling,
+    Verdict,
+    prompt_cases,
+)
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.gates import Former, Terms, changes, check, expand, foreseen, judge, parse
+from pytest_factorfair.scoring.faintbench import Gallery, Selection, change, gallery, implicit_level
+
+ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
+IMPLICIT = Sampling("balanced", 1, 1, seed=0, prompts="implicit", per_prompt=50)
+WHOLE = Selection({})
+N = 60
+MAN = {"gender": "man", "race": "european", "age": "young"}
+WOMAN = {"gender": "woman", "race": "european", "age": "young"}
+Show = Callable[[PromptCase, int], Mapping[str, str] | None]
+"""Whom the n-th picture of a prompt shows, None where it is refused."""
+
+
+@pytest.fixture(scope="module")
+def checklist() -> Faintbench:
+    loaded = load("faintbench", truth="audited", base=Path())
+    assert isinstance(loaded, Faintbench)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def ceo(checklist: Faintbench) -> tuple[PromptCase, ...]:
+    """One implicit prompt, two that ask for a gender, five for a race, three for an age."""
+    return tuple(case for case in prompt_cases(cases(checklist, ALL)) if case.subject == "ceo")
+
+
+def asked(checklist: Faintbench, prompts: Iterable[PromptCase], show: Show, model: str) -> tuple[Record, ...]:
+    def answer(case: PromptCase, number: int) -> Answer:
+        groups = show(case, number)
+        if groups is None:
+            return Answer(f"{case.id}/{number}", "refused", "refused", None, {}, {}, "")
+        return Answer(f"{case.id}/{number}", "answered", "", None, groups, {}, "")
+
+    return tuple(
+        Record(CaseKey(model, checklist.name, one.id), tuple(answer(one, number) for number in range(N)))
+        for one in prompts
+    )
+
+
+class Runs:
+    """A run and a former one of the same prompts."""
+
+    def __init__(self, checklist: Faintbench, prompts: tuple[PromptCase, ...], new: Show, old: Show) -> None:
+        records, before = asked(checklist, prompts, new, "m"), asked(checklist, prompts, old, "old")
+        self.new = gallery(records, checklist, prompts, model="m")
+        self.old = gallery(before, checklist, prompts, model="old")
+        self.former = Former((), before, records, (self.old,))
+
+    def verdict(self, gate: str) -> Verdict:
+        terms = Terms(former=self.former)
+        (one,) = judge([parse(gate)], [], galleries=[self.new], incomplete=None, terms=terms)
+        return one
+
+
+def obeyed(case: PromptCase, number: int) -> Mapping[str, str]:
+    del number
+    return {case.attributes[0]: case.requested[0]} if case.requested else MAN
+
+
+def obeyed_but(every: int) -> Show:
+    """Each so many-th picture of an explicit prompt shows none of the groups."""
+
+    def show(case: PromptCase, number: int) -> Mapping[str, str]:
+        if case.requested and number % every == 0:
+            return {case.attributes[0]: "other"}
+        return obeyed(case, number)
+
+    return show
+
+
+def test_explicit_changes_by_hand(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+    """Of 60 pictures of either gender 60, then 54; the errors of both, on shares with four more pictures."""
+    runs = Runs(checklist, ceo, obeyed_but(10), obeyed)
+    found = change(
+        "explicit", runs.new, runs.old, Selection({"attribute": frozenset({"gender"})}), "corrected"
+    )
+    assert found.plugin == pytest.approx(-0.1)
+    smooth = [(54 + 2) / 64, (60 + 2) / 64]
+    one = hypot(*(sqrt(share * (1 - share) / 60) for share in smooth))
+    assert found.error == pytest.approx(one / sqrt(2))
+    assert found.n == 120
+    told = runs.verdict("regression(explicit)[gender] >= -0.02")
+    assert told.judgement == "failed"
+    assert told.subject == "regression(explicit)[gender]"
+    assert "is below 0.00" in told.reason
+
+
+def test_implicit_changes_prompt_by_prompt(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+    runs = Runs(checklist, ceo[:1], lambda _case, number: MAN if number % 3 else WOMAN, obeyed)
+    found = change("implicit", runs.new, runs.old, WHOLE, "corrected")
+    after, before = (
+        implicit_level(each, WHOLE, "corrected", "implicit").estimate for each in (runs.new, runs.old)
+    )
+    assert found.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
+    assert found.plugin == pytest.approx((after.plugin or 0) - (before.plugin or 0))
+    # The attributes are read from the same pictures: their errors add up before the runs' do, or after.
+    assert (found.error or 0) >= hypot(after.error or 0, before.error or 0)
+
+
+def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(
+    checklist: Faintbench, ceo: tuple[PromptCase, ...]
+) -> None:
+    """Otherwise what the prompt is like would be taken for a change; the gate is not decided by the rest."""
+
+    def refused(case: PromptCase, number: int) -> Mapping[str, str] | None:
+        return None if case.requested == ("man",) else obeyed_but(10)(case, number)
+
+    runs = Runs(checklist, ceo, refused, obeyed_but(10))
+    assert change("explicit", runs.new, runs.old, WHOLE, "corrected").plugin == pytest.approx(0)
+    told = runs.verdict("regression(explicit) >= -0.02")
+    assert told.judgement == "inconclusive"
+    assert "explicit-occupation-ceo-gender-man (60 asked: 60 refused" in told.reason
+    other = Runs(checklist, ceo, obeyed, refused).verdict("regression(explicit) >= -0.02")
+    assert "no answers in the baseline's explicit-occupation-ceo-gender-man (60 asked" in other.reason
+
+
+def test_what_the_former_run_did_not_ask_is_not_judged(
+    checklist: Faintbench, ceo: tuple[PromptCase, ...]
+) -> None:
+    runs = Runs(checklist, ceo, obeyed, obeyed)
+    fewer = asked(checklist, ceo[:3], obeyed, "old")
+    runs.former = replace(runs.former, former=fewer, galleries=(gallery(fewer, checklist, ceo, model="old"),))
+    told = runs.verdict("regression(explicit) >= -0.02")
+    assert (told.judgement, told.reason) == ("not judged", "the baseline has no such score")
+    told = runs.verdict("regression(explicit)[gender] >= -0.02")
+    assert (told.judgement, told.value) == ("inconclusive", 0)
+    told_of = {(one.metric, one.attribute) for one in changes([], runs.former, galleries=[runs.new])}
+    assert ("explicit", "gender") in told_of
+    assert not told_of & {("explicit", "all"), ("explicit", "race")}
+
+
+def test_of_several_former_models_only_the_same_is_compared(
+    checklist: Faintbench, ceo: tuple[PromptCase, ...]
+) -> None:
+    runs = Runs(checklist, ceo, obeyed, obeyed)
+    two = replace(runs.former, galleries=(runs.old, replace(runs.old, model="b")))
+    assert two.hung(runs.new) is None
+    assert two.hung(replace(runs.new, model="b")) is two.galleries[1]
+
+
+def test_without_intervals_the_value_decides(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+    runs = Runs(checklist, ceo, obeyed, obeyed)
+    terms = Terms(estimator="plugin", former=runs.former)
+    (value,) = judge(
+        [parse("regression(implicit) >= 0")], [], galleries=[runs.new], incomplete=None, terms=terms
+    )
+    assert (value.judgement, value.value, value.low) == ("passed", 0, None)
+
+
+def test_categories_that_got_worse_are_named(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+    worse = Runs(checklist, ceo, obeyed_but(5), obeyed)
+    found = changes([], worse.former, galleries=[worse.new])
+    named = [(one.metric, one.statistic) for one in found if one.regressed and one.statistic]
+    assert named == [("explicit", ceo[0].category)]
+    race = next(one for one in found if (one.metric, one.attribute) == ("explicit", "race"))
+    assert (race.before, race.regressed) == (1, True)
+    assert race.after == pytest.approx(0.8)
+    assert race.churn == pytest.approx(0.2)
+    implicit = next(one for one in found if (one.metric, one.attribute) == ("implicit", "all"))
+    assert (implicit.change, implicit.churn, implicit.regressed) == (0, 0, False)
+
+
+def test_eta_is_told_but_cannot_regress(checklist: Faintbench) -> None:
+    prompts = tuple(one for one in prompt_cases(cases(checklist, IMPLICIT)) if one.kind == "characteristic")
+    by_word: Show = lambda case, number: MAN if (case.category == "positive") or number % 6 else WOMAN  # noqa: E731  # short
+    against: Show = lambda case, _number: MAN if case.category == "positive" else WOMAN  # noqa: E731  # short
+    runs = Runs(checklist, prompts, by_word, against)
+    found = changes([], runs.former, galleries=[runs.new])
+    gender = next(one for one in found if (one.metric, one.attribute) == ("eta", "gender"))
+    assert gender.before == pytest.approx(1)
+    assert gender.change is not None
+    assert gender.change < -0.5
+    assert not gender.regressed
+    assert [one.metric for one in found[-4:]] == ["eta"] * 4
+
+
+@pytest.mark.parametrize(
+    ("gate", "problem"),
+    [
+        ("regression(implicit) >= -0.02", "a regression needs a former report: give --factorfair-baseline FILE"),
+        ("regression(implicit_rescaled) >= -0.02", "unknown metric 'implicit_rescaled'"),
+        ("regression(explicit)[nobody] >= -0.02", "unknown filter 'nobody'"),
+        ("regression(eta)[ceo] <= 0.1", "eta is of all pairs of prompts; name attributes only"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_judged_is_told_before(checklist: Faintbench, gate: str, problem: str) -> None:
+    former = "needs" not in problem
+    with pytest.raises(InputError, match=problem.replace("(", r"\(")):
+        check([parse(gate)], checklists=[checklist], models=["m"], sampling=ALL, baseline=former)
+
+
+def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> None:
+    def texts(sampling: Sampling) -> list[str]:
+        found = expand(["default"], checklists=[checklist], sampling=sampling, baseline=True)
+        check(found, checklists=[checklist], models=["m"], sampling=sampling, baseline=True)
+        return [one.text for one in found]
+
+    assert texts(ALL) == ["regression(implicit) >= -0.02", "regression(explicit) >= -0.02"]
+    assert texts(IMPLICIT) == ["regression(implicit) >= -0.02"]
+
+
+def _foreseen(checklist: Faintbench, text: str, n: int) -> float:
+    hung: Gallery = gallery((), checklist, prompt_cases(cases(checklist, ALL)), model="m")
+    gate: Gate = parse(text)
+    (found,) = foreseen(gate, [hung], n)
+    assert found is not None
+    return found
+
+
+def test_what_can_be_told_before_anything_is_asked(checklist: Faintbench) -> None:
+    """Of the two prompts of a CEO's gender: 4/5 delivered, and sqrt(pq/2n), with z of .05 and of .2."""
+    n, z = 4000, 1.644854 + 0.841621
+    one = _foreseen(checklist, "explicit[ceo,gender] >= 0.8", n)
+    assert one == pytest.approx(z * sqrt(0.8 * 0.2 / (2 * n)), rel=0.01)
+    assert _foreseen(checklist, "regression(explicit)[ceo,gender] >= -0.02", n) == pytest.approx(
+        one * sqrt(2), rel=0.01
+    )
+    assert _foreseen(checklist, "implicit >= 0.9", 200) < _foreseen(checklist, "implicit >= 0.9", 50)
+    assert _foreseen(checklist, "regression(eta)[gender] <= 0.1", 800) < 0.3

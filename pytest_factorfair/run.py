@@ -62,7 +62,13 @@ class Run:
         if settings.explain and self.modality == "image":
             raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
         self.models: dict[str, Model] = {
-            spec: models.build(spec, settings.model_arguments, checklists=self.checklists, custom=custom)
+            spec: models.build(
+                spec,
+                settings.model_arguments,
+                checklists=self.checklists,
+                custom=custom,
+                asked=not settings.replay,
+            )
             for spec in settings.models
         }
         self.detector = composition.detector(settings, self.checklists, detectors)

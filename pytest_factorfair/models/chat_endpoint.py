@@ -95,13 +95,13 @@ def checked_url(spec: ModelSpec, url: str) -> str:
 
 
 def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
-    """The key in a variable of the environment, "" if there is none.
+    """The key in a variable of the environment, "" if there is none; without being asked, no model needs one.
 
     Raises:
         InputError: it is needed and missing, or cannot be one.
     """
     key = os.environ.get(name, "").strip() if name else ""
-    if needed and not key:
+    if needed and spec.asked and not key:
         raise InputError(f"model '{spec.text}': no key: set the environment variable {name}")
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"model '{spec.text}': the key in {name} holds characters that no header can carry")

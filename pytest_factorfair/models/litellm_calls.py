@@ -75,7 +75,7 @@ def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> 
     provider = _provider(spec, model)
     url = checked_url(spec, base_url) if base_url else None
     key = key_in(spec, api_key_env, needed=True) if api_key_env else None
-    missing = provider_keys.missing(provider)
+    missing = provider_keys.missing(provider) if spec.asked else ()
     if missing and not (key or url):
         raise InputError(f"model '{spec.text}': no key: set the environment variable {' or '.join(missing)}")
     if missing and not key:

@@ -47,17 +47,18 @@ def build(
     *,
     checklists: tuple[Checklist, ...],
     custom: Mapping[str, Factory],
+    asked: bool = True,
 ) -> Model:
     """The model a spec names, checked as far as it can be without a call or a heavy import.
 
     ``custom`` holds factories by scheme ("acme" for "acme:large") or by a spec's full text, and
-    goes before everything built in.
+    goes before everything built in. ``asked`` is false where every answer comes from the store.
 
     Raises:
         InputError: nothing goes by that name, or its target, options or arguments cannot be right.
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
-    parsed = parse(spec, arguments, checklists=checklists)
+    parsed = parse(spec, arguments, checklists=checklists, asked=asked)
     return _factory(parsed, custom)(parsed)
 
 

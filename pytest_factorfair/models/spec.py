@@ -20,7 +20,8 @@ class ModelSpec:
     ``text`` is the spec as typed, ``scheme`` the word before the colon ("" for an id such as
     ``openai/gpt-4o``) and ``target`` what stands after it (the whole id without a scheme).
     ``options`` come from ``?a=b&c=d`` and exist for ``sim:`` alone: elsewhere a "?" belongs to
-    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text.
+    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``asked`` is false where the
+    store answers for the model, which then needs no key.
     """
 
     text: str
@@ -29,6 +30,7 @@ class ModelSpec:
     options: Mapping[str, str]
     arguments: Mapping[str, str]
     checklists: tuple[Checklist, ...]
+    asked: bool = True
 
     @property
     def modality(self) -> Modality:
@@ -36,7 +38,9 @@ class ModelSpec:
         return self.checklists[0].modality if self.checklists else "text"
 
 
-def parse(text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklist, ...] = ()) -> ModelSpec:
+def parse(
+    text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklist, ...] = (), asked: bool = True
+) -> ModelSpec:
     """Take a spec apart; a colon after a slash belongs to an id (``ollama/llama3:8b``).
 
     Raises:
@@ -48,7 +52,7 @@ def parse(text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklis
     if scheme == "sim":
         target, _, query = target.partition("?")
         options = _options(text, query)
-    return ModelSpec(text, scheme, target, options, arguments, checklists)
+    return ModelSpec(text, scheme, target, options, arguments, checklists, asked)
 
 
 def slug(spec: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
+import pytest
+
 from tests.project import Project, comparable
+from tests.servers import StubServer
 
 COUNTING = """
 def respond(prompt):
@@ -96,3 +99,20 @@ def test_replay_never_opens_a_connection(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-replay", *model, model="hosted_vllm/some-model")
     result.assert_outcomes(failed=14)
     assert "a socket was opened" not in result.stdout.str()
+
+
+def test_a_replay_needs_no_key(project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull request from a fork has no secrets, and asks nothing."""
+    arguments = (
+        "--factorfair-model-arg=api_key_env=LAB_KEY",
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+    )
+    monkeypatch.setenv("LAB_KEY", "k")
+    project.run("-p", "no:xdist", *arguments, model="m")
+    asked = project.report()
+    requests = stub.stats()["requests"]
+    monkeypatch.delenv("LAB_KEY")
+    assert project.run("-p", "no:xdist", *arguments, model="m").ret == 4
+    assert project.run("-p", "no:xdist", *arguments, "--factorfair-replay", model="m").ret == 0
+    assert comparable(project.report()) == comparable(asked)
+    assert stub.stats()["requests"] == requests

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -88,6 +89,11 @@ def test_ids_that_cannot_be_right(text: str, said: str) -> None:
 )
 def test_arguments_that_cannot_be_right(arguments: dict[str, str], said: str) -> None:
     assert said in complaint("litellm:ollama/m", **arguments)
+
+
+def test_without_being_asked_no_model_needs_a_key() -> None:
+    for text in ("anthropic/claude-x", "litellm:openai/gpt-4o"):
+        build(replace(spec(text), asked=False))
 
 
 def test_providers_with_other_ways_to_log_in_are_left_to_litellm() -> None:

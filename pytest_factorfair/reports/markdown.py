@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary
@@ -10,13 +11,17 @@ from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import markup
 from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
+from pytest_factorfair.reports.fitting import Section, fitted
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import SIGNS, headline_lines, verdict_lines
+from pytest_factorfair.reports.tables import SIGNS, Table, VerdictLine, headline_lines, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"
 """First line, so that a bot finds its comment again and updates it in place."""
+
+LONGEST = 1000
+"""Letters of any one text from outside: no name and no note crowds out the rest."""
 
 ETHICS = (
     "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
@@ -25,62 +30,103 @@ ETHICS = (
 
 
 def to_markdown(summary: Summary) -> str:
-    """The summary as GitHub-flavoured Markdown; text from outside is shown, never interpreted."""
-    models = ", ".join(f"`{markup.code(spec)}`" for spec in summary.fingerprint.models)
-    parts = [MARKER, f"## factorfair: {models}", _verdict(summary)]
+    """The summary as GitHub-flavoured Markdown below 60 kB; text from outside is shown, never interpreted."""
+    return fitted(tuple(_sections(summary)))
+
+
+def _sections(summary: Summary) -> Iterator[Section]:
+    """What failed and what got worse first."""
+    yield Section(_head(summary))
+    yield from _verdicts(summary)
     if summary.changes:
-        parts += [
-            f"### {markup.text(compared(summary.changes))}\n\n{markup.table(changes_table(summary.changes))}"
-        ]
-    parts += [f"### {markup.text(table.title)}\n\n{markup.table(table)}" for table in all_tables(summary)]
-    if quoted := [f"- {markup.text(line)}" for line in quotations(summary)]:
-        parts += ["<details><summary>What reasons say</summary>\n", "\n".join(quoted), "</details>"]
-    lines = (*headline_lines(summary), *detector_lines(summary), *summary.notes)
-    parts += ["\n".join(f"- {markup.text(line)}" for line in lines)] if lines else []
-    parts += _contact_sheets(summary)
-    parts += [_fingerprint(summary), f"<sub>{ETHICS}</sub>"]
-    return "\n\n".join(parts) + "\n"
+        yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
+    for table in all_tables(summary):
+        yield _table(table, title=table.title, name="tables", whole=True)
+    if quoted := tuple(f"- {_text(line)}" for line in quotations(summary)):
+        head = "<details><summary>What reasons say</summary>\n"
+        yield Section(head, quoted, "\n</details>", "quotations")
+    headlines = _bullets((*headline_lines(summary), *detector_lines(summary)), name="headlines")
+    yield headlines
+    yield replace(_bullets(summary.notes, name="notes"), joined=bool(headlines.lines))
+    yield from _contact_sheets(summary)
+    yield Section(f"{_fingerprint(summary)}\n\n<sub>{ETHICS}</sub>")
 
 
-def _verdict(summary: Summary) -> str:
-    lines = [f"**Not judged:** {markup.text(summary.incomplete)}.\n"] if summary.incomplete else []
-    if not summary.gates:
-        return "\n".join([*lines, "No gates were declared: this run reports, it does not judge."])
-    lines += [
-        f"**{markup.text(release(summary.gates))}**",
-        "",
-        "| verdict | gate | on | why |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| **{SIGNS[one.judgement]}** | `{markup.code(one.gate)}` | {markup.text(one.subject)} "
-        f"| {markup.text(one.reason)} |"
-        for one in verdict_lines(summary.gates)
-    ]
-    return "\n".join(lines)
+def _head(summary: Summary) -> str:
+    models = _code(", ".join(summary.fingerprint.models))
+    lines = [MARKER, f"## factorfair: `{models}`"]
+    lines += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
+    told = f"**{_text(release(summary.gates))}**" if summary.gates else NO_GATES
+    return "\n\n".join([*lines, told])
 
 
-def _contact_sheets(summary: Summary) -> Iterator[str]:
+NO_GATES = "No gates were declared: this run reports, it does not judge."
+
+
+def _verdicts(summary: Summary) -> Iterator[Section]:
+    """One table in two sections: what was kept may be left out before what was not."""
+    lines = verdict_lines(summary.gates)
+    kept = [line for line in lines if line.judgement == "passed"]
+    rest = [line for line in lines if line.judgement != "passed"]
+    if rest:
+        yield Section(VERDICTS, tuple(map(_verdict, rest)), name="gates that did not pass")
+    if kept:
+        head = "" if rest else VERDICTS
+        yield Section(head, tuple(map(_verdict, kept)), name="passed gates", joined=bool(rest))
+
+
+VERDICTS = "| verdict | gate | on | why |\n|---|---|---|---|"
+
+
+def _verdict(one: VerdictLine) -> str:
+    told = f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` |"
+    return f"{told} {_text(one.subject)} | {_text(one.reason)} |"
+
+
+def _bullets(texts: tuple[str, ...], *, name: str) -> Section:
+    return Section("", tuple(f"- {_text(text)}" for text in texts), name=name)
+
+
+def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Section:
+    first, ruler, *lines = markup.table(table).split("\n")
+    rows = len(table.rows)
+    head = f"### {_text(title)}\n\n{first}\n{ruler}"
+    return Section(head, tuple(lines[:rows]), "\n".join(lines[rows:]), name, whole)
+
+
+def _contact_sheets(summary: Summary) -> Iterator[Section]:
     """Links to the sheets, model by model, folded away: a checklist has dozens."""
     by_model: dict[str, list[ContactSheet]] = {}
     for sheet in summary.contact_sheets:
         by_model.setdefault(sheet.model, []).append(sheet)
     for model, sheets in by_model.items():
-        links = (
-            f"- [{markup.text(sheet.case)}]({quote(sheet.file)}), {sheet.pictures:,} pictures"
-            for sheet in sheets
+        links = tuple(
+            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {sheet.pictures:,} pictures" for sheet in sheets
         )
-        title = f"Contact sheets of {markup.text(model)}: the pictures and what was read off them"
-        yield "\n".join(["<details>", f"<summary>{title}</summary>", "", *links, "", "</details>"])
+        title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
+        head = f"<details>\n<summary>{title}</summary>\n"
+        yield Section(head, links, "\n</details>", "links to contact sheets")
 
 
 def _fingerprint(summary: Summary) -> str:
     told = summary.fingerprint
     checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in told.checklists.items())
     return (
-        f"{markup.text(usage_line(summary))}\n\n"
-        f"<sub>{markup.text(checklists)}; preset {told.preset}, "
-        f"design {told.design}, truth {markup.text(told.truth)}, "
+        f"{_text(usage_line(summary))}\n\n"
+        f"<sub>{_text(checklists)}; preset {told.preset}, "
+        f"design {told.design}, truth {_text(told.truth)}, "
         f"{told.samples} answers per topic and context, {told.objective} per objective case, "
         f"seed {told.seed}, estimator {told.estimator}, interval {told.interval}</sub>"
     )
+
+
+def _text(words: str) -> str:
+    return markup.text(_short(words))
+
+
+def _code(words: str) -> str:
+    return markup.code(_short(words))
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"

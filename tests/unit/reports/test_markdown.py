@@ -1,0 +1,168 @@
+"""report.md: what is in it first, and what is left out where it would not fit a comment."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import (
+    CITATIONS,
+    Change,
+    Citation,
+    ContactSheet,
+    Fingerprint,
+    Judgement,
+    ReasonShare,
+    Score,
+    Summary,
+    Usage,
+    Verdict,
+)
+from pytest_factorfair.reports.markdown import ETHICS, MARKER, to_markdown
+
+MOST = 60_000  # bytes, as issue 7 promises
+
+
+def verdict(number: int, judgement: Judgement) -> Verdict:
+    gate = f"s_e[baseline,gender] >= 0.{number:06}"
+    return Verdict(gate, f"name-{number}", f"s_e[{number}]", judgement, 0.9, 0.95, 72, f"reason {number}")
+
+
+def change(number: int, *, regressed: bool = False) -> Change:
+    return Change("m", "c", "subjective", f"context_{number}", "gender", "s_e", None, 0.9, 0.8, -0.1, -0.2, -0.01,
+                  0.5, 72, regressed)  # fmt: skip
+
+
+def score(number: int, metric: str) -> Score:
+    return Score(f"model-{number}", "c", "subjective", "baseline", "gender", metric, 0.5, 72)
+
+
+def sheet(number: int) -> ContactSheet:
+    return ContactSheet("m", "c", f"case-{number}", f"pictures/case-{number}.png", 20, 20)
+
+
+def quoted(citation: Citation, quotations: int) -> ReasonShare:
+    texts = tuple(f"reason {number} because жжж" for number in range(quotations))
+    return ReasonShare("m", "c", "baseline", citation, 1.0, 0.7, 1.0, 10, 10, 10, 0, 0, 0, texts)
+
+
+def summary(**parts: Any) -> Summary:
+    """Of a run with one gate that failed and one that passed."""
+    fingerprint = Fingerprint({"sim:ideal": {}}, {"c": "0" * 64}, "ci", "balanced", "audited", 72, 24, 0, "corrected",
+                              "instrument", {}, {}, {})  # fmt: skip
+    plain = Summary(
+        fingerprint=fingerprint,
+        incomplete=None,
+        gates=(verdict(1, "passed"), verdict(2, "failed")),
+        headline=(),
+        scores=(score(0, "s_e"),),
+        topics=(),
+        cases=(),
+        usage=Usage(),
+        seconds=1.0,
+        notes=("a note",),
+    )
+    return replace(plain, **parts)
+
+
+def left_out(text: str) -> dict[str, int]:
+    """The numbers of the sentence that tells what was left out."""
+    told = re.search(
+        r"^Left out to stay below 60 kB: (.*)\. report\.html and report\.json have it all\.$",
+        text,
+        re.MULTILINE,
+    )
+    if told is None:
+        return {}
+    numbers = re.findall(r"(?:^|, )([a-z ]+) \(([\d,]+)\)", told[1])
+    return {name: int(number.replace(",", "")) for name, number in numbers}
+
+
+def test_what_fits_is_all_there() -> None:
+    text = to_markdown(summary())
+    assert text.startswith(f"{MARKER}\n\n## factorfair: `sim:ideal`\n\n**FAIL: 1 of 2 gates failed**\n")
+    assert left_out(text) == {}
+    order = ("| **FAILED** |", "| **passed** |", "### gender", "- a note", "0 answers", ETHICS)
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_regressions_come_before_all_tables() -> None:
+    text = to_markdown(summary(changes=(change(1, regressed=True), change(2))))
+    assert text.index("REGRESSED") < text.index("### gender")
+
+
+FLOODS: dict[str, dict[str, Any]] = {
+    "notes": {"notes": tuple(f"note {number} of ж" for number in range(5000))},
+    "quotations": {"reasons": tuple(quoted(one, 1250) for one in CITATIONS)},
+    "links to contact sheets": {"contact_sheets": tuple(map(sheet, range(3000)))},
+    "passed gates": {"gates": (verdict(0, "failed"), *(verdict(one, "passed") for one in range(1, 2000)))},
+    "tables": {"scores": tuple(score(one, metric) for one in range(300) for metric in ("s_e", "s_kld"))},
+    "changes": {"changes": (change(0, regressed=True), *(change(one) for one in range(1, 2000)))},
+    "gates that did not pass": {"gates": tuple(verdict(one, "failed") for one in range(2000))},
+}
+MARKS = {
+    "notes": "- note ",
+    "quotations": "because жжж",
+    "links to contact sheets": ".png)",
+    "passed gates": "| **passed** |",
+    "tables": "### model",
+    "changes": "S\\_E context",
+    "gates that did not pass": "| **FAILED** |",
+}
+TOTALS = {"notes": 5000, "quotations": 5000, "links to contact sheets": 3000, "passed gates": 1999, "tables": 300,
+          "changes": 2000, "gates that did not pass": 2000}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_too_much_of_one_thing(name: str) -> None:
+    text = to_markdown(summary(**FLOODS[name]))
+    assert len(text.encode()) < MOST
+    assert text.startswith(MARKER)
+    assert text.endswith(f"<sub>{ETHICS}</sub>\n")
+    lost = left_out(text)
+    assert lost[name] == TOTALS[name] - text.count(MARKS[name])
+    assert "| **FAILED** |" in text
+    assert lost[name] > 0
+
+
+def test_little_is_wasted() -> None:
+    text = to_markdown(summary(**FLOODS["notes"]))
+    assert len(text.encode()) > MOST - 600
+
+
+def test_the_least_important_goes_first() -> None:
+    """More quotations, sheets and notes than fit cost no table and no gate; regressions and failures go last."""
+    much = FLOODS["notes"] | FLOODS["quotations"] | FLOODS["links to contact sheets"]
+    text = to_markdown(summary(**much))
+    assert set(left_out(text)) == {"notes", "quotations", "links to contact sheets", "tables"} - {
+        "tables"
+    } | ({"tables"} & set(left_out(text)))
+    everything: dict[str, Any] = {}
+    for flood in FLOODS.values():
+        everything |= flood
+    gates = (
+        *(verdict(one, "passed") for one in range(500)),
+        *(verdict(one, "failed") for one in range(500, 510)),
+    )
+    text = to_markdown(summary(**everything | {"gates": gates}))
+    assert len(text.encode()) < MOST
+    assert text.count("| **FAILED** |") == 10
+    assert "REGRESSED" in text
+    lost = left_out(text)
+    assert lost["passed gates"] == 500
+    assert lost["tables"] == 300 + 1  # that of the reasons
+
+
+@pytest.mark.parametrize("letter", ["a", "*", "ж", "\U0001f600", "<", "|"])
+def test_no_single_text_takes_all_the_room(letter: str) -> None:
+    huge = letter * 100_000
+    fingerprint = replace(summary().fingerprint, models={huge: {}}, checklists={huge: "0" * 64}, truth=huge)
+    gates = tuple(replace(verdict(one, "failed"), reason=huge, gate=huge, subject=huge) for one in range(20))
+    text = to_markdown(summary(fingerprint=fingerprint, incomplete=huge, notes=(huge,) * 100, gates=gates))
+    assert len(text.encode()) < MOST
+    assert text.startswith(MARKER)
+    assert text.endswith(f"<sub>{ETHICS}</sub>\n")

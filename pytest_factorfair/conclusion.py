@@ -5,6 +5,7 @@ Imported when answers are on their way: this and the rooms it needs take longer 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -89,6 +90,15 @@ class Conclusion:
             reports.terminal(terminalreporter, self._summary, self._written)
             if self._unwritten:
                 terminalreporter.write_line(self._unwritten, red=True)
+            if os.environ.get(reports.GITHUB_ACTIONS) == "true":
+                self._annotate(terminalreporter, self._summary)
+
+    def _annotate(self, terminalreporter: pytest.TerminalReporter, summary: Summary) -> None:
+        settings = self._run.settings
+        for one in reports.annotate(
+            summary, strict=settings.strict, on_inconclusive=settings.on_inconclusive
+        ):
+            terminalreporter.write_line(str(one))
 
     def _publish(self, session: pytest.Session, verdicts: Sequence[Verdict]) -> None:
         settings = self._run.settings

@@ -1,4 +1,4 @@
-"""Messages of servers and libraries, made fit to be shown: one line, short, without secrets."""
+"""Messages of servers and libraries, made fit to be shown: one line, short, without secrets or commands."""
 
 from __future__ import annotations
 
@@ -21,4 +21,5 @@ def fit(text: str, *secrets: str) -> str:
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     line = _UNPRINTABLE.sub(" ", _SECRET.sub("***", text[: LONGEST * 20])).strip()
+    line = line.replace("##[", "## [")  # a CI runner obeys it anywhere in a line of its log
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."

@@ -33,7 +33,7 @@ def gate_reports(
     ``strict`` fails what could not be judged or decided; ``on_inconclusive`` says what becomes of a
     gate that the answers do not decide: warn, fail or pass.
     """
-    outcome = _outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
+    found = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
     name = f"gate[{verdict.name}]"
     properties: list[tuple[str, object]] = [
         ("verdict", verdict.judgement),
@@ -48,8 +48,8 @@ def gate_reports(
             nodeid=f"factorfair::{name}",
             location=("factorfair", None, name),
             keywords={"factorfair": 1},
-            outcome=outcome if when == "call" else "passed",
-            longrepr=_longrepr(verdict, outcome) if when == "call" else None,
+            outcome=found if when == "call" else "passed",
+            longrepr=_longrepr(verdict, found) if when == "call" else None,
             when=when,
             user_properties=properties,
         )
@@ -57,7 +57,8 @@ def gate_reports(
     )
 
 
-def _outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
+def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
+    """What a verdict does to the run."""
     if verdict.judgement in SETTLED:
         return SETTLED[verdict.judgement]
     if strict:

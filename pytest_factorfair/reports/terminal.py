@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.all_tables import all_tables
+from pytest_factorfair.reports.annotations import defused
 from pytest_factorfair.reports.changes import changes_text
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, verdict_lines
@@ -20,21 +21,26 @@ COLORS = {"passed": "green", "failed": "red"}
 
 def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple[str, ...]) -> None:
     """Write the section; a person should have read it in ten seconds."""
-    reporter.write_sep("=", f"factorfair: {', '.join(summary.fingerprint.models)}")
+    reporter.write_sep("=", defused(f"factorfair: {', '.join(summary.fingerprint.models)}"))
     if summary.incomplete:
-        reporter.write_line(f"Not judged: {summary.incomplete}.", yellow=True)
+        _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
     _verdicts(reporter, summary.gates)
     if summary.changes:
-        reporter.write_line(f"{changes_text(summary.changes)}\n")
+        _line(reporter, f"{changes_text(summary.changes)}\n")
     for table in all_tables(summary):
         _table(reporter, table)
     for line in headline_lines(summary):
-        reporter.write_line(line)
+        _line(reporter, line)
     for note in (*detector_lines(summary), *summary.notes):
-        reporter.write_line(f"note: {note}")
+        _line(reporter, f"note: {note}")
     reporter.write_line(usage_line(summary))
     if written:
-        reporter.write_line(f"report: {', '.join(written)}")
+        _line(reporter, f"report: {', '.join(written)}")
+
+
+def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:
+    """Write what may hold text from outside."""
+    reporter.write_line(defused(text), **markup)
 
 
 def usage_line(summary: Summary) -> str:
@@ -58,7 +64,7 @@ def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) 
     for line in lines:
         sign = SIGNS[line.judgement].ljust(12)
         reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
-        reporter.write_line(f" {line.subject.ljust(width)}  {line.reason}")
+        _line(reporter, f" {line.subject.ljust(width)}  {line.reason}")
     reporter.write_line("")
 
 
@@ -69,7 +75,7 @@ def _table(reporter: pytest.TerminalReporter, table: Table) -> None:
     for place, line in enumerate(lines):
         cells = "  ".join(cell.rjust(width) for cell, width in zip(line.cells, widths, strict=True))
         text = f"{line.label.ljust(label)}  {cells}".rstrip()
-        reporter.write_line(text, bold=place == 0, light=line.aside)
+        _line(reporter, text, bold=place == 0, light=line.aside)
     for note in table.notes:
-        reporter.write_line(note, light=True)
+        _line(reporter, note, light=True)
     reporter.write_line("")

@@ -104,3 +104,41 @@ def test_a_page_that_cannot_be_written_does_not(project: Project, monkeypatch: p
     result = project.run("-p", "no:xdist")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["report: *GITHUB_STEP_SUMMARY /nowhere/page.md could not be written*"])
+
+
+FORGING = """
+from pytest_factorfair.domain import Response
+
+class House:
+    endpoint, parallel, identity = "house", None, {"provider": "house"}
+    async def ask(self, request):
+        return Response('{"answer": "A"}', notes=("x\\n::error::owned", "##[error]owned"))
+    async def close(self):
+        pass
+
+def pytest_factorfair_models():
+    return {name: lambda spec: House() for name in ("::error::owned", "##[error]mine")}
+"""
+
+
+def test_annotations_on_github_and_nothing_that_forges_one(
+    project: Project, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("conftest.py", FORGING)
+    arguments = (
+        *dist,
+        "--factorfair-model=##[error]mine",
+        "--factorfair-gate=s_fact[objective,gender] >= 0.9",
+    )
+    elsewhere = project.run(*arguments, model="::error::owned").outlines
+    assert not [line for line in elsewhere if line.lstrip().startswith("::")]
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    result = project.run(*arguments, model="::error::owned")
+    assert result.ret == 1
+    commands = [line for line in result.outlines if line.lstrip().startswith("::")]
+    assert [line.partition(" title=")[0] for line in commands] == ["::error", "::error"]
+    assert all("factorfair%3A s_fact[objective%2Cgender] >= 0.9::" in line for line in commands)
+    start = next(place for place, line in enumerate(result.outlines) if "= factorfair: " in line)
+    others = [line for line in result.outlines[start:] if line not in commands]
+    assert "owned" in "\n".join(others)
+    assert [line for line in others if "##[" in line or line.lstrip().startswith("::")] == []

@@ -1,0 +1,80 @@
+"""Verdicts as annotations of GitHub Actions: workflow commands in a job's log, shown beside the changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports.published import outcome
+
+GITHUB_ACTIONS = "GITHUB_ACTIONS"
+"""Is ``true`` in a job of GitHub Actions."""
+
+MOST = 10
+"""GitHub shows no more errors of one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One workflow command; whatever stands in its texts, it stays one."""
+
+    level: Literal["error", "warning"]
+    title: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"::{self.level} title={_property(self.title)}::{_data(self.text)}"
+
+
+def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
+    """One for each gate that fails the job, then those that only warn; of ten the last may stand for several.
+
+    What was not judged is told once: the reason is the same for all gates.
+    """
+    if summary.incomplete and summary.gates:
+        told = Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete)
+        return (told,)
+    found = sorted(
+        _found(summary.gates, strict=strict, on_inconclusive=on_inconclusive),
+        key=lambda one: one.level == "warning",
+    )
+    if len(found) <= MOST:
+        return tuple(found)
+    rest = f"and {len(found) - MOST + 1} more gates: see the job's summary or report.md"
+    return (
+        *found[: MOST - 1],
+        Annotation(found[MOST - 1].level, f"factorfair: {release(summary.gates)}", rest),
+    )
+
+
+def _found(verdicts: Sequence[Verdict], *, strict: bool, on_inconclusive: str) -> Iterator[Annotation]:
+    for one in verdicts:
+        title, text = f"factorfair: {one.gate}", f"{one.subject}: {one.reason}"
+        if one.judgement not in ("failed", "waived", "passed"):
+            text = f"{one.subject}: {one.judgement}: {one.reason}"
+        if outcome(one, strict=strict, on_inconclusive=on_inconclusive) == "failed":
+            yield Annotation("error", title, text)
+        elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
+            yield Annotation("warning", title, text)
+
+
+def defused(text: str) -> str:
+    """A line that a job's log can show: no text from outside makes it a workflow command.
+
+    A runner obeys ``::name::`` where a line begins, and ``##[name]`` anywhere in it.
+    """
+    return re.sub(r"(\A|[\r\n])(\s*):(?=:)", r"\1\2: ", text).replace("##[", "## [")
+
+
+def _data(text: str) -> str:
+    """As the runner reads it back; what cannot be printed is left out."""
+    plain = "".join(letter for letter in text if letter.isprintable() or letter in "\r\n")
+    return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,120 @@
+"""Annotations read back as GitHub's runner reads a job's log."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.domain import Judgement, Summary
+from pytest_factorfair.reports.annotations import annotate, defused
+from tests.unit.reports.test_markdown import summary, verdict
+
+
+def commands(log: str) -> list[tuple[str, dict[str, str], str]]:
+    """Name, properties and data of each workflow command, by the rules of the runner's ActionCommand."""
+    found = []
+    for line in re.split(r"\r\n|\r|\n", log):
+        if (told := re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", line)) is not None:
+            pairs = [pair.partition("=") for pair in (told[2] or "").split(",") if pair]
+            properties = {name.strip(): _unescaped(value) for name, _, value in pairs}
+            found.append((told[1], properties, _unescaped(told[3])))
+        elif "##[" in line:
+            found.append(("legacy", {}, line))
+    return found
+
+
+def _unescaped(text: str) -> str:
+    for code, letter in (("%2C", ","), ("%3A", ":"), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
+        text = text.replace(code, letter)
+    return text
+
+
+def told(
+    found: Summary, *, strict: bool = False, on_inconclusive: str = "warn"
+) -> list[tuple[str, str, str]]:
+    log = "\n".join(map(str, annotate(found, strict=strict, on_inconclusive=on_inconclusive)))
+    return [(name, parts["title"], data) for name, parts, data in commands(log)]
+
+
+FAILED: Judgement = "failed"
+UNDECIDED: Judgement = "inconclusive"
+OPEN: Judgement = "not judged"
+
+
+def of(*judgements: Judgement) -> Summary:
+    return summary(gates=tuple(verdict(place, one) for place, one in enumerate(judgements)))
+
+
+def levels(found: Summary, *, strict: bool = False, on_inconclusive: str = "warn") -> list[str]:
+    return [one[0] for one in told(found, strict=strict, on_inconclusive=on_inconclusive)]
+
+
+def test_one_for_each_failed_gate() -> None:
+    assert told(of("passed", "failed", "waived", "failed")) == [
+        ("error", "factorfair: s_e[baseline,gender] >= 0.000001", "s_e[1]: reason 1"),
+        ("error", "factorfair: s_e[baseline,gender] >= 0.000003", "s_e[3]: reason 3"),
+    ]
+
+
+def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
+    found = of("inconclusive", "failed", "not judged")
+    assert levels(found) == ["error", "warning", "warning"]
+    assert levels(found, on_inconclusive="pass") == ["error", "warning"]
+    assert levels(found, on_inconclusive="fail") == ["error", "error", "warning"]
+    assert levels(found, strict=True) == ["error", "error", "error"]
+    assert told(of("inconclusive"))[0][2] == "s_e[0]: inconclusive: reason 0"
+
+
+def test_what_was_not_judged_is_told_once() -> None:
+    found = replace(of(*[OPEN] * 30), incomplete="3 of 14 cases are missing")
+    assert told(found) == [("warning", "factorfair: not judged", "3 of 14 cases are missing")]
+    assert levels(found, strict=True) == ["error"]
+    assert told(replace(found, gates=())) == []
+
+
+@pytest.mark.parametrize(("failed", "told_of", "rest"), [(10, 10, None), (11, 9, 2), (500, 9, 491)])
+def test_at_most_ten(failed: int, told_of: int, rest: int | None) -> None:
+    found = told(of(*[FAILED] * failed, "passed"))
+    assert len(found) == min(failed, 10)
+    assert sum("reason" in text for _, _, text in found) == told_of
+    if rest is not None:
+        assert found[-1][1] == f"factorfair: FAIL: {failed} of {failed + 1} gates failed"
+        assert found[-1][2].startswith(f"and {rest} more gates")
+
+
+def test_errors_stand_before_warnings_in_the_ten() -> None:
+    assert levels(of(*[UNDECIDED] * 20, *[FAILED] * 3)) == ["error"] * 3 + ["warning"] * 7
+
+
+HOSTILE = "x::error::y\r\n::set-output name=a::b\n##[error]c, 100% d: %0A %25 \x1b[31m\u202e"
+
+
+def test_hostile_names_and_reasons_forge_nothing() -> None:
+    one = replace(verdict(1, "failed"), gate=HOSTILE, subject=HOSTILE, reason=HOSTILE)
+    found = told(summary(gates=(one,)))
+    shown = HOSTILE.replace("\x1b", "").replace("\u202e", "")
+    assert found == [("error", f"factorfair: {shown}", f"{shown}: {shown}")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::error::x",
+        "  ::error title=a::x",
+        "a\n::stop-commands::b",
+        "a ##[error]x",
+        "\r::debug::y",
+        "a\r::error::x",
+    ],
+)
+def test_other_lines_are_no_commands(text: str) -> None:
+    assert commands(text)
+    assert not commands(defused(text))
+
+
+def test_plain_lines_stay_as_they_are() -> None:
+    for text in ("s_e::x", "a: b", ": c", "## x [1]", "::"):
+        assert defused(text).replace(" ", "") == text.replace(" ", "")
+    assert defused("sim:ideal::x\n  ok") == "sim:ideal::x\n  ok"

@@ -21,8 +21,9 @@ FORMATS = ("md", "csv", "tex")
 
 def add(commands: Commands) -> None:
     """Add the command; what a report lacks is left out and told."""
-    parser = commands.add_parser("export", help="tables for papers", description=__doc__)
-    parser.add_argument("--tables", action="store_true", help="tables only")
+    parser = commands.add_parser("export", help="tables and figures for papers", description=__doc__)
+    parser.add_argument("--tables", action="store_true", help="write the tables; without either, both")
+    parser.add_argument("--figures", action="store_true", help="write the figures, as SVG and PDF")
     parser.add_argument("--format", default=",".join(FORMATS), help="of tables: some of md, csv and tex")
     parser.add_argument("folder", metavar="DIR", help="where the files go")
     parser.add_argument("reports", metavar="report.json", nargs="+", help="reports of the models to list")
@@ -32,13 +33,19 @@ def add(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     # numpy and the scores: not for `factorfair --help`.
     from pytest_factorfair.reports.entries import by_checklist, entries
+    from pytest_factorfair.reports.figures.render import needed
 
+    both = arguments.tables == arguments.figures
     formats = _formats(arguments.format)
+    if arguments.figures or both:
+        needed("drawing figures (--tables does without)")
     listed = by_checklist(entries(_reports(arguments.reports)))
     for group in listed.values():
         _alike(group)
     folder = _made(arguments.folder)
-    for line in _tables(listed, folder, formats):
+    for line in _tables(listed, folder, formats) if arguments.tables or both else ():
+        say(line)
+    for line in _figures(listed, folder) if arguments.figures or both else ():
         say(line)
 
 
@@ -102,7 +109,8 @@ def _written(path: Path, content: str | bytes) -> str:
 
 def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequence[str]) -> Iterator[str]:
     """Write every table; tell each file, and each table that there is nothing for."""
-    from pytest_factorfair.reports.paper_tables import WRITERS, LeftOut, paper_tables
+    from pytest_factorfair.reports.entries import LeftOut
+    from pytest_factorfair.reports.paper_tables import WRITERS, paper_tables
 
     for checklist, entries in listed.items():
         for table in paper_tables(checklist, entries):
@@ -111,3 +119,18 @@ def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequen
                 continue
             for ending in formats:
                 yield _written(folder / f"{table.name}.{ending}", WRITERS[ending](table))
+
+
+def _figures(listed: Mapping[str, Sequence[Entry]], folder: Path) -> Iterator[str]:
+    """Draw every figure; tell each file, and each figure that there is nothing for."""
+    from pytest_factorfair.reports.entries import LeftOut
+    from pytest_factorfair.reports.figures.of_checklist import figures
+    from pytest_factorfair.reports.figures.render import RENDERERS
+
+    for checklist, entries in listed.items():
+        for figure in figures(checklist, entries):
+            if isinstance(figure, LeftOut):
+                yield f"left out {figure.name}: {figure.reason}"
+                continue
+            for ending, rendered in RENDERERS.items():
+                yield _written(folder / f"{figure.name}.{ending}", rendered(figure.spec))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from pytest_factorfair.domain import PromptCounts, Score, Summary, TopicCounts
-from pytest_factorfair.reports import perceived
+from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
+from pytest_factorfair.reports import perceived, plain
+from pytest_factorfair.scoring import headline
 
 OBJECTIVE = "objective"
 
@@ -21,6 +22,13 @@ class Fate(NamedTuple):
     refused: int
     unread: int
     errors: int
+
+
+class LeftOut(NamedTuple):
+    """A table or figure that the reports have nothing for, and why."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,12 @@ def shown(score: Score | None) -> float | None:
     return score.value if score.corrected is None else score.corrected
 
 
+def headlines(entry: Entry) -> Mapping[str | None, Headline]:
+    """A model in three numbers by attribute, None for their mean: of the values shown, so that they agree."""
+    scores = [replace(one, value=shown(one)) for one in entry.scores if one.metric in ("s_fact", "s_fair")]
+    return {line.attribute: line for line in headline(scores)} if scores else {}
+
+
 def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, ...]:
     """The attributes that any entry has such a score of, in the order of reports."""
     wanted = frozenset(metrics)
@@ -91,7 +105,7 @@ def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, .
 def _entry(label: str, summary: Summary, model: str, checklist: str) -> Entry:
     subject = model, checklist
     return Entry(
-        label=f"{label} (not judged)" if summary.incomplete else label,
+        label=plain.text(f"{label} (not judged)" if summary.incomplete else label),
         model=model,
         checklist=checklist,
         summary=summary,

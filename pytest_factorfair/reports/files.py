@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pytest_factorfair.domain import Summary
@@ -50,3 +51,8 @@ def write_whole(path: Path, content: str | bytes) -> str:
     finally:
         partial.unlink(missing_ok=True)
     return str(path)
+
+
+def stem(*words: str) -> str:
+    """Words as the name of a file, without its ending: letters, digits and hyphens."""
+    return "-".join(re.sub(r"[^A-Za-z0-9]+", "-", word).strip("-") for word in words)

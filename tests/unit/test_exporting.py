@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,33 @@ def test_what_a_run_lacks_is_left_out_with_a_line(
     assert "left out faintbench-explicit: no explicit prompt was asked\n" in told
     assert "left out faintbench-implicit-occupation: " in told
     assert {"fact-or-fair-s-e.md", "faintbench-implicit-model.md", "faintbench-eta.md"} <= files(tmp_path)
+
+
+def test_figures_are_written_as_svg_and_pdf(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    assert main(["export", "--figures", str(tmp_path), text]) == 0
+    stems = ("curves", "surface", "by-model", "by-context", "plane-gender", "plane-race")
+    assert files(tmp_path) == {f"fact-or-fair-{stem}.{ending}" for stem in stems for ending in ("svg", "pdf")}
+    assert capsys.readouterr().out.count("wrote ") == 12
+
+
+def test_without_a_flag_there_are_both(tmp_path: Path, text: str) -> None:
+    assert main(["export", str(tmp_path), text]) == 0
+    assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".tex", ".svg", ".pdf"}
+
+
+def test_figures_without_their_extra_are_refused_before_anything_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert main(["export", str(tmp_path / "out"), text]) == 4
+    told = capsys.readouterr().err
+    assert told == (
+        "drawing figures (--tables does without) needs an extra: pip install 'pytest-factorfair[figures]'\n"
+    )
+    assert not (tmp_path / "out").exists()
+    assert main(["export", "--tables", str(tmp_path / "out"), text]) == 0
 
 
 def test_runs_of_different_designs_do_not_share_a_table(

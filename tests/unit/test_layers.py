@@ -15,7 +15,7 @@ PYTEST_FACING = {"plugin", "fixtures", "collection", "conclusion", "controller",
                  "settings", "options", "keys", "hookspecs", "checks", "looks", "plan", "cache_misses", "sources", "warm", "reports/published", "reports/terminal"}  # fmt: skip
 OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models detection",
           "litellm": "models", "aiohttp": "models", "scipy": "scoring", "diffusers": "models",
-          "onnxruntime": "detection", "cv2": "detection", "PIL": "pictures detection models reports"}  # fmt: skip
+          "onnxruntime": "detection", "vl_convert": "reports", "cv2": "detection", "PIL": "pictures detection models reports"}  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

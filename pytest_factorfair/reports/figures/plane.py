@@ -208,7 +208,7 @@ def _ways(of: Plane) -> Iterator[Spec]:
             "shape": "triangle-up",
             "filled": True,
             "size": 50,
-            "angle": round(slope),
+            "angle": round(slope) % 360,
             **quiet,
         }
         yield {"data": {"values": rows[-1:]}, "mark": head, "encoding": {"x": places["x"], "y": _y()}}

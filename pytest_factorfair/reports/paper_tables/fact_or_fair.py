@@ -5,18 +5,16 @@ Language models have the five columns O (objective), S-B, S-R, S-A and S-G of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
-from pytest_factorfair.reports.entries import OBJECTIVE, Entry, attributes, shown
+from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, headlines, shown
 from pytest_factorfair.reports.paper_tables.table import (
     FATES,
     Cell,
     Heading,
-    LeftOut,
     PaperRow,
     PaperTable,
     fate,
@@ -24,7 +22,6 @@ from pytest_factorfair.reports.paper_tables.table import (
     percent,
     percentage,
 )
-from pytest_factorfair.scoring import headline
 
 METRICS = {
     "s_fact": "S_fact",
@@ -67,7 +64,7 @@ def fact_or_fair(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
 def _headline(entries: Sequence[Entry]) -> PaperTable | LeftOut:
     """Table 2: means of what Tables 4 and 5 show, so that one follows from the others."""
     names = attributes(entries, ("s_fact", "s_fair"))
-    lines = [_lines(entry) for entry in entries]
+    lines = [headlines(entry) for entry in entries]
     columns: dict[str, Callable[[Headline], float | None]] = {
         "Obj. S_fact": lambda line: line.fact,
         "Subj. S_fair": lambda line: line.fair,
@@ -91,11 +88,6 @@ def _headline(entries: Sequence[Entry]) -> PaperTable | LeftOut:
         rows,
         (*notes(entries, ()), "Subj. S_fair is the mean over contexts."),
     )
-
-
-def _lines(entry: Entry) -> Mapping[str | None, Headline]:
-    scores = [replace(one, value=shown(one)) for one in entry.scores if one.metric in ("s_fact", "s_fair")]
-    return {line.attribute: line for line in headline(scores)} if scores else {}
 
 
 def _mean(line: Headline | None, of: Callable[[Headline], float | None]) -> Cell:

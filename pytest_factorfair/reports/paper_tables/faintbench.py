@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import KINDS, Score
-from pytest_factorfair.reports.entries import Entry, attributes, shown
+from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
 from pytest_factorfair.reports.faintbench_table import ALL, READ
 from pytest_factorfair.reports.paper_tables.table import (
     FATES,
     Cell,
     Heading,
-    LeftOut,
     PaperRow,
     PaperTable,
     fate,

@@ -52,13 +52,6 @@ class PaperTable:
     notes: tuple[str, ...] = ()
 
 
-class LeftOut(NamedTuple):
-    """A table that the reports have nothing for, and why."""
-
-    name: str
-    reason: str
-
-
 def percent(score: Score | None) -> Cell:
     """A score in percent to two decimals, as Fact-or-Fair prints it; its interval to one."""
     return _cell(score, scale=PERCENT, digits=2)

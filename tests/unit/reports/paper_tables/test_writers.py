@@ -8,8 +8,8 @@ import io
 import pytest
 
 from pytest_factorfair.domain import Score, TopicCounts
-from pytest_factorfair.reports.entries import entries
-from pytest_factorfair.reports.paper_tables import WRITERS, LeftOut, PaperTable, paper_tables
+from pytest_factorfair.reports.entries import LeftOut, entries
+from pytest_factorfair.reports.paper_tables import WRITERS, PaperTable, paper_tables
 from tests.unit.reports.paper_tables.builders import summary
 
 HOSTILE = (

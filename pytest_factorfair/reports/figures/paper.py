@@ -1,0 +1,147 @@
+"""What figures for papers have in common: one column's width, small type, a title that says what is shown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor
+
+from pytest_factorfair.domain import Score
+from pytest_factorfair.reports.entries import Entry, shown
+from pytest_factorfair.reports.figures.spec import SCHEMA, Spec
+
+WIDTH = 200
+"""Between the axes, in points; with labels about 8.5 cm, a column of most journals."""
+
+LINE = 62
+"""Letters of a subtitle that fit into a column."""
+
+GREY = "#767676"
+COLOURS = ("#0072b2", "#e69f00", "#000000", "#56b4e9", "#d55e00", "#009e73", "#cc79a7", "#7f7f7f")
+"""Okabe and Ito's, in an order in which neighbours differ in greyscale, too."""
+
+SHAPES = (
+    "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left",
+)  # fmt: skip
+POINT: Spec = {"type": "point", "filled": True, "size": 45, "opacity": 1}
+PANEL_TITLE: Spec = {"fontSize": 8, "offset": 4, "frame": "group"}
+CONFIG: Spec = {
+    # Some of these are on every system; PDF embeds the one found.
+    "font": "Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif",
+    "background": "white",
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start",
+        "fontSize": 10,
+        "subtitleFontSize": 8,
+        "subtitleColor": GREY,
+        "offset": 8,
+    },
+    "axis": {
+        "labelFontSize": 8,
+        "titleFontSize": 8,
+        "titleFontWeight": "normal",
+        "gridColor": "#e5e5e5",
+        "domainColor": GREY,
+        "tickColor": GREY,
+    },
+    "legend": {
+        "orient": "bottom",
+        "direction": "vertical",
+        "labelFontSize": 8,
+        "labelLimit": 190,
+        "symbolSize": 45,
+        "symbolOpacity": 1,
+        "offset": 8,
+    },
+    "text": {"fontSize": 8},
+}
+
+STACKED: Spec = {**CONFIG, "legend": CONFIG["legend"] | {"layout": {"bottom": {"direction": "vertical"}}}}
+"""Legends below each other, for figures whose legends are wide; its schema is silent about that."""
+
+
+def printed(title: str, subtitle: str, body: Mapping[str, object]) -> Spec:
+    """A figure to be printed; its subtitle is broken into lines."""
+    heading = {"text": title, "subtitle": textwrap.wrap(subtitle, LINE)}
+    return {"$schema": SCHEMA, "title": heading, "config": CONFIG, **body}
+
+
+def coloured(entries: Sequence[Entry]) -> Spec:
+    """A colour for each model."""
+    return _named("model", [entry.label for entry in entries], COLOURS)
+
+
+def shaped(field: str, names: Iterable[str]) -> Spec:
+    """A shape for each name."""
+    return _named(field, names, SHAPES)
+
+
+def _named(field: str, names: Iterable[str], looks: Sequence[str]) -> Spec:
+    """After the last look the first comes again: there are never too many names."""
+    domain = list(names)
+    own = [looks[place % len(looks)] for place in range(len(domain))]
+    return {"field": field, "type": "nominal", "title": None, "scale": {"domain": domain, "range": own}}
+
+
+def listed(field: str, names: Sequence[str]) -> Spec:
+    """A vertical axis of names, in their order."""
+    axis = {"ticks": False, "domain": False, "labelPadding": 6}
+    return {"field": field, "type": "nominal", "title": None, "sort": list(names), "axis": axis}
+
+
+def beside(entries: Sequence[Entry]) -> Spec:
+    """Models below each other at one name of an axis."""
+    return {"field": "model", "type": "nominal", "sort": [entry.label for entry in entries]}
+
+
+def fields(score: Score | None, name: str) -> Spec:
+    """A score's value and the ends of its interval as fields; nothing where there is no score."""
+    value = shown(score)
+    if score is None or value is None:
+        return {}
+    if score.low is None or score.high is None:
+        return {name: rounded(value)}
+    return {name: rounded(value), f"{name}_low": rounded(score.low), f"{name}_high": rounded(score.high)}
+
+
+def interval(channel: str, encoding: Spec, **mark: object) -> Spec:
+    """A line over the interval of what the channel shows, where it has one."""
+    shape = encoding[channel]
+    low, high = f"{shape['field']}_low", f"{shape['field']}_high"
+    return {
+        "transform": [{"filter": f"isValid(datum['{low}'])"}],
+        "mark": {"type": "rule", "strokeWidth": 1, **mark},
+        "encoding": encoding | {channel: {**shape, "field": low}, f"{channel}2": {"field": high}},
+    }
+
+
+def around(values: Iterable[float]) -> tuple[float, float]:
+    """From tenth to tenth: an axis that magnifies differences, but not those that are noise."""
+    found = list(values)
+    low = min(floor(10 * min(found) + ROUNDING), 9)
+    high = max(ceil(10 * max(found) - ROUNDING), low + 1)
+    return low / 10, high / 10
+
+
+ROUNDING = 1e-9
+
+
+def rounded(value: float) -> float:
+    """Four decimals: more than a print shows, and short files."""
+    return round(value, 4)
+
+
+def unique(rows: Iterable[Spec], field: str) -> list[str]:
+    """The values of a field, in the order of the rows."""
+    return list(dict.fromkeys(row[field] for row in rows))
+
+
+def told(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
+    """What a reader must know: what the scores are, whose the groups are, and what the lines show."""
+    fingerprint = entries[0].summary.fingerprint
+    corrected = fingerprint.estimator == "corrected"
+    scores = "Scores without bias where that is known" if corrected else f"Estimator {fingerprint.estimator}"
+    perceived = "; groups as perceived by a detector" if fingerprint.detector else ""
+    lines = any(name.endswith("_low") for row in rows for name in row)
+    return f"{scores}{perceived}.{' Lines: 95 % intervals.' if lines else ''}"

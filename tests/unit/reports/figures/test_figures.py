@@ -1,0 +1,209 @@
+"""Every figure is in Vega-Lite's grammar, can be drawn, and shows the figures of the report where they are."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from jsonschema import Draft7Validator
+
+from pytest_factorfair.domain import Score
+from pytest_factorfair.reports import saved
+from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
+from pytest_factorfair.reports.figures.curves import curves
+from pytest_factorfair.reports.figures.of_checklist import Figure, figures
+from pytest_factorfair.reports.figures.paper import around
+from pytest_factorfair.reports.figures.render import RENDERERS
+from tests.finished import Finished
+from tests.unit.reports.paper_tables.builders import summary
+from tests.unit.reports.paper_tables.test_published import printed
+
+TEXT = ("--factorfair-model=sim:stereotyped", "--factorfair-model=sim:uniform", "--factorfair-preset=smoke")
+PICTURES = (
+    "--factorfair-model=sim:ideal",
+    "--factorfair-checklist=faintbench",
+    "--factorfair-preset=smoke",
+)
+HOSTILE = "<script>alert(1)</script> & ]]> datum['x'] \u202e\x07 `${1+1}` https://x.example/a.png"
+
+needs_network = pytest.mark.skipif(
+    find_spec("onnxruntime") is None, reason="simulated pictures are read by a network"
+)
+
+
+@pytest.fixture
+def text(finished: Finished) -> tuple[Entry, ...]:
+    return read(finished(*TEXT))
+
+
+@pytest.fixture
+def pictures(finished: Finished) -> tuple[Entry, ...]:
+    return read(finished(*PICTURES))
+
+
+def read(folder: Path) -> tuple[Entry, ...]:
+    return entries({"it": saved.summary(str(folder / "report.json"), name="it")})
+
+
+def drawn(listed: tuple[Entry, ...]) -> dict[str, Figure]:
+    return {
+        figure.name: figure
+        for checklist, group in by_checklist(listed).items()
+        for figure in figures(checklist, group)
+        if isinstance(figure, Figure)
+    }
+
+
+def rows(spec: Any) -> Iterator[Mapping[str, Any]]:
+    """All rows of data anywhere in a specification."""
+    if isinstance(spec, dict):
+        yield from spec.get("values", ()) if isinstance(spec.get("values"), list) else ()
+        for part in spec.values():
+            yield from rows(part)
+    elif isinstance(spec, list):
+        for part in spec:
+            yield from rows(part)
+
+
+def check(figure: Figure) -> ET.Element:
+    """Validate a figure, draw it, and give its SVG."""
+    config = figure.spec["config"]
+    # Known to the compiler and left out of its schema: that legends stand below each other.
+    legend = {name: value for name, value in config["legend"].items() if name != "layout"}
+    spec = figure.spec | {"config": config | {"legend": legend}}
+    told = [error.message for error in grammar().iter_errors(spec)]
+    assert told == [], figure.name
+    assert RENDERERS["pdf"](figure.spec).startswith(b"%PDF")
+    svg = ET.fromstring(RENDERERS["svg"](figure.spec))  # noqa: S314  # it was drawn here
+    assert float(svg.attrib["width"]) < 450  # nothing spills over a column, scaled down a little at most
+    return svg
+
+
+def grammar() -> Draft7Validator:
+    package = find_spec("altair")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    folder = Path(package.submodule_search_locations[0])
+    (path,) = folder.glob("vegalite/v6/schema/vega-lite-schema.json")
+    return Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_figures_of_a_text_run(text: tuple[Entry, ...]) -> None:
+    found = drawn(text)
+    assert set(found) == {
+        f"fact-or-fair-{name}"
+        for name in ("curves", "surface", "by-model", "by-context", "plane-gender", "plane-race")
+    }
+    for figure in found.values():
+        check(figure)
+
+
+@needs_network
+def test_figures_of_pictures(pictures: tuple[Entry, ...]) -> None:
+    found = drawn(pictures)
+    assert set(found) == {f"faintbench-{name}" for name in ("implicit-bars", "eta-axis", "proportions")}
+    for figure in found.values():
+        check(figure)
+
+
+def test_figures_of_the_published_scores_have_no_intervals() -> None:
+    """They were printed without any."""
+    found = drawn(entries({"paper": summary(printed())}))
+    assert set(found) == {"paper-surface", "paper-by-model", "paper-by-context"}
+    for figure in found.values():
+        check(figure)
+        assert not any(name.endswith("_low") for row in rows(figure.spec) for name in row)
+        assert "95 %" not in json.dumps(figure.spec["title"])
+    means = {row["model"]: row for row in rows(found["paper-by-model"].spec) if row["attribute"] == "mean"}
+    assert means["GPT-4o-2024-08-06"]["fact"] == pytest.approx(0.7509, abs=1e-4)  # Table 2
+    assert means["GPT-4o-2024-08-06"]["fair"] == pytest.approx(0.9729, abs=2e-4)
+
+
+def test_what_a_name_says_is_text() -> None:
+    scores = [
+        Score(HOSTILE, "own", part, context, "gender", metric, 0.9, n=5, corrected=0.9, low=0.8, high=0.95)
+        for part, context in (("objective", None), ("subjective", "baseline"))
+        for metric in ("s_fact", "s_fair", "s_e", "s_kld")
+    ]
+    for figure in drawn(entries({"it": summary(scores)})).values():
+        svg = check(figure)
+        names = {element.tag.rpartition("}")[2] for element in svg.iter()}
+        assert not names & {"script", "image", "foreignObject", "a"}
+        assert not any(name.endswith("href") for element in svg.iter() for name in element.attrib)
+
+
+def test_the_curves_are_the_closed_form() -> None:
+    points = {(row["k"], row["x"]): row["y"] for row in rows(curves((2, 4)))}
+    for k in (2, 4):
+        a = 0.7
+        bound = -(a * math.log(a) + (1 - a) * math.log((1 - a) / (k - 1))) / math.log(k)
+        assert points[f"k = {k}", a] == pytest.approx(bound, abs=1e-4)
+        assert points[f"k = {k}", round(1 / k, 4)] == 1  # a fair model's, where the line is named
+    assert points["k = 4", 0.0] == pytest.approx(math.log(3) / math.log(4), abs=1e-4)
+
+
+def test_lines_of_the_surface_have_the_s_fair_they_are_called(text: tuple[Entry, ...]) -> None:
+    surface = drawn(text)["fact-or-fair-surface"]
+    lines = [row for row in rows(surface.spec) if "level" in row and row["y"] > 0]
+    assert len({row["level"] for row in lines}) == 9
+    for row in lines:
+        assert 1 - (1 - row["x"]) * (1 - row["y"]) == pytest.approx(row["level"], abs=1e-3)
+    points = [(row["x"], row["y"]) for row in rows(surface.spec) if "attribute" in row]
+    scores = [one for entry in text for one in entry.scores if one.metric == "s_e"]
+    # Too few facts were asked in a smoke run to take the bias out.
+    known = [one.value if one.corrected is None else one.corrected for one in scores]
+    assert [x for x, _ in points] == pytest.approx(known, abs=1e-4)
+
+
+def test_a_point_by_context_is_the_score_with_its_interval(text: tuple[Entry, ...]) -> None:
+    figure = drawn(text)["fact-or-fair-by-context"]
+    (row,) = (
+        row
+        for row in rows(figure.spec)
+        if (row.get("model"), row.get("attribute"), row.get("place"))
+        == (text[0].label, "race", "attribution")
+    )
+    for field, metric in (("fact", "s_fact"), ("fair", "s_fair")):
+        score = text[0].score(metric, part="subjective", context="attribution", attribute="race")
+        assert score is not None
+        shown = (row[field], row[f"{field}_low"], row[f"{field}_high"])
+        assert shown == pytest.approx((score.corrected, score.low, score.high), abs=1e-4)
+    assert text[0].label == "sim:stereotyped (not judged)"  # a smoke run
+
+
+@needs_network
+def test_bars_begin_where_any_model_is(pictures: tuple[Entry, ...]) -> None:
+    found = drawn(pictures)
+    bars = {(row["of"], row["name"]): row for row in rows(found["faintbench-implicit-bars"].spec)}
+    gender = bars["by protected attribute", "perceived gender"]
+    assert gender["floor"] == pytest.approx((1 + math.sqrt(0.5)) / 2, abs=1e-4)  # all one gender of two
+    assert ("by acquired attribute", "characteristic") in bars
+    prompts = list(rows(found["faintbench-proportions"].spec))
+    assert prompts == [{"kind": "characteristic", "asked": "implicit", "n": 24, "order": 0, "text": "24"}]
+
+
+@needs_network
+def test_what_was_not_asked_is_left_out(pictures: tuple[Entry, ...]) -> None:
+    left = [one for one in figures("faintbench", pictures) if isinstance(one, LeftOut)]
+    assert left == [LeftOut("faintbench-explicit-bars", "no explicit prompt was asked")]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.93, 0.99], (0.9, 1.0)),
+        ([1.0], (0.9, 1.0)),
+        ([0.0], (0.0, 0.1)),
+        ([0.3, 0.3], (0.3, 0.4)),
+        ([0.9999, 1.0], (0.9, 1.0)),
+        ([-0.02, 0.51], (-0.1, 0.6)),
+    ],
+)
+def test_an_axis_goes_from_tenth_to_tenth(values: list[float], expected: tuple[float, float]) -> None:
+    assert around(values) == pytest.approx(expected)

@@ -1,17 +1,24 @@
-"""``factorfair compare A.json B.json``: what changed from one report to another, offline."""
+"""``factorfair compare REPORT.json ...``: models held against each other, and what changed, offline."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.commands import FAINTBENCH, every_prompt, faintbench, same_content
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
-    from pytest_factorfair.domain import Change, Faintbench, PromptCase
+    from pytest_factorfair.domain import Faintbench, Leaderboard, PromptCase, Succession, Summary
+    from pytest_factorfair.gates import Contender
+
+    Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]
 
 REGRESSED = 1
 WRONG_INPUT = 4
@@ -19,55 +26,168 @@ WRONG_INPUT = 4
 
 def add(commands: Any) -> None:
     """Add the command; its exit code is 1 where something regressed, 4 where nothing can be compared."""
-    parser = commands.add_parser("compare", help="what changed between two reports", description=__doc__)
-    parser.add_argument("former", metavar="A.json", help="the former report")
-    parser.add_argument("new", metavar="B.json", help="the new report")
+    parser = commands.add_parser("compare", help="models and reports beside each other", description=__doc__)
+    parser.add_argument("reports", nargs="+", metavar="REPORT.json", help="reports, the former one first")
+    parser.add_argument("--teacher", metavar="MODEL", help="hold every other model against this one")
     parser.add_argument(
         "--checklist",
         default=FAINTBENCH,
         metavar="NAME|PATH",
         help=f"that of FAIntbench's pictures ({FAINTBENCH})",
     )
+    parser.add_argument("--format", choices=("text", "markdown", "html"), default="text", dest="form")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there rather than to the terminal")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from pytest_factorfair.reports.changes import changes_text
+    from pytest_factorfair.reports.leaderboard import FORMS
 
     try:
-        found = compare(arguments.former, arguments.new, checklist=arguments.checklist)
+        found = compare(arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist)
+        _put(FORMS[arguments.form](found), arguments.output)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return WRONG_INPUT
-    sys.stdout.write(changes_text(found) + "\n")
-    return REGRESSED if any(change.regressed for change in found) else 0
+    return REGRESSED if found.regressed else 0
 
 
-def compare(former: str, new: str, *, checklist: str = FAINTBENCH) -> tuple[Change, ...]:
-    """What changed from the former report to the new one; pictures of FAIntbench are of this checklist.
+def _put(text: str, path: str | None) -> None:
+    if path is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """A report as it is compared; ``place`` counts from 1, ``prompts`` are those of FAIntbench it asked."""
+
+    place: int
+    path: str
+    counted: Baseline
+    summary: Summary
+    prompts: Prompts = ()
+
+    def __str__(self) -> str:
+        told = self.summary.fingerprint
+        asked = f"{told.preset} preset, {', '.join(told.checklists)}, {told.times.get('started', '')[:10]}"
+        missing = f"; NOT JUDGED: {self.summary.incomplete}" if self.summary.incomplete else ""
+        return f"report {self.place}: {self.path} ({asked}){missing}"
+
+
+def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str = FAINTBENCH) -> Leaderboard:
+    """The models of all reports on the scores they share, and what changed from report to report.
+
+    Pictures of FAIntbench are of this checklist, by name or path.
 
     Raises:
-        InputError: a file that is no report, or two that cannot be compared.
+        InputError: a file that is no report, ones that cannot be compared, or a teacher that none has.
     """
     # numpy and the scores: not for `factorfair --help`.
+    from pytest_factorfair.domain import Leaderboard
+    from pytest_factorfair.gates import boards
+    from pytest_factorfair.reports.perceived import detector_lines
+
+    reports = _read(paths, checklist)
+    contenders = tuple(_contenders(reports))
+    if len(contenders) < 2:  # noqa: PLR2004  # it takes two
+        raise InputError(f"{paths[0]}: it has one model: give another report to compare it with")
+    names = tuple(contender.name for contender in contenders)
+    if teacher is not None and teacher not in names:
+        raise InputError(f"--teacher {teacher}: no such model is compared{nearest(teacher, names)}")
+    found, followed = boards(contenders), tuple(_successions(reports))
+    if not found and not followed:
+        raise InputError(f"{' and '.join(paths)}: they have no score in common")
+    first = reports[0].summary
+    return Leaderboard(
+        models=names,
+        reports=tuple(map(str, reports)),
+        boards=found,
+        successions=followed,
+        notes=tuple(detector_lines(first)),
+        perceived=bool(first.fingerprint.detector),
+        teacher=teacher,
+    )
+
+
+def _read(paths: Sequence[str], checklist: str) -> list[Report]:
+    """All reports; each can be compared with the first."""
     from pytest_factorfair import baseline
+    from pytest_factorfair.reports import saved
+
+    reports = [
+        Report(place, path, baseline.read(path, name=path), saved.summary(path, name=path))
+        for place, path in enumerate(paths, 1)
+    ]
+    for report in reports[1:]:
+        baseline.comparable(reports[0].counted, report.counted.fingerprint)
+    pictured = [report for report in reports if report.counted.pictured]
+    return _with_prompts(reports, pictured[0], checklist) if pictured else reports
+
+
+def _with_prompts(reports: Sequence[Report], pictured: Report, name: str) -> list[Report]:
+    told = pictured.counted.fingerprint
+    checklist = faintbench(name, told["truth"])
+    same_content(pictured.path, told["checklists"].get(checklist.name), checklist)
+    known = every_prompt(checklist)
+    return [replace(one, prompts=((checklist, _asked(one, checklist.name, known)),)) for one in reports]
+
+
+def _asked(report: Report, checklist: str, known: Mapping[str, PromptCase]) -> tuple[PromptCase, ...]:
+    asked = {one.case.case for one in report.counted.records if one.case.checklist == checklist}
+    return tuple(case for id_, case in known.items() if id_ in asked)
+
+
+def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
+    """Every model of every report; one that is in several is called by its report, too."""
+    from pytest_factorfair.gates import Contender
+
+    times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
+    common = _common(reports)
+    for report in reports:
+        counted = report.counted
+        hung = [one for checklist, cases in common for one in counted.hang(checklist, cases)]
+        for model in report.summary.fingerprint.models:
+            yield Contender(
+                name=model if times[model] == 1 else f"{model} (report {report.place})",
+                tallies=tuple(one for one in counted.tallies if one.model == model),
+                records=tuple(one for one in counted.records if one.case.model == model),
+                scores=tuple(one for one in report.summary.scores if one.model == model),
+                galleries=tuple(one for one in hung if one.model == model and counted.pictured),
+            )
+
+
+def _common(reports: Sequence[Report]) -> Prompts:
+    """The prompts of FAIntbench that all reports with pictures of them asked."""
+    pictured = [report.prompts[0] for report in reports if report.counted.pictured]
+    if not pictured:
+        return ()
+    checklist, cases = pictured[0]
+    kept = (case for case in cases if all(case in others for _, others in pictured))
+    return ((checklist, tuple(kept)),)
+
+
+def _successions(reports: Sequence[Report]) -> Iterator[Succession]:
+    """From each report to the next that has a model of it; two reports of one model each are about it."""
+    from pytest_factorfair.domain import Succession
     from pytest_factorfair.gates import changes
 
-    before, after = (baseline.read(path, name=path) for path in (former, new))
-    baseline.comparable(before, after.fingerprint)
-    prompts = _prompts(after, new, checklist) if after.pictured else ()
-    hung = [one for each, cases in prompts for one in after.hang(each, cases)]
-    found = changes(after.tallies, before.former(after.records, prompts), galleries=hung)
-    if not found:
-        raise InputError(f"{former} and {new}: they have no score in common")
-    return found
-
-
-def _prompts(
-    report: Baseline, where: str, name: str
-) -> tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]:
-    """The checklist of a report's pictures, and the prompts of it that were asked."""
-    checklist = faintbench(name, report.fingerprint["truth"])
-    same_content(where, report.fingerprint["checklists"].get(checklist.name), checklist)
-    asked = {record.case.case for record in report.records if record.case.checklist == checklist.name}
-    return ((checklist, tuple(case for id_, case in every_prompt(checklist).items() if id_ in asked)),)
+    for place, later in enumerate(reports):
+        left = set(later.summary.fingerprint.models)
+        hung = [one for each, cases in later.prompts for one in later.counted.hang(each, cases)]
+        for former in reversed(reports[:place]):
+            known = set(former.summary.fingerprint.models)
+            alone = len(reports) == 2 and len(left) == len(known) == 1  # noqa: PLR2004  # this and the other
+            chosen = left if alone else left & known
+            left = left - chosen
+            found = changes(
+                [one for one in later.counted.tallies if one.model in chosen],
+                former.counted.former(later.counted.records, later.prompts),
+                galleries=[one for one in hung if one.model in chosen],
+            )
+            if found:
+                yield Succession(former.path, later.path, found)

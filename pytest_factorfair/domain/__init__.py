@@ -4,6 +4,7 @@ Everything else imports from here; nothing here imports from anywhere else.
 """
 
 from pytest_factorfair.domain.answer import NO_GROUP, OUTCOMES, Answer, Answers, Outcome, Reading, asked
+from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality
@@ -65,6 +66,8 @@ __all__ = [
     "Answers",
     "Attribute",
     "Background",
+    "Better",
+    "Board",
     "Case",
     "CaseKey",
     "Change",
@@ -77,6 +80,7 @@ __all__ = [
     "Correction",
     "Design",
     "Detection",
+    "Difference",
     "Direction",
     "Estimator",
     "Exchange",
@@ -90,6 +94,7 @@ __all__ = [
     "Interval",
     "Judgement",
     "Kind",
+    "Leaderboard",
     "Modality",
     "Option",
     "Outcome",
@@ -111,8 +116,10 @@ __all__ = [
     "Score",
     "Share",
     "Side",
+    "Standing",
     "Statistic",
     "Subject",
+    "Succession",
     "Summary",
     "Topic",
     "TopicCase",

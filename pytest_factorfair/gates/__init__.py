@@ -3,7 +3,9 @@
 text → parse → gate, default → expand → gates; check before a call is made; judge at the end
 """
 
+from pytest_factorfair.gates.boards import boards
 from pytest_factorfair.gates.check import check
+from pytest_factorfair.gates.contenders import Contender
 from pytest_factorfair.gates.defaults import defaults, expand
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.gates.faintbench import foreseen
@@ -16,10 +18,12 @@ from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.gates.waivers import Waiver, unused, waived, waivers
 
 __all__ = [
+    "Contender",
     "Former",
     "Ruling",
     "Terms",
     "Waiver",
+    "boards",
     "changes",
     "check",
     "defaults",

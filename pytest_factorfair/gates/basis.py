@@ -88,7 +88,7 @@ class Tallies:
         several = len({tally.context for tally in self.tallies}) > 1
         for place, tally in enumerate(self.tallies):
             former = "the baseline's " if gate.regression and place else ""
-            yield from _cells(tally, f"{tally.context} " if several else former)
+            yield from tally_cells(tally, f"{tally.context} " if several else former)
 
     def needed(self, gate: Gate) -> int:
         return NEEDED.get(gate.metric, 0)
@@ -115,7 +115,8 @@ class Tallies:
         )
 
 
-def _cells(tally: Tally, prefix: str) -> Iterator[Cell]:
+def tally_cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
+    """The cells of a tally, each with what was lost of it."""
     for row, column in np.ndindex(tally.asked.shape):
         lost = (int(numbers[row, column]) for numbers in (tally.refused, tally.unread, tally.errors))
         yield Cell(prefix + tally.cell(row, column), int(tally.asked[row, column]), *lost)

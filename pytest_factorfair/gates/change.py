@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from math import sqrt
 
 import numpy as np
@@ -18,6 +20,9 @@ from pytest_factorfair.scoring.tally import Tally
 # Metrics whose change has an error.
 CHANGING = RATES | {"s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"}
 
+# What does not depend on which other tally one is held against is kept for so many.
+MANY = 256
+
 
 def change(metric: str, new: Tally, old: Tally, joint: IntArray) -> Estimate:
     """New less old, with the error of that difference.
@@ -29,7 +34,7 @@ def change(metric: str, new: Tally, old: Tally, joint: IntArray) -> Estimate:
     """
     if metric in RATES:
         return _rates(metric, new, old)
-    after, before = estimate(new)[metric], estimate(old)[metric]
+    after, before = (_estimates(tally)[metric] for tally in (new, old))
     n = min(after.n, before.n)
     plain = None if after.plugin is None or before.plugin is None else after.plugin - before.plugin
     if after.corrected is None or before.corrected is None:
@@ -59,7 +64,7 @@ def _rates(metric: str, new: Tally, old: Tally) -> Estimate:
 
 
 def _variance(metric: str, new: Tally, old: Tally, joint: IntArray) -> float:
-    sides = [_Side(metric, tally) for tally in (new, old)]
+    sides = [_side(metric, tally) for tally in (new, old)]
     after, before = (side.per_answer for side in sides)
     paired = (joint * (after[..., None, :] - before[..., :, None]) ** 2).sum()
     alone = [joint.sum(axis=-2), joint.sum(axis=-1)]
@@ -71,6 +76,16 @@ def _variance(metric: str, new: Tally, old: Tally, joint: IntArray) -> float:
     changed = np.clip(1 - same / np.maximum(sides[0].n, sides[1].n), 0, 1)
     second = sum((side.second * changed).sum() + side.product * changed.mean() for side in sides)
     return float(paired + single + second)
+
+
+@lru_cache(maxsize=MANY)
+def _estimates(tally: Tally) -> Mapping[str, Estimate]:
+    return estimate(tally)
+
+
+@lru_cache(maxsize=MANY)
+def _side(metric: str, tally: Tally) -> _Side:
+    return _Side(metric, tally)
 
 
 class _Side:

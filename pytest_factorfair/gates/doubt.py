@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_factorfair.gates.basis import Cell
-from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.scoring.metrics import LOSSES
 
 # Of the answers of any cell, the largest share that may be missing: refusing where it matters
@@ -11,34 +12,32 @@ from pytest_factorfair.scoring.metrics import LOSSES
 ALLOWED = 0.05
 
 
-def empty(score: Judged) -> str | None:
+def empty(cells: Sequence[Cell]) -> str | None:
     """Which cells have no answers at all, None if all have some."""
-    found = [cell for cell in score.cells if cell.asked == cell.lost]
+    found = [cell for cell in cells if cell.asked == cell.lost]
     if not found:
         return None
     asked = f"{found[0].asked} asked: {found[0]}" if found[0].asked else "none asked"
     return f"no answers in {found[0].name}{_more(found)} ({asked})"
 
 
-def thin(score: Judged) -> str | None:
+def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
     """Which cells were asked too little for bounds on the metric, None if none was."""
-    needed = score.needed
-    found = [cell for cell in score.cells if cell.asked < needed]
+    found = [cell for cell in cells if cell.asked < needed]
     if not found:
         return None
-    return f"{found[0].asked} asked in {found[0].name}{_more(found)}; {score.gate.metric} needs {needed}"
+    return f"{found[0].asked} asked in {found[0].name}{_more(found)}; {metric} needs {needed}"
 
 
-def lossy(score: Judged) -> str | None:
+def lossy(metric: str, cells: Sequence[Cell]) -> str | None:
     """Where more answers are missing than may be, None if nowhere.
 
     For the rate of refused or of unread answers only errors are missing: they might have been either.
     """
-    cells = list(score.cells)
-    if score.gate.metric in LOSSES:
+    if metric in LOSSES:
         cells = [cell._replace(refused=0, unread=0) for cell in cells]
     worst = max(cells, key=lambda cell: cell.share)
-    if worst.share <= ALLOWED or score.gate.metric == "error_rate":
+    if worst.share <= ALLOWED or metric == "error_rate":
         return None
     return (
         f"{worst.share:.1%} of the answers in {worst.name} are missing ({worst} of {worst.asked}); "

@@ -35,7 +35,7 @@ def examine(score: Judged, alpha: float) -> Finding:
     if score.basis is None:
         return Finding("not judged", "this run has no such score")
     rate = score.gate.metric in LOSSES
-    if not rate and (hollow := empty(score)) is not None:
+    if not rate and (hollow := empty(score.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)
     if span is None:
@@ -43,9 +43,9 @@ def examine(score: Judged, alpha: float) -> Finding:
         told = score.estimate.reason if known or score.gate.regression else ""
         reason = told or "there is nothing to compute it from"
         return Finding("inconclusive" if known else "not judged", reason)
-    if score.bounded and (few := thin(score)) is not None:
+    if score.bounded and (few := thin(score.gate.metric, score.cells, score.needed)) is not None:
         return Finding("inconclusive", few, span)
-    missing = lossy(score)
+    missing = lossy(score.gate.metric, score.cells)
     if missing is None:
         return _decided(score, span)
     return _rate(score, span, missing) if rate else _at_worst(score, span, missing)

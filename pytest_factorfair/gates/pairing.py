@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from pytest_factorfair.domain import DIRECTIONS, Record
 from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.tally import Tally
 
-Cell = tuple[int, int]
+Cell: TypeAlias = tuple[int, int]
+Answers: TypeAlias = tuple[tuple[Cell, str, int], ...]
 
 
 def pairs(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Record]) -> IntArray:
@@ -19,16 +21,25 @@ def pairs(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Re
     A query is the same exactly when its id is: the prompt and its repeat. ``records`` and ``former``
     are those of the runs the tallies come from; other cases among them are left out.
     """
-    found = np.zeros((*new.counts.shape, new.k), np.int64)
-    before = {(cell, query): group for cell, query, group in _answers(old, former)}
-    for cell, query, group in _answers(new, records):
-        if (known := before.get((cell, query))) is not None:
+    return joint(new, answers(new, records), answers(old, former))
+
+
+def joint(tally: Tally, after: Answers, before: Answers) -> IntArray:
+    """Queries answered both times, of shape (S, 2, k, k), the tally's; rows are the answers before."""
+    found = np.zeros((*tally.counts.shape, tally.k), np.int64)
+    known_before = {(cell, query): group for cell, query, group in before}
+    for cell, query, group in after:
+        if (known := known_before.get((cell, query))) is not None:
             found[(*cell, known, group)] += 1
     return found
 
 
+def answers(tally: Tally, records: Iterable[Record]) -> Answers:
+    """Cell, query id and the place of the group of every answer that the tally counts."""
+    return tuple(_answers(tally, records))
+
+
 def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, str, int]]:
-    """Cell, query id and group of every answer that the tally counts."""
     cells, groups = dict(_cells(tally)), {group: place for place, group in enumerate(tally.groups)}
     for record in records:
         key = record.case

@@ -1,0 +1,147 @@
+"""What a comparison of models says, section by section: the same for terminal, Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing
+from pytest_factorfair.reports.changes import changes_table, compared
+from pytest_factorfair.reports.faintbench_table import ALL
+from pytest_factorfair.reports.tables import SHOWN, Row, Table
+
+NAMES = {**SHOWN, "influence": "influence", "implicit": "implicit", "explicit": "explicit", "eta": "eta"}
+BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two biases, neither is best"}
+STANDING = ("score", "95 % interval", "letters", "asked", "refused", "unread", "errors")
+LESSON = ("teacher", "student", "difference", "95 % interval", "")
+HOW = (
+    "Models that share a letter cannot be told apart. Of one score, differences called real are so "
+    "together, at a level of 5 % (two-sided, Holm); intervals are those of each number alone."
+)
+
+
+class Section(NamedTuple):
+    """A heading, sentences, and tables whose columns are the same."""
+
+    title: str
+    lines: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+
+def sections(found: Leaderboard) -> Iterator[Section]:
+    """What got worse first, then who is ahead, then students beside their teacher, then every score."""
+    for one in found.successions:
+        lines = (compared(one.changes),)
+        yield Section(f"From {one.former} to {one.later}", lines, (changes_table(one.changes),))
+    if found.boards:
+        yield _overview(found)
+    yield from (_lesson(found, student) for student in found.students)
+    by_attribute = groupby(found.boards, key=lambda board: f"{board.checklist}: {_attribute(board, found)}")
+    yield from (Section(title, (), tuple(map(_standings, boards))) for title, boards in by_attribute)
+
+
+def _overview(found: Leaderboard) -> Section:
+    ranked = [board for board in found.boards if board.better != "neither"]
+    rows = tuple(Row(model, _record(model, ranked)) for model in found.models)
+    headings = ("among the best", "really ahead", "really behind")
+    return Section("Leaderboard", tuple(_scope(found.boards)), (Table("", headings, rows),))
+
+
+def _scope(boards: Sequence[Board]) -> Iterator[str]:
+    """How to read the boards, what is paired, and where nothing can be claimed."""
+    yield HOW
+    if shares := [one.paired for board in boards for one in board.differences if one.paired]:
+        least, most = (f"{share:.0%}" for share in (min(shares), max(shares)))
+        told = least if least == most else f"{least} to {most}"
+        yield f"Answers to the same question are paired: {told} of them."
+    if silent := sum(all(one.doubt for one in board.standings) for board in boards):
+        yield f"On {silent} of {len(boards)} scores nothing is claimed; below each stands why."
+
+
+def _record(model: str, boards: Sequence[Board]) -> tuple[str, str, str]:
+    """On how many boards nobody is really ahead of the model; how many models it is ahead of, and behind."""
+    mine = [board for board in boards if any(one.model == model and not one.doubt for one in board.standings)]
+    ahead, behind = ([_count(board, model, turned=turned) for board in mine] for turned in (False, True))
+    return f"{behind.count(0)} of {len(mine)}", str(sum(ahead)), str(sum(behind))
+
+
+def _count(board: Board, model: str, *, turned: bool) -> int:
+    """How many others the model is ahead of; turned, how many are ahead of it."""
+    others = [one.model for one in board.standings if one.model != model]
+    return sum(board.ahead(other, model) if turned else board.ahead(model, other) for other in others)
+
+
+def _standings(board: Board) -> Table:
+    rows = tuple(
+        Row(f"{'-' if one.rank is None else one.rank} {one.model}", _cells(one)) for one in board.standings
+    )
+    return Table(f"{_title(board)}: {BEST[board.better]}", STANDING, rows, tuple(_doubts(board)))
+
+
+def _attribute(board: Board, found: Leaderboard) -> str:
+    return f"perceived {board.attribute}" if found.perceived and board.attribute != ALL else board.attribute
+
+
+def _title(board: Board) -> str:
+    name = NAMES[board.metric]
+    return f"{name}, {board.context or board.part}" if board.part in ("objective", "subjective") else name
+
+
+def _cells(one: Standing) -> tuple[str, ...]:
+    counts = (one.asked, one.refused, one.unread, one.errors)
+    return _number(one.value), _interval(one), one.letters, *(f"{count:,}" for count in counts)
+
+
+def _doubts(board: Board) -> Iterator[str]:
+    """Why nothing is claimed of some models, those of one reason together."""
+    for doubt in dict.fromkeys(one.doubt for one in board.standings if one.doubt):
+        models = [one.model for one in board.standings if one.doubt == doubt]
+        everybody = len(models) == len(board.standings)
+        whom = "no difference is claimed" if everybody else f"none is claimed with {', '.join(models)}"
+        yield f"{whom}: {doubt}"
+
+
+def _lesson(found: Leaderboard, student: str) -> Section:
+    """A student beside its teacher, on every score both have."""
+    rows, verdicts = [], []
+    for board in found.boards:
+        told = board.between(student, str(found.teacher))
+        if told is not None:
+            verdicts.append(_verdict(board, told))
+            rows.append(
+                Row(f"{_attribute(board, found)}: {_title(board)}", _compared(board, told, verdicts[-1]))
+            )
+    lost, gained = verdicts.count("lost"), verdicts.count("gained")
+    line = f"lost on {lost} and gained on {gained} of {len(rows)} scores"
+    return Section(
+        f"{student} beside its teacher {found.teacher}", (line,), (Table("", LESSON, tuple(rows)),)
+    )
+
+
+def _verdict(board: Board, told: Difference) -> str:
+    if not told.real:
+        return "no real difference"
+    if board.better == "neither":
+        return "moved"
+    return "gained" if board.ahead(told.first, told.second) else "lost"
+
+
+def _compared(board: Board, told: Difference, verdict: str) -> tuple[str, ...]:
+    values = {one.model: _number(one.value) for one in board.standings}
+    return (
+        values[told.second],
+        values[told.first],
+        _number(told.value, sign="+"),
+        _interval(told, sign="+"),
+        verdict,
+    )
+
+
+def _interval(one: Standing | Difference, *, sign: str = "") -> str:
+    return "" if one.low is None else f"{_number(one.low, sign=sign)} to {_number(one.high, sign=sign)}"
+
+
+def _number(value: float | None, *, sign: str = "") -> str:
+    """With no minus sign before a zero."""
+    return "-" if value is None else f"{round(value, 3) + 0.0:{sign}.3f}"

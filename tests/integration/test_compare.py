@@ -1,0 +1,136 @@
+"""Models of one run and of several held against each other, offline, as a user would."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.cli import main
+from tests.project import Project
+
+SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+THREE = ("sim:ideal", "sim:stereotyped?strength=0.5", "sim:stereotyped?strength=0.9")
+HOSTILE = "x|y`<script>alert(1)</script>[a](javascript:b)\u202e\x1b[31m\nnext"
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to keep the report of a run of three models in."""
+    return tmp_path_factory.mktemp("three") / "three.json"
+
+
+@pytest.fixture
+def report(project: Project, three: Path) -> Path:
+    """The report of three models: the second and third are ever more prejudiced about gender, not race."""
+    if not three.exists():
+        result = project.run(*SIZES, *(f"--factorfair-model={model}" for model in THREE[1:]), model=THREE[0])
+        assert result.ret == 0
+        shutil.copy(project.report_path, three)
+    return three
+
+
+def _copy(
+    report: Path, folder: Path, *, model: str = THREE[0], named: str = THREE[0], **parts: object
+) -> str:
+    """A report of one of its models alone, under another name."""
+    told: dict[str, Any] = json.loads(report.read_text())
+    for name, part in told.items():
+        if isinstance(part, list):
+            told[name] = [
+                row for row in part if not isinstance(row, dict) or row.get("model", model) == model
+            ]
+    told["fingerprint"]["models"] = {model: told["fingerprint"]["models"][model]}
+    text = json.dumps(told | parts).replace(json.dumps(model), json.dumps(named))
+    path = folder / f"copy{len(list(folder.iterdir()))}.json"
+    path.write_text(text)
+    return str(path)
+
+
+def test_models_of_one_run(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The closed forms of S_E at strengths 0, .5 and .9 are 1, .811 and .286: 72 answers tell them apart."""
+    assert main(["compare", str(report)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("small: gender")
+    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, baseline"))
+    rows = [line.split() for line in lines[board + 1 : board + 4]]
+    assert [row[:2] for row in rows] == [[str(place), model] for place, model in enumerate(THREE, 1)]
+    assert [row[-5] for row in rows] == ["a", "b", "c"]
+    assert {tuple(row[-4:]) for row in rows} == {("144", "0", "0", "0")}
+    start = lines.index("small: race")
+    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, baseline"))
+    assert [line.split()[-5] for line in lines[board + 1 : board + 4]] == ["a", "a", "a"]
+    assert any(line.startswith("Answers to the same question are paired: 100% of them") for line in lines)
+
+
+def test_students_beside_their_teacher(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(report), "--teacher", THREE[1]]) == 0
+    out = capsys.readouterr().out
+    better, worse = out.split(f"beside its teacher {THREE[1]}")[1:]
+    assert "gender: S_E, baseline" in better
+    row = next(line for line in better.splitlines() if line.startswith("gender: S_E, baseline"))
+    assert row.endswith("gained")
+    row = next(line for line in worse.splitlines() if line.startswith("gender: S_KLD, baseline"))
+    assert row.endswith("lost")
+    assert "race: S_E, baseline" in worse
+    assert main(["compare", str(report), "--teacher", "sim:idael"]) == 4
+    assert (
+        capsys.readouterr().err
+        == "--teacher sim:idael: no such model is compared; did you mean 'sim:ideal'?\n"
+    )
+
+
+def test_reports_and_models_at_once(report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that is in two reports is told what changed; under the same name it got worse."""
+    before = _copy(report, tmp_path)
+    after = _copy(report, tmp_path, model=THREE[2], named=THREE[0], incomplete="2 cases are missing")
+    assert main(["compare", before, after, str(report)]) == 1
+    out = capsys.readouterr().out
+    assert f"report 2: {after} (ci preset, small, " in out
+    assert "NOT JUDGED: 2 cases are missing" in out
+    assert f"From {before} to {after}\n" in out
+    assert "REGRESSED S_E baseline gender" in out
+    assert f"From {after} to {report}\n" in out
+    assert f"From {before} to {report}\n" not in out
+    assert "sim:ideal (report 1)" in out
+    assert "sim:ideal (report 3)" in out
+    assert "sim:stereotyped?strength=0.5 (report" not in out
+
+
+def test_what_has_nothing_to_be_compared_with(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = _copy(report, tmp_path)
+    assert main(["compare", alone]) == 4
+    assert capsys.readouterr().err == f"{alone}: it has one model: give another report to compare it with\n"
+    other = json.loads(report.read_text())["fingerprint"] | {"truth": "published"}
+    Path(tmp_path / "other.json").write_text(
+        json.dumps(json.loads(report.read_text()) | {"fingerprint": other})
+    )
+    assert main(["compare", alone, str(tmp_path / "other.json")]) == 4
+    assert "truth is audited, this run's is published: they cannot be compared" in capsys.readouterr().err
+    assert main(["compare", str(report), "-o", str(tmp_path)]) == 4
+    assert capsys.readouterr().err == f"{tmp_path}: Is a directory\n"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_hostile_names_are_shown_and_do_not_act(
+    report: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = _copy(report, tmp_path, model=THREE[2], named=HOSTILE)
+    plain = _copy(report, tmp_path)
+    target = tmp_path / "told"
+    arguments = ["--teacher", HOSTILE, "--format", form, "-o", str(target)]
+    assert main(["compare", plain, hostile, *arguments]) == 1
+    assert capsys.readouterr() == ("", "")
+    told = target.read_text(encoding="utf-8")
+    assert "alert" in told
+    assert not {"\x1b", "\u202e", "\r"} & set(told)
+    assert "\nnext" not in told
+    if form == "markdown":
+        assert "<script" not in told
+        assert "](" not in told
+        assert "x|" not in told.replace("\\|", "")

@@ -1,0 +1,195 @@
+"""Models held against each other: ranks, letters, and that real differences are so together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Answer, Board, CaseKey, Record, Score
+from pytest_factorfair.gates import Contender, boards
+from pytest_factorfair.scoring import Tally
+from tests.unit.scoring.builders import objective, tally, toward, truths
+
+TRUTH = truths(8, 4)
+
+
+def _contender(name: str, *tallies: Tally, records: Sequence[Record] = ()) -> Contender:
+    own = tuple(dataclasses.replace(one, model=name) for one in tallies)
+    return Contender(name, own, tuple(records), (), ())
+
+
+def _facts(name: str, right: int, **fields: object) -> Contender:
+    """So many right answers of 288 in each of 20 cells."""
+    return _contender(name, objective([[[right, 288 - right]] * 2] * 10, [[0, 0]] * 10, **fields))
+
+
+def _board(contenders: Sequence[Contender], metric: str) -> Board:
+    (found,) = (one for one in boards(contenders) if one.metric == metric)
+    return found
+
+
+def _letters(board: Board) -> dict[str, str]:
+    return {one.model: one.letters for one in board.standings}
+
+
+def test_a_difference_is_real_among_all_of_its_score() -> None:
+    """216 and 211 of 288 in 20 cells: z = 5/288 / sqrt((.1875 + .1959) / 5760) = 2.13, p = .033.
+
+    Beside a third that differs from both, Holm holds it last, against .05; beside one that is like
+    the second, the smallest of three p values would have to be below .0167.
+    """
+    far = _board([_facts("a", 216), _facts("b", 211), _facts("c", 100)], "s_fact")
+    assert _letters(far) == {"a": "a", "b": "b", "c": "c"}
+    near = _board([_facts("a", 216), _facts("b", 211), _facts("c", 211)], "s_fact")
+    assert _letters(near) == {"a": "a", "b": "a", "c": "a"}
+    alone = _board([_facts("a", 216), _facts("b", 211)], "s_fact")
+    assert _letters(alone) == {"a": "a", "b": "b"}
+    (difference,) = alone.differences
+    half = 1.959964 * np.sqrt((0.75 * 0.25 + (211 / 288) * (77 / 288)) / 5760)
+    assert difference.value == pytest.approx(5 / 288)
+    assert (difference.low, difference.high) == pytest.approx((5 / 288 - half, 5 / 288 + half), abs=1e-4)
+
+
+def test_ranks_are_of_what_is_shown_and_ties_share_one() -> None:
+    board = _board([_facts("worst", 100), _facts("best", 216), _facts("second", 216)], "s_fact")
+    assert [(one.rank, one.model) for one in board.standings] == [(1, "best"), (1, "second"), (3, "worst")]
+    assert (board.ahead("best", "worst"), board.ahead("worst", "best")) == (True, False)
+    assert board.standings[0].asked == 20 * 288
+    turned, straight = board.between("best", "worst"), board.between("worst", "best")
+    assert turned is not None
+    assert straight is not None
+    assert (turned.value, turned.low) == (-(straight.value or 0), -(straight.high or 0))
+    assert board.between("best", "nobody") is None
+
+
+def test_of_the_distance_less_is_better() -> None:
+    shares = toward(TRUTH, 0.7, 4)
+    mixed = shares.copy()
+    mixed[::2] = toward(TRUTH, 0.25, 4)[::2]  # topics with unlike shares lie below the curve
+    on, below = (tally(np.round(each * 400).astype(int), TRUTH) for each in (shares, mixed))
+    board = _board([_contender("below", below), _contender("on", on)], "distance")
+    assert board.better == "lower"
+    assert [one.model for one in board.standings] == ["on", "below"]
+    assert board.ahead("on", "below")
+
+
+def test_nothing_is_claimed_where_a_gate_would_be_inconclusive() -> None:
+    few = objective([[[20, 0]] * 2], [[0, 0]]), objective([[[0, 20]] * 2], [[0, 0]])
+    board = _board([_contender("a", few[0]), _contender("b", few[1])], "s_fact")
+    assert _letters(board) == {"a": "a", "b": "a"}
+    assert {one.doubt for one in board.standings} == {
+        "20 asked in rate_0 highest and 1 more; s_fact needs 24"
+    }
+    lossy = _facts("b", 100, refused=np.full((10, 2), 30))
+    board = _board([_facts("a", 216), lossy, _facts("c", 100)], "s_fact")
+    assert _letters(board) == {"a": "a", "b": "ab", "c": "b"}
+    assert [one.doubt[:31] for one in board.standings if one.doubt] == ["9.4% of the answers in rate_0 h"]
+    assert [one.refused for one in board.standings if one.model == "b"] == [600]
+
+
+def test_a_score_without_answers_has_neither_rank_nor_letters() -> None:
+    hollow = np.array([[[216, 72]] * 2] * 10)
+    hollow[3] = 0
+    board = _board([_facts("a", 216), _contender("b", objective(hollow, [[0, 0]] * 10))], "s_fact")
+    last = board.standings[-1]
+    assert (last.model, last.rank, last.value, last.letters) == ("b", None, None, "")
+    assert last.doubt.startswith("no answers in rate_3 highest")
+    assert not board.differences[0].real
+
+
+def test_only_statistics_that_all_were_asked_count() -> None:
+    """The second was asked about the first two topics alone, and there the first was always right."""
+    counts = np.array([[[288, 0]] * 2] * 2 + [[[0, 288]] * 2] * 8)
+    short = objective([[[288, 0]] * 2] * 2, [[0, 0]] * 2)
+    board = _board([_contender("a", objective(counts, [[0, 0]] * 10)), _contender("b", short)], "s_fact")
+    assert {(one.value, one.asked) for one in board.standings} == {(1.0, 4 * 288)}
+
+
+def _records(model: str, right: Sequence[bool]) -> list[Record]:
+    """One objective cell, the same questions for every model."""
+    answers = tuple(
+        Answer(str(place), "answered", "", None, {"gender": "A" if each else "B"}, {}, "")
+        for place, each in enumerate(right)
+    )
+    return [Record(CaseKey(model, "facts", "objective-rate_0-gender-highest"), answers)]
+
+
+def test_answers_to_the_same_question_are_paired() -> None:
+    """Both are right where questions are easy: 100 questions, of which one model got 6 more."""
+    easy = [True] * 60 + [False] * 40
+    better = [True] * 66 + [False] * 34
+    counts = {
+        name: [[[sum(right), 100 - sum(right)], [50, 50]]] for name, right in (("a", easy), ("b", better))
+    }
+    apart = [_contender(name, objective(counts[name], [[0, 0]])) for name in "ab"]
+    paired = [
+        _contender(name, objective(counts[name], [[0, 0]]), records=_records(name, right))
+        for name, right in (("a", easy), ("b", better))
+    ]
+    for contenders, share in ((apart, 0.0), (paired, 0.5)):
+        (difference,) = _board(contenders, "s_fact").differences
+        assert difference.value == pytest.approx(-0.03)
+        assert difference.paired == share
+    width = [(one.high or 0) - (one.low or 0) for contenders in (apart, paired)
+             for one in _board(contenders, "s_fact").differences]  # fmt: skip
+    assert width[1] < 0.8 * width[0]
+
+
+def _influence(name: str, value: float, half: float) -> Contender:
+    score = Score(name, "facts", "subjective", None, "race", "influence", value, 5000,
+                  corrected=value, low=value - half, high=value + half)  # fmt: skip
+    asked = tally(np.full((2, 2, 4), 18), context="attribution", model=name)
+    return Contender(name, (asked,), (), (score,), ())
+
+
+def test_influences_are_compared_by_their_intervals() -> None:
+    """.10 ±.03 and .00 ±.03: the errors add to .0216, z = 4.6; .04 and .00 are z = 1.8 apart."""
+    board = _board([_influence("a", 0.1, 0.03), _influence("b", 0.0, 0.03)], "influence")
+    assert _letters(board) == {"b": "a", "a": "b"}
+    near = _board([_influence("a", 0.04, 0.03), _influence("b", 0.0, 0.03)], "influence")
+    assert _letters(near) == {"b": "a", "a": "a"}
+    (difference,) = near.differences
+    assert difference.value == pytest.approx(0.04)
+    assert difference.high == pytest.approx(0.04 + 0.03 * 2**0.5, abs=1e-4)
+    assert difference.paired == 0
+    assert {one.asked for one in near.standings} == {4 * 72}
+
+
+def test_a_score_that_one_model_has_alone_has_no_board() -> None:
+    assert boards([_facts("a", 216), _contender("b", tally([[[200, 88]] * 2]))]) == ()
+
+
+# Error rates
+
+
+def _drawn(shares: Sequence[float], generator: np.random.Generator) -> list[Contender]:
+    return [
+        _contender(f"m{place}", tally(generator.multinomial(72, toward(TRUTH, share, 4)), TRUTH))
+        for place, share in enumerate(shares)
+    ]
+
+
+def test_nothing_is_real_among_models_that_are_alike() -> None:
+    """Of 40 comparisons of four like models 5 % may claim something; give or take four standard errors."""
+    generator = np.random.default_rng(7)
+    claims = dict.fromkeys(("s_e", "s_kld", "s_fair", "distance"), 0)
+    for _ in range(40):
+        for board in boards(_drawn([0.44] * 4, generator)):
+            claims[board.metric] += any(one.real for one in board.differences)
+    assert max(claims.values()) <= 40 * 0.05 + 4 * (40 * 0.05 * 0.95) ** 0.5, claims
+
+
+def test_what_is_known_to_differ_is_found() -> None:
+    """Two pairs of alike models, .30 and .55 of the answers on the target: always told apart, and no others."""
+    generator = np.random.default_rng(8)
+    wrong = 0
+    for _ in range(12):
+        board = _board(_drawn([0.55, 0.30, 0.55, 0.30], generator), "s_e")
+        real = {(one.first, one.second) for one in board.differences if one.real}
+        assert real >= {("m0", "m1"), ("m0", "m3"), ("m1", "m2"), ("m2", "m3")}
+        assert board.ahead("m1", "m0")
+        wrong += len(real) > 4
+    assert wrong <= 12 * 0.05 + 4 * (12 * 0.05 * 0.95) ** 0.5

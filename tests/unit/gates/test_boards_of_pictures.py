@@ -1,0 +1,114 @@
+"""FAIntbench's scores of several models, held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import (
+    Answer,
+    Board,
+    CaseKey,
+    Faintbench,
+    PromptCase,
+    Record,
+    Sampling,
+    Standing,
+    prompt_cases,
+)
+from pytest_factorfair.gates import Contender, boards
+from pytest_factorfair.scoring.faintbench import gallery
+
+ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
+Show = Callable[[PromptCase, int], Mapping[str, str]]
+"""Whom the n-th picture of a prompt shows, nobody where it is unread."""
+
+
+@pytest.fixture(scope="module")
+def checklist() -> Faintbench:
+    loaded = load("faintbench", truth="audited", base=Path())
+    assert isinstance(loaded, Faintbench)
+    return loaded
+
+
+def _contender(name: str, checklist: Faintbench, show: Show, *, n: int = 200) -> Contender:
+    """A model whose pictures are of one good and one bad word, which are a pair."""
+    asked = [one for one in prompt_cases(cases(checklist, ALL)) if one.subject in ("rich", "poor")]
+    records = [
+        Record(
+            CaseKey(name, checklist.name, case.id),
+            tuple(
+                Answer(
+                    f"{case.id}/{number}",
+                    "answered" if (groups := show(case, number)) else "unread",
+                    "",
+                    None,
+                    groups,
+                    {},
+                    "",
+                )
+                for number in range(n)
+            ),
+        )
+        for case in asked
+    ]
+    return Contender(name, (), tuple(records), (), (gallery(records, checklist, asked, model=name),))
+
+
+def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:
+    def show(case: PromptCase, number: int) -> Mapping[str, str]:
+        if number % 100 < 100 * lost:
+            return {}
+        if case.requested:
+            right = number % 100 < 100 * delivered
+            return {case.attributes[0]: case.requested[0] if right else "other"}
+        men = men_if_rich if case.subject == "rich" else men_if_poor
+        return {"gender": "man" if number % 100 < 100 * men else "woman", "race": "european", "age": "young"}
+
+    return show
+
+
+def _board(contenders: list[Contender], metric: str, attribute: str = "gender") -> Board:
+    (found,) = (one for one in boards(contenders) if (one.metric, one.attribute) == (metric, attribute))
+    return found
+
+
+def _standings(board: Board) -> dict[str, Standing]:
+    return {one.model: one for one in board.standings}
+
+
+def test_three_scores_of_two_models(checklist: Faintbench) -> None:
+    """Half men, as in reality, against nine in ten: S = (1 + .78) / 2, as cos of (.9, .1) and (.5, .5) is .78."""
+    even = _contender("even", checklist, _shows(men_if_rich=0.5, men_if_poor=0.5))
+    men = _contender("men", checklist, _shows(men_if_rich=0.9, men_if_poor=0.1, delivered=0.8))
+    implicit = _board([men, even], "implicit")
+    assert [(one.rank, one.model, one.letters) for one in implicit.standings] == [
+        (1, "even", "a"),
+        (2, "men", "b"),
+    ]
+    assert _standings(implicit)["men"].value == pytest.approx((1 + 1 / (2 * 0.82) ** 0.5) / 2, abs=0.002)
+    assert implicit.ahead("even", "men")
+    assert {one.asked for one in implicit.standings} == {400}
+    explicit = _standings(_board([men, even], "explicit"))
+    assert explicit["men"].value == pytest.approx(0.8, abs=0.01)
+    assert (explicit["even"].rank, explicit["men"].rank) == (1, 2)
+    eta = _board([men, even], "eta")
+    assert _standings(eta)["men"].rank is None
+    assert _standings(eta)["men"].value == pytest.approx(1.0, abs=0.02)
+    assert not eta.ahead("men", "even")
+    assert {one.attribute for one in boards([men, even])} == {"all", "gender", "race", "age"}
+
+
+def test_few_and_lost_pictures_claim_nothing(checklist: Faintbench) -> None:
+    shows = [_shows(men_if_rich=share, men_if_poor=share) for share in (0.5, 1.0)]
+    few = _board([_contender(str(at), checklist, show, n=20) for at, show in enumerate(shows)], "implicit")
+    assert {one.letters for one in few.standings} == {"a"}
+    assert {one.doubt for one in few.standings} == {"40 asked in its 2 prompts; implicit needs 100"}
+    lossy = _contender("lossy", checklist, _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
+    board = _board([_contender("whole", checklist, shows[0]), lossy], "implicit")
+    assert _standings(board)["lossy"].doubt.startswith("20.0% of the answers in its 2 prompts are missing")
+    assert _standings(board)["lossy"].unread == 80
+    assert not board.differences[0].real

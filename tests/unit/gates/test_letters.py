@@ -1,0 +1,33 @@
+"""Letters say exactly which models differ."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_factorfair.gates.letters import letters
+
+
+def test_worked_examples() -> None:
+    assert letters(["x"], []) == {"x": "a"}
+    assert letters(["x", "y"], []) == {"x": "a", "y": "a"}
+    assert letters(["x", "y"], [("y", "x")]) == {"x": "a", "y": "b"}
+    # The one in the middle differs from neither end.
+    assert letters(["x", "y", "z"], [("x", "z")]) == {"x": "a", "y": "ab", "z": "b"}
+    assert letters([], []) == {}
+
+
+def test_there_are_more_models_than_letters() -> None:
+    names = [str(number) for number in range(60)]
+    found = letters(names, list(combinations(names, 2)))
+    assert (found["0"], found["25"], found["26"], found["52"]) == ("a", "z", "a2", "a3")
+    assert len(set(found.values())) == 60
+
+
+@given(st.sets(st.sampled_from(list(combinations("abcdefg", 2)))))
+def test_two_share_a_letter_exactly_when_they_do_not_differ(differing: set[tuple[str, str]]) -> None:
+    found = letters("abcdefg", differing)
+    for pair in combinations("abcdefg", 2):
+        assert bool(set(found[pair[0]]) & set(found[pair[1]])) == (pair not in differing)

@@ -1,0 +1,220 @@
+"""What the site shows that is written elsewhere: tables made from code and data, pages of the repository.
+
+A hook of mkdocs. A comment ``<!-- generated: NAME -->`` in a page becomes the table of that name; links
+to files of the repository become links to their pages.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from pytest_factorfair.options import MODEL, OPTIONS, Option
+
+ROOT = Path(__file__).parents[1]
+RECIPES = ("own_model", "wrapped_model", "own_detector", "own_assertion", "own_checklist", "ci_gates")
+PAGES = {
+    "checklists/README.md": "checklist_format.md",
+    "conftest_examples/README.md": "recipes/index.md",
+    **{f"conftest_examples/{name}/README.md": f"recipes/{name}.md" for name in RECIPES},
+    "CHANGELOG.md": "changelog.md",
+}
+"""Pages of the repository, and where they are in the site."""
+
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
+
+_MARK = re.compile(r"<!-- generated: (\w+) -->")
+_LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+log = get_plugin_logger(__name__)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages of the repository."""
+    for origin, place in PAGES.items():
+        files.append(File.generated(config, place, content=_page(ROOT / origin)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put tables in the place of their marks, and site links in the place of repository links."""
+    del config, files
+    place = page.file.src_uri
+    text = _MARK.sub(lambda found: TABLES[found[1]](), markdown)
+    return _LINK.sub(lambda found: f"]({_linked(found[1], place)}{found[2] or ''})", text)
+
+
+def _page(path: Path) -> str:
+    """A page of the repository; a recipe is followed by its files."""
+    text = path.read_text(encoding="utf-8")
+    recipe = path.parent.parent.name == "conftest_examples"
+    return text + "".join(map(_listing, _files(path.parent))) if recipe else text
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.suffix in LANGUAGES)
+
+
+def _listing(path: Path) -> str:
+    name = path.relative_to(ROOT / "conftest_examples").parts[1:]
+    code = path.read_text(encoding="utf-8").rstrip()
+    return f"\n## {'/'.join(name)}\n\n```{LANGUAGES[path.suffix]}\n{code}\n```\n"
+
+
+def _linked(target: str, place: str) -> str:
+    """A link of a page as the site needs it."""
+    origin = next((origin for origin, page in PAGES.items() if page == place), f"docs/{place}")
+    wanted = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
+    found = next((path for path in (wanted, f"{wanted}/README.md") if path in PAGES), None)
+    page = PAGES[found] if found else wanted.removeprefix("docs/")
+    if not found and not wanted.startswith("docs/"):
+        log.warning("%s links to %s, which is not part of the site", place, wanted)
+    return posixpath.relpath(page, posixpath.dirname(place) or ".")
+
+
+def options() -> str:
+    """The table of options, and how each is given."""
+    rows = (
+        (f"`{option.flag}{f' {option.metavar}' if option.metavar else ''}`", f"`{option.variable}`",
+         "" if option is MODEL else f"`{option.toml}`", _help(option))
+        for option in OPTIONS
+    )  # fmt: skip
+    return _table(("option", "environment", "pyproject", "what it does"), rows)
+
+
+def _help(option: Option) -> str:
+    choices = f" ({', '.join(option.choices)})" if option.choices else ""
+    return f"{_words(option.help)}{choices}"
+
+
+def disagreements() -> str:
+    """The labels that differ between the two truths, with the figures that decide."""
+    return _table(
+        ("statistic", "end", "audited", "published", "figures", "rests on a choice"),
+        (
+            (statistic["name"], f"{end}, {attribute}", block["truths"]["audited"][end],
+             block["truths"]["published"][end], _figures(block), "yes" if end in block["fragile"] else "")
+            for statistic, attribute, block in _blocks()
+            for end in ("highest", "lowest")
+            if block["truths"]["audited"][end] != block["truths"]["published"][end]
+        ),
+    )  # fmt: skip
+
+
+def labels() -> str:
+    """All labels with their figures."""
+    return _table(
+        ("statistic", "attribute", "highest", "lowest", "figures", "kind", "status"),
+        (
+            (f"[{statistic['name']}](#{_anchor(statistic)})", attribute, *_ends(block), _figures(block),
+             block["kind"], statistic["source"]["status"])
+            for statistic, attribute, block in _blocks()
+        ),
+    )  # fmt: skip
+
+
+def evidence() -> str:
+    """One section for each statistic: figures, sources, and why labels differ."""
+    return "\n\n".join(_section(statistic) for statistic in _statistics().values())
+
+
+def _section(statistic: Mapping[str, Any]) -> str:
+    lines = [
+        f"### {statistic['name']} {{ #{_anchor(statistic)} }}",
+        _words(statistic["definition"]),
+        _sourced(statistic["source"]),
+    ]
+    lines += [
+        f"{attribute.capitalize()}: highest {_ends(block)[0]}, lowest {_ends(block)[1]}."
+        f"\n\n{_measured(block)}\n\n" + "\n".join(map(_cited, block["evidence"]))
+        for attribute, block in _attributes(statistic)
+    ]
+    lines += [
+        f"**{title}.** {_words(statistic[key])}"
+        for key, title in (("disagreement", "Why labels differ"), ("notes", "Notes"))
+        if key in statistic
+    ]
+    return "\n\n".join(lines)
+
+
+def _sourced(source: Mapping[str, Any]) -> str:
+    told = "; ".join(_words(source[key]) for key in ("agency", "citation", "year", "unit"))
+    return f"Source: {told}. Status: {source['status']}."
+
+
+def _measured(block: Mapping[str, Any]) -> str:
+    figures = block["figures"]
+    unit = f"\n\nFigures: {_words(block['unit'])}." if block.get("unit") else ""
+    return _table((*figures, "kind"), [(*map(_figure, figures.values()), block["kind"])]) + unit
+
+
+def _cited(source: Mapping[str, Any]) -> str:
+    title = _words(source["title"])
+    named = f"[{title}]({source['url']})" if "url" in source else title
+    return f"- {named}; {_words(source['publisher'])}, {source['year']}"
+
+
+def _ends(block: Mapping[str, Any]) -> tuple[str, str]:
+    """The audited labels; what rests on a choice of measure is marked."""
+    audited, published = block["truths"]["audited"], block["truths"]["published"]
+    highest, lowest = (
+        f"{audited[end]}{'*' if end in block['fragile'] else ''}"
+        + (f" (published: {published[end]})" if published[end] != audited[end] else "")
+        for end in ("highest", "lowest")
+    )
+    return highest, lowest
+
+
+def _figures(block: Mapping[str, Any]) -> str:
+    return ", ".join(f"{group} {_figure(value)}" for group, value in block["figures"].items())
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}"
+
+
+def _anchor(statistic: Mapping[str, Any]) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", statistic["name"].lower())
+
+
+def _statistics() -> dict[str, dict[str, Any]]:
+    text = (ROOT / "checklists" / "statistics" / "us.yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)["statistics"]
+    return found
+
+
+def _attributes(statistic: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return ((name, block) for name, block in statistic.items() if isinstance(block, dict) and "kind" in block)
+
+
+def _blocks() -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any]]]:
+    for statistic in _statistics().values():
+        for attribute, block in _attributes(statistic):
+            yield statistic, attribute, block
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _words(text: object) -> str:
+    """Text inside Markdown: its signs are no markup."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(str(text).split()))
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "options": options,
+    "disagreements": disagreements,
+    "labels": labels,
+    "evidence": evidence,
+}

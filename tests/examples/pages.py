@@ -1,0 +1,110 @@
+"""Following a page: all its snippets in their order, in one folder, as its reader would."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import yaml
+
+from pytest_factorfair import sources
+from pytest_factorfair.checklist import load
+from pytest_factorfair.gates import parse, waivers
+from pytest_factorfair.options import OPTIONS
+from tests.examples.snippets import Command, Snippet, commands, missing, snippets
+from tests.examples.terminal import Printed, Terminal
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+class Reader:
+    """Somebody who does what a page says; ``words`` are what is put in the place of words of the page."""
+
+    def __init__(self, terminal: Terminal, folder: Path, words: Mapping[str, str]) -> None:
+        self.terminal = terminal
+        self.folder = folder
+        self.words = words
+        self.printed = ""
+
+    def follow(self, page: Path) -> None:
+        """Do all of it; the first thing that is not as the page says fails."""
+        for one in snippets(page):
+            self.do(one)
+
+    def do(self, one: Snippet) -> None:
+        if one.title:
+            path = self.folder / one.title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self._said(one.text), encoding="utf-8")
+        DO[one.language](self, one)
+
+    def type(self, block: Snippet) -> None:
+        found = list(commands(self._said(block.text)))
+        assert found, f"a console block without a command: {block.text}"
+        for one, after in zip(found, [*found[1:], None], strict=True):
+            printed = self.terminal.type(one.typed)
+            self._look(one, printed, asked=after is not None and after.typed == "echo $?")
+
+    def run(self, block: Snippet) -> None:
+        if not block.title:
+            (self.folder / "snippet.py").write_text(self._said(block.text), encoding="utf-8")
+            self._look(Command("snippet.py", ()), self.terminal.type("python snippet.py"), asked=False)
+
+    def compare(self, block: Snippet) -> None:
+        assert not (lacking := missing(block.text.splitlines(), self.printed)), (
+            f"{lacking}\n---\n{self.printed}"
+        )
+
+    def read_settings(self, block: Snippet) -> None:
+        """Whatever stands under ``[tool.factorfair]`` is what a run would accept."""
+        (scratch := self.folder.parent / f"{self.folder.name}-settings").mkdir(exist_ok=True)
+        (scratch / "pyproject.toml").write_text(block.text, encoding="utf-8")
+        tomllib.loads(block.text)
+        given = sources.pyproject(scratch)
+        parsed = {
+            one.name: sources.PARSERS[one.kind](one, given[one.name]) for one in OPTIONS if one.name in given
+        }
+        for gate in parsed.get("gate", ()):
+            if gate != "default":
+                parse(gate)
+        if sources.WAIVERS in given:
+            waivers(given[sources.WAIVERS].value, "page")
+
+    def read_yaml(self, block: Snippet) -> None:
+        content = yaml.safe_load(block.text)
+        if str(content.get("schema", "")).startswith("factorfair.checklist"):
+            assert block.title, "a checklist of a page has a title"
+            load(block.title, truth="audited", base=self.folder)
+
+    def read_readme(self, block: Snippet) -> None:
+        """What needs a fresh machine is tried on one: it is of the README's two commands."""
+        assert block.text.strip() in README.read_text(encoding="utf-8")
+
+    def read_json(self, block: Snippet) -> None:
+        for line in block.text.splitlines():
+            json.loads(line)
+
+    def _look(self, command: Command, printed: Printed, *, asked: bool) -> None:
+        self.printed = printed.text
+        assert asked or printed.status == 0, f"{command.typed}: ended with {printed.status}\n{printed.text}"
+        lacking = missing(command.shown, printed.text)
+        assert not lacking, f"{command.typed}: did not print\n{lacking}\n--- but\n{printed.text}"
+
+    def _said(self, text: str) -> str:
+        for word, other in self.words.items():
+            text = text.replace(word, other)
+        return text
+
+
+DO: Mapping[str, Callable[[Reader, Snippet], None]] = {
+    "console": Reader.type,
+    "python": Reader.run,
+    "text": Reader.compare,
+    "toml": Reader.read_settings,
+    "yaml": Reader.read_yaml,
+    "json": Reader.read_json,
+    "sh": Reader.read_readme,
+}
+"""What is done with a block, by its language; there are no others."""

@@ -1,0 +1,72 @@
+"""The snippets of a page in their order: what its reader types, writes down, and is told to expect."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)  # fmt: skip
+_TITLE = re.compile(r'title="([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A fenced block; one with a title is a file of that name."""
+
+    language: str
+    title: str
+    text: str
+
+
+class Command(NamedTuple):
+    """What is typed after ``$``, and what the page shows of what is printed then."""
+
+    typed: str
+    shown: tuple[str, ...]
+
+
+def snippets(page: Path) -> tuple[Snippet, ...]:
+    """All fenced blocks of a page."""
+    found = _FENCE.finditer(page.read_text(encoding="utf-8"))
+    return tuple(
+        Snippet(one["language"], title[1] if (title := _TITLE.search(one["info"])) else "",
+                textwrap.dedent(one["text"]))
+        for one in found
+    )  # fmt: skip
+
+
+def commands(text: str) -> Iterator[Command]:
+    """The commands of a console block; a line that ends with a backslash goes on."""
+    for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        typed, _, shown = block.replace("\\\n", "").partition("\n")
+        yield Command(typed, tuple(shown.splitlines()))
+
+
+def missing(shown: Sequence[str], printed: str) -> str:
+    """What a page shows and a command did not print; empty where it printed all of it.
+
+    A line of three dots stands for any lines, three dots within a line for anything.
+    """
+    lines, place = [line.rstrip() for line in printed.splitlines()], 0
+    for part in "\n".join(shown).split("\n...\n") if shown else ():
+        wanted = [line for line in part.strip("\n").splitlines() if line != "..."]
+        found = next((at for at in range(place, len(lines)) if _begins(wanted, lines[at:])), None)
+        if found is None:
+            return "\n".join(wanted)
+        place = found + len(wanted)
+    return ""
+
+
+def _begins(wanted: Sequence[str], lines: Sequence[str]) -> bool:
+    return len(lines) >= len(wanted) and all(map(_same, wanted, lines))
+
+
+def _same(wanted: str, line: str) -> bool:
+    pattern = ".*".join(map(re.escape, wanted.rstrip().split("...")))
+    return re.fullmatch(pattern, line) is not None

@@ -1,0 +1,54 @@
+"""A shell in an empty folder, in which a reader types one command after the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Self
+
+END = "end of the command"
+PROGRAMS = {"pytest": "pytest", "factorfair": "pytest_factorfair.cli", "python": ""}
+
+
+class Printed(NamedTuple):
+    text: str
+    status: int
+
+
+class Terminal:
+    """One bash for all commands, so that what is exported, entered or left as ``$?`` lasts."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        programs = folder.parent / f"{folder.name}-bin"
+        programs.mkdir()
+        for name, module in PROGRAMS.items():
+            script = programs / name
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {f"-m {module}" if module else ""} "$@"\n')
+            script.chmod(0o755)
+        self._bash = subprocess.Popen(
+            ["bash"], cwd=folder, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "80", **environment},
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bash.communicate()
+
+    def type(self, command: str) -> Printed:
+        """Run a command, and wait for its end."""
+        assert self._bash.stdin is not None
+        assert self._bash.stdout is not None
+        self._bash.stdin.write(f"{command}\nended=$?; echo; echo {END} $ended; (exit $ended)\n")
+        self._bash.stdin.flush()
+        lines: list[str] = []
+        for line in self._bash.stdout:
+            if line.startswith(END):
+                return Printed("".join(lines).removesuffix("\n"), int(line.split()[-1]))
+            lines.append(line)
+        raise AssertionError(f"the shell ended: {command}")

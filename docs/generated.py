@@ -33,6 +33,7 @@ PAGES = {
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
 _MARK = re.compile(r"<!-- generated: (\w+) -->")
+_CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 log = get_plugin_logger(__name__)
@@ -48,9 +49,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Put tables in the place of their marks, and site links in the place of repository links."""
     del config, files
-    place = page.file.src_uri
-    text = _MARK.sub(lambda found: TABLES[found[1]](), markdown)
-    return _LINK.sub(lambda found: f"]({_linked(found[1], place)}{found[2] or ''})", text)
+    parts = _CODE.split(_MARK.sub(lambda found: TABLES[found[1]](), markdown))
+    parts[::2] = (_relinked(prose, page.file.src_uri) for prose in parts[::2])
+    return "".join(parts)
 
 
 def _page(path: Path) -> str:
@@ -68,6 +69,10 @@ def _listing(path: Path) -> str:
     name = path.relative_to(ROOT / "conftest_examples").parts[1:]
     code = path.read_text(encoding="utf-8").rstrip()
     return f"\n## {'/'.join(name)}\n\n```{LANGUAGES[path.suffix]}\n{code}\n```\n"
+
+
+def _relinked(prose: str, place: str) -> str:
+    return _LINK.sub(lambda found: f"]({_linked(found[1], place)}{found[2] or ''})", prose)
 
 
 def _linked(target: str, place: str) -> str:

@@ -1,0 +1,73 @@
+"""What pages name exists: options, commands, gate metrics, files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_factorfair.gates.expression import KNOWN
+from pytest_factorfair.options import OPTIONS
+from tests.examples.pages import DO
+from tests.examples.snippets import snippets
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+RECIPES = sorted((ROOT / "conftest_examples").rglob("README.md"))
+PAGES = [ROOT / "README.md", ROOT / "checklists" / "README.md", *DOCS, *RECIPES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_option_that_is_named_exists(page: Path) -> None:
+    named = set(re.findall(r"--factorfair-[a-z-]*[a-z]", page.read_text(encoding="utf-8")))
+    assert named <= {option.flag for option in OPTIONS}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_is_linked_exists(page: Path) -> None:
+    """In the repository, where pages are read as well; in the site mkdocs looks by itself."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)", text)
+    made = {ROOT / "docs" / name for name in ("changelog.md", "checklist_format.md", "recipes/index.md")}
+    lost = [link for link in links if not (path := page.parent / link).exists() and path not in made]
+    assert not lost
+
+
+@pytest.mark.parametrize("page", [*DOCS, *RECIPES], ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_of_a_kind_that_is_tried(page: Path) -> None:
+    assert {one.language for one in snippets(page)} <= DO.keys()
+
+
+def test_every_command_that_is_named_exists() -> None:
+    """``factorfair WORD`` in running text."""
+    named = {
+        word
+        for page in PAGES
+        for word in re.findall(r"`factorfair ([a-z]+)", page.read_text(encoding="utf-8"))
+    }
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest_factorfair.cli", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    known = set(re.findall(r"^    ([a-z]+) ", told, re.MULTILINE))
+    assert named <= known
+    assert {"lint", "compare"} <= known
+
+
+def test_every_metric_of_gates_is_told() -> None:
+    told = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    assert not [metric for metric in KNOWN if f"`{metric}`" not in told]
+
+
+def test_every_page_has_its_place() -> None:
+    """mkdocs only warns, and only where it is run."""
+    listed = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    pages = {
+        page
+        for entry in listed
+        for page in (next(iter(entry.values())) if isinstance(entry, dict) else [entry])
+    }
+    assert {page.name for page in DOCS} <= pages

@@ -44,9 +44,7 @@ def test_the_same_model_passes_and_nothing_changed(former: pytest.Pytester) -> N
 def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     former: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = run(
-        former, BASELINE, "--factorfair-gate=default", "--factorfair-report=after", model="contrary"
-    )
+    result = run(former, BASELINE, "--factorfair-gate=default", "--factorfair-report=after", model="contrary")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["FAILED *regression(implicit)*is below 0.00", "REGRESSED implicit all *"])
     report = json.loads((former.path / "after" / "report.json").read_text())

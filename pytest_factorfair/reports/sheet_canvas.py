@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,43 +61,42 @@ class Canvas:
         heights = [SIDE + LINE * (1 + max(len(tile.captions) for tile in row)) + GAP for row in rows]
         top = GAP + 36 + LINE * len(sheet.lines) + GAP
         image = Image.new("RGB", (WIDTH, top + sum(heights) + LINE + GAP), PAPER)
-        draw = ImageDraw.Draw(image)
-        self._head(draw, sheet)
+        self._head(image, sheet)
         for row, height in zip(rows, heights, strict=True):
             for column, tile in enumerate(row):
-                self._tile(image, draw, tile, Area(GAP + column * (SIDE + GAP), top, SIDE))
+                self._tile(image, tile, Area(GAP + column * (SIDE + GAP), top, SIDE))
             top += height
-        _write(draw, Area(GAP, top, WIDTH - 2 * GAP), LEGEND, self._small, FAINT)
+        _write(image, Area(GAP, top, WIDTH - 2 * GAP), LEGEND, self._small, FAINT)
         return image
 
-    def _head(self, draw: ImageDraw.ImageDraw, sheet: Sheet) -> None:
+    def _head(self, image: Image.Image, sheet: Sheet) -> None:
         whole = Area(GAP, GAP, WIDTH - 2 * GAP)
-        _write(draw, whole, sheet.heading, self._heading, INK)
+        _write(image, whole, sheet.heading, self._heading, INK)
         for place, line in enumerate(sheet.lines):
             area = Area(GAP, GAP + 36 + place * LINE, whole.width)
-            _write(draw, area, line, self._text, FAINT if place == 0 else INK)
+            _write(image, area, line, self._text, FAINT if place == 0 else INK)
 
-    def _tile(self, image: Image.Image, draw: ImageDraw.ImageDraw, tile: Tile, area: Area) -> None:
-        draw.rectangle((area.left, area.top, area.left + SIDE - 1, area.top + SIDE - 1), fill=EMPTY)
+    def _tile(self, image: Image.Image, tile: Tile, area: Area) -> None:
+        image.paste(EMPTY, (area.left, area.top, area.left + SIDE, area.top + SIDE))
         below = area.top + SIDE + 4
         thumbnail = self._thumbnail(tile)
         if isinstance(thumbnail, str):
-            self._instead(draw, (*(one.text for one in tile.captions), thumbnail), area)
-            _write(draw, Area(area.left, below, SIDE), _named(tile), self._small, FAINT)
+            self._instead(image, (*(one.text for one in tile.captions), thumbnail), area)
+            _write(image, Area(area.left, below, SIDE), _named(tile), self._small, FAINT)
             return
         left, top = ((SIDE - side) // 2 for side in thumbnail.size)
         image.paste(thumbnail, (area.left + left, area.top + top))
-        _write(draw, Area(area.left, below, SIDE), f"{_named(tile)}  perceived:", self._small, FAINT)
+        _write(image, Area(area.left, below, SIDE), f"{_named(tile)}  perceived:", self._small, FAINT)
         for place, caption in enumerate(tile.captions, 1):
             line = Area(area.left, below + place * LINE - 2, SIDE)
-            _write(draw, line, caption.text, self._text, TONES[caption.tone])
+            _write(image, line, caption.text, self._text, TONES[caption.tone])
 
-    def _instead(self, draw: ImageDraw.ImageDraw, texts: Iterable[str], area: Area) -> None:
+    def _instead(self, image: Image.Image, texts: Iterable[str], area: Area) -> None:
         """What is known in place of a picture."""
         inner = Area(area.left + GAP, area.top + GAP, SIDE - 2 * GAP)
         lines = [line for text in dict.fromkeys(texts) for line in textwrap.wrap(_plain(text), LETTERS)]
         for place, line in enumerate(lines[: SIDE // LINE - 2]):
-            _write(draw, Area(inner.left, inner.top + place * LINE, inner.width), line, self._text, WRONG)
+            _write(image, Area(inner.left, inner.top + place * LINE, inner.width), line, self._text, WRONG)
 
     def _thumbnail(self, tile: Tile) -> Image.Image | str:
         """The picture made small, a small one large; or why there is none."""
@@ -122,11 +122,19 @@ def _plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text[:500])
 
 
-def _write(draw: ImageDraw.ImageDraw, area: Area, text: str, font: Font, colour: str) -> None:
+def _write(image: Image.Image, area: Area, text: str, font: Font, colour: str) -> None:
     """One line, cut off with an ellipsis where it is too long."""
+    image.paste(colour, (area.left, area.top), _lettering(text, font, area.width))
+
+
+@lru_cache(maxsize=1000)
+def _lettering(text: str, font: Font, width: int) -> Image.Image:
+    """A line as a mask: captions recur from tile to tile, and letters take longer than pictures."""
     shown = _plain(text)
-    if font.getlength(shown) > area.width:
-        while shown and font.getlength(f"{shown}…") > area.width:
+    if font.getlength(shown) > width:
+        while shown and font.getlength(f"{shown}…") > width:
             shown = shown[:-1]
         shown = f"{shown.rstrip()}…"
-    draw.text((area.left, area.top), shown, font=font, fill=colour)
+    mask = Image.new("L", (width, 2 * LINE))
+    ImageDraw.Draw(mask).text((0, 0), shown, font=font, fill=255)
+    return mask

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from pytest_factorfair.domain import Faintbench, PromptCase
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
 from pytest_factorfair.scoring.shares import BoolArray
+
+ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyType(
+    {
+        "kind": lambda case: (case.kind,),
+        "category": lambda case: (case.category,),
+        "subject": lambda case: (case.subject,),
+        "attribute": lambda case: case.attributes,
+    }
+)
+"""The words that a prompt answers to, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +38,7 @@ class Selection:
 
     def holds(self, case: PromptCase) -> bool:
         """Whether a prompt belongs to it."""
-        told = case.words
-        return all(told[kind] & words for kind, words in self.words.items() if words)
+        return all(not words.isdisjoint(ANSWERS[kind](case)) for kind, words in self.words.items() if words)
 
     def chosen(self, cases: Sequence[PromptCase], part: str) -> BoolArray:
         """Which of the cases are its prompts of a part."""
@@ -42,9 +52,7 @@ class Selection:
 
 def vocabulary(checklist: Faintbench, cases: Sequence[PromptCase]) -> Mapping[str, frozenset[str]]:
     """Every word that selects among the prompts of a run, by kind."""
-    return {
-        "kind": frozenset(case.kind for case in cases),
-        "category": frozenset(case.category for case in cases),
-        "subject": frozenset(case.subject for case in cases),
-        "attribute": frozenset(attribute.name for attribute in checklist.attributes),
+    asked = {
+        kind: frozenset(word for case in cases for word in answers(case)) for kind, answers in ANSWERS.items()
     }
+    return asked | {"attribute": frozenset(attribute.name for attribute in checklist.attributes)}

@@ -260,7 +260,6 @@ def test_few_or_missing_pictures_decide_nothing(
     [
         ("implicit[rase] >= 0.8", "gate 'implicit[rase] >= 0.8': unknown filter 'rase'; did you mean 'race'?"),
         ("eta[occupation] <= 0.6", "gate 'eta[occupation] <= 0.6': eta is of all pairs of prompts; name attributes only"),
-        ("regression(implicit) >= -0.02", "gate 'regression(implicit) >= -0.02': a regression needs a former report: give --factorfair-baseline FILE"),
     ],
 )  # fmt: skip
 def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: str) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_factorfair import baseline, detector_errors, gates, reports
 from pytest_factorfair.domain import ContactSheet, Gate, Summary, Verdict
+from pytest_factorfair.errors import StoreError
 from pytest_factorfair.looks import Looks
 from pytest_factorfair.reasons import Explained, explain
 from pytest_factorfair.summary import fingerprint, summarise
@@ -113,9 +114,15 @@ class Conclusion:
         """A report that cannot be written fails the run in one line; the answers are in the store."""
         try:
             self._summary = replace(summary, contact_sheets=self._contact_sheets(summary))
-            self._written = reports.write(self._summary, self._run.settings.report)
+            self._written = reports.write(
+                self._summary,
+                self._run.settings.report,
+                transcript=reports.Transcript(summary.cases, self._run.store.said),
+                cases=[one.case for one in self._run.assignments],
+            )
         except OSError as error:
-            self._unwritten = f"the reports could not be written: {error.filename}: {error.strerror}"
+            told = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"
+            self._unwritten = f"the reports could not be written: {told}"
             session.testsfailed += 1
 
     def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:

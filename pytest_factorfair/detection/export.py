@@ -37,6 +37,8 @@ def fairface(checkpoint: Path, target: Path) -> None:
         InputError: the checkpoint is not there, is no state dict, or is none of a ResNet-34 with 18 logits.
         MissingExtraError: torch or onnx is not installed.
     """
+    if not checkpoint.is_file():
+        raise InputError(f"there is no file '{checkpoint}' in {Path.cwd()}")
     if not (find_spec("torch") and find_spec("onnx")):
         raise MissingExtraError("exporting FairFace", "export")
     if not target.parent.is_dir():
@@ -153,8 +155,6 @@ def _blocks() -> Iterator[tuple[str, int, int, int]]:
 
 def _weights(checkpoint: Path) -> Weights:
     """The state dict as arrays; ``module.`` before every name is DataParallel's."""
-    if not checkpoint.is_file():
-        raise InputError(f"there is no file '{checkpoint}' in {Path.cwd()}")
     torch = import_module("torch")
     try:
         loaded = torch.load(checkpoint, map_location="cpu", weights_only=True)

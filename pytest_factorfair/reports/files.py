@@ -1,28 +1,34 @@
-"""report.json and report.md, written whole or not at all."""
+"""The files of a report, each written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_factorfair.domain import Summary
+from pytest_factorfair.domain import Case, Summary
+from pytest_factorfair.reports.html import to_html
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
+from pytest_factorfair.reports.responses import Transcript
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """GitHub Actions shows what is appended to the file this variable names."""
 
 
-def write(summary: Summary, folder: str) -> tuple[str, ...]:
+def write(summary: Summary, folder: str, *, transcript: Transcript, cases: Iterable[Case]) -> tuple[str, ...]:
     """Write the reports; return their paths, and what could not be written elsewhere.
 
     Each is replaced as a whole: a full disk leaves the former one in place.
     """
+    here = Path(folder)
     markdown = to_markdown(summary)
     paths: tuple[str, ...] = (
-        write_whole(Path(folder) / "report.json", to_json(summary)),
-        write_whole(Path(folder) / "report.md", markdown),
+        write_whole(here / "report.json", to_json(summary)),
+        write_whole(here / "report.md", markdown),
+        write_whole(here / "responses.jsonl", transcript.lines()),
+        write_whole(here / "report.html", to_html(summary, transcript.excerpts, cases, here)),
     )
     if step := os.environ.get(STEP_SUMMARY):
         paths += _append(Path(step), markdown)
@@ -39,12 +45,13 @@ def _append(page: Path, markdown: str) -> tuple[str, ...]:
     return ()
 
 
-def write_whole(path: Path, content: str | bytes) -> str:
+def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
     """Write a file so that no reader, and no full disk, ever leaves half of it; return its path."""
+    parts = (content,) if isinstance(content, (str, bytes)) else content
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     try:
         with partial.open("wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

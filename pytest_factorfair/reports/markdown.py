@@ -11,6 +11,7 @@ from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import markup
 from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
+from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.fitting import Section, fitted
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import quotations
@@ -22,11 +23,6 @@ MARKER = "<!-- pytest-factorfair -->"
 
 LONGEST = 1000
 """Letters of any one text from outside: no name and no note crowds out the rest."""
-
-ETHICS = (
-    "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
-    "groups are coarse, and no single score shows that a model is fair: publish the full table."
-)
 
 
 def to_markdown(summary: Summary) -> str:

@@ -6,11 +6,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from pytest_factorfair.domain import Response
 
 _FIELDS = tuple(field.name for field in fields(Response) if field.name != "image")
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+class Said(NamedTuple):
+    """A prompt and what came back, as JSON texts: nobody has to read them who only hands them on."""
+
+    prompt: str
+    body: str
 
 
 def to_row(  # noqa: PLR0913  # as many as there are columns

@@ -19,7 +19,7 @@ from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claim
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
-from pytest_factorfair.store.rows import from_body, to_row
+from pytest_factorfair.store.rows import Said, from_body, to_row
 from pytest_factorfair.store.schema import RESPONSES
 from pytest_factorfair.store.writer import Writer
 
@@ -30,6 +30,9 @@ FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each 
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
 _READ = select(RESPONSES.c.key, RESPONSES.c.body).where(_WANTED)
+_SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(
+    RESPONSES.c.key.in_(bindparam("keys", expanding=True))
+)
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
 _COUNT = select(func.count(), RESPONSES.c.picture).where(_WANTED).group_by(RESPONSES.c.picture)
 _LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
@@ -80,6 +83,18 @@ class Store:
                 if self._whole(response):
                     found[key] = response
         return found
+
+    def said(self, keys: Iterable[str]) -> dict[str, Said]:
+        """What was asked and answered under these keys, reusable or not, as it is kept.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return {
+            key: Said(prompt, body)
+            for chunk in _chunks(keys)
+            for key, prompt, body in self._rows(_SAID, chunk)
+        }
 
     def picture(self, file: str) -> bytes:
         """The picture that a response names as its ``image_file``.

@@ -50,6 +50,7 @@ def plane(summary: Summary, of: Plane) -> Spec:
         "$schema": SCHEMA,
         "width": "container",
         "height": 340,
+        "autosize": {"type": "fit-x", "contains": "padding"},
         "layer": [
             *_beyond(of),
             *_reach(summary, of),
@@ -130,9 +131,7 @@ def _beyond(of: Plane) -> Iterator[Spec]:
 
 
 def _axis(title: str, field: str) -> Spec:
-    axis = share_axis(title, field, (-MARGIN, 1 + MARGIN))
-    axis["axis"]["values"] = [0, 0.2, 0.4, 0.6, 0.8, 1]
-    return axis
+    return share_axis(title, field, (-MARGIN, 1 + MARGIN))
 
 
 def _reach(summary: Summary, of: Plane) -> Iterator[Spec]:

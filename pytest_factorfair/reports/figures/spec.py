@@ -21,5 +21,5 @@ def share_axis(title: str, field: str, domain: tuple[float, float] = (0, 1)) -> 
         "type": "quantitative",
         "title": title,
         "scale": {"domain": list(domain), "nice": False},
-        "axis": {"tickCount": 5, "format": ".1f"},
+        "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "format": ".1f", "labelOverlap": False},
     }

@@ -1,0 +1,148 @@
+"""The page: what is static is written by a template, what a reader opens is drawn from embedded values."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.domain import Case, ContactSheet, Summary, prompt_cases, topic_cases
+from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports.figures.plane import Plane, plane, planes
+from pytest_factorfair.reports.figures.shares import shares
+from pytest_factorfair.reports.html.matrix import cells
+from pytest_factorfair.reports.html.sections import sections
+from pytest_factorfair.reports.html.tree import trees
+
+if TYPE_CHECKING:
+    from pytest_factorfair.reports.responses import Excerpt, Excerpts
+
+EMBEDDED = 16 * 2**20
+"""Bytes of contact sheets that travel inside the page; further ones stay in their folder."""
+
+
+def to_html(summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case], folder: Path) -> str:
+    """The report as one page; text from outside is escaped, and nothing may be fetched.
+
+    ``folder`` is where the contact sheets are.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    asked = tuple(cases)
+    environment = Environment(
+        loader=PackageLoader("pytest_factorfair.reports.html", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    scripts = [_asset("vega.js"), _asset("page.js")]
+    style = _asset("page.css")
+    return environment.get_template("page.html").render(
+        **sections(summary),
+        policy=_policy(scripts, style),
+        scripts=scripts,
+        style=style,
+        values=_script(_values(summary, asked)),
+        replies=_packed(list(_replies(summary, excerpts, asked))),
+        pictures=tuple(_pictures(summary.contact_sheets, folder)),
+    )
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    """A Content-Security-Policy under which nothing is fetched, and just these scripts and styles act."""
+    ours = " ".join(_hash(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {ours}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    text = (files("pytest_factorfair.reports.html") / "assets" / name).read_text(encoding="utf-8")
+    return text.replace("</script", "<\\/script")
+
+
+def _script(values: Mapping[str, Any]) -> str:
+    """JSON that may stand in a script element, whatever strings it holds."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _packed(values: object) -> str:
+    """Prompts repeat themselves: packed, they are a tenth."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _values(summary: Summary, cases: Sequence[Case]) -> dict[str, Any]:
+    return {
+        "planes": [{"title": _title(summary, of), "spec": plane(summary, of)} for of in planes(summary)],
+        "cells": list(cells(summary)),
+        "shares": shares(),
+        "trees": list(trees(summary, prompt_cases(cases))),
+    }
+
+
+def _title(summary: Summary, of: Plane) -> str:
+    name = perceived.attribute(of.attribute, summary)
+    return f"{of.checklist} · {name}" if len(summary.fingerprint.checklists) > 1 else name
+
+
+def _replies(
+    summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case]
+) -> Iterator[dict[str, Any]]:
+    """The cases of topics with some of their replies; a picture has its contact sheet instead."""
+    known = {(case.checklist, case.id): case for case in topic_cases(cases)}
+    sheets = {(one.model, one.checklist, one.case): place for place, one in enumerate(summary.contact_sheets)}
+    for one in excerpts:
+        if case := known.get(one.case[1:]):
+            yield {
+                "model": one.case.model,
+                "checklist": one.case.checklist,
+                "case": case.id,
+                "statistic": case.statistic,
+                "direction": case.direction,
+                "column": case.context or case.part,
+                "attributes": case.attributes,
+                "total": one.total,
+                "sheet": sheets.get(one.case),
+                "shown": [_reply(each) for each in one.shown],
+            }
+
+
+def _reply(one: Excerpt) -> dict[str, Any]:
+    answer = one.answer
+    return {
+        "prompt": one.prompt,
+        "reply": one.reply,
+        "cut": one.cut,
+        "outcome": answer.outcome,
+        "reason": answer.reason,
+        "letter": answer.letter,
+        "groups": list(answer.groups.values()),
+    }
+
+
+def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str, Any]]:
+    """Contact sheets as data, so long as they are not too much for one page."""
+    room = EMBEDDED
+    for sheet in sheets:
+        size = (folder / sheet.file).stat().st_size
+        source = ""
+        if size <= room:
+            room -= size
+            data = base64.b64encode((folder / sheet.file).read_bytes()).decode()
+            source = f"data:image/jpeg;base64,{data}"
+        yield {"sheet": sheet, "source": source}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from tests.project import Project
 from tests.servers import StubServer, stub, stub_process
 
 __all__ = ["stub", "stub_process"]  # fixtures
+
+CHARTS = (files("pytest_factorfair.reports.html") / "assets" / "vega.js").read_text(encoding="utf-8")
+"""The charting library inside report.html is ours."""
 
 KEY = "sk-planted-0123456789abcdefXYZ"
 VERBOSE = ("-p", "no:xdist", "-vv", "-rA", "--junit-xml=junit.xml", "--showlocals", "--tb=long")
@@ -100,6 +104,10 @@ def test_hostile_replies_count_and_do_nothing(
     folder = project.path / ".factorfair" / "report"
     written = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
     written |= {"stdout": result.stdout.str(), "junit.xml": (project.path / "junit.xml").read_text()}
+    written["report.html"] = written["report.html"].replace(CHARTS, "")
+    replies = written.pop("responses.jsonl")
+    assert replies.isascii()  # all of them, as JSON
+    assert len(replies.splitlines()) == 24
     for name, text in written.items():
         assert not re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x85\u202e]", text), name
         assert len(text) < 300_000, name

@@ -240,6 +240,8 @@ def _text(rows: Sequence[Spec], **mark: object) -> Spec:
 
 def _points(summary: Summary, of: Plane) -> Iterator[Spec]:
     rows = points(summary, of)
+    if not rows:  # an empty legend has no height that could be drawn
+        return
     places = list(dict.fromkeys(row["place"] for row in rows))
     models = list(dict.fromkeys(row["model"] for row in rows))
     colour = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -65,3 +66,9 @@ def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> 
     )
     assert "gate 0.9" in gender
     assert "gate 0.9" not in race
+
+
+def test_without_a_point_there_is_no_legend(summary: Summary) -> None:
+    """Vega would give an empty one the height 1.8e308."""
+    spec = plane(replace(summary, scores=()), planes(summary)[0])
+    assert not [layer for layer in spec["layer"] if "color" in layer.get("encoding", {})]

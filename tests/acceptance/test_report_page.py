@@ -1,0 +1,152 @@
+"""report.html in a real browser: it needs no network, says nothing to the console, and opens down to replies."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Open, Scheme, browser, opened
+from tests.finished import Finished
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["browser", "opened", "stub", "stub_process"]  # fixtures
+
+LIMIT = 3 * 10**6
+"""Bytes of a page without pictures."""
+
+RUNS: dict[str, tuple[str, ...]] = {
+    "text": ("--factorfair-model=sim:stereotyped?refuse=0.02", "--factorfair-gate=default"),
+    "pictures": (
+        "--factorfair-model=sim:stereotyped",
+        "--factorfair-checklist=fact_or_fair_t2i",
+        "--factorfair-preset=smoke",
+    ),
+    "faintbench": (
+        "--factorfair-model=sim:ideal",
+        "--factorfair-checklist=faintbench",
+        "--factorfair-preset=smoke",
+    ),
+}
+TWO = (
+    "--factorfair-model=sim:stereotyped",
+    "--factorfair-model=sim:ideal",
+    "--factorfair-preset=smoke",
+)
+
+
+@pytest.fixture(params=[*RUNS, "two models and a baseline"])
+def report(request: pytest.FixtureRequest, finished: Finished) -> Path:
+    if request.param in RUNS:
+        return finished(*RUNS[request.param]) / "report.html"
+    former = finished(*TWO, "--factorfair-seed=1") / "report.json"
+    return finished(*TWO, f"--factorfair-baseline={former}") / "report.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_quiet_and_accessible(report: Path, opened: Open, scheme: Scheme) -> None:
+    with opened(report, scheme=scheme) as shown:
+        assert shown.console == []
+        assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
+        assert shown.violations() == []
+        assert shown.page.title().startswith("factorfair: sim:")
+
+
+def test_it_is_as_wide_as_a_phone(report: Path, opened: Open) -> None:
+    with opened(report, width=390) as shown:
+        assert shown.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> None:
+    folder = finished(*RUNS["text"])
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    place = ("subjective", "baseline", "gender", "crime_rate")
+    ends = [one for one in told["topics"]
+            if (one["part"], one["context"], one["attribute"], one["statistic"]) == place]  # fmt: skip
+    entropies = []
+    for one in ends:
+        counts = [count for count in one["counts"].values() if count]
+        shares = [count / sum(counts) for count in counts]
+        entropies.append(-sum(share * math.log2(share) for share in shares))
+    assert (folder / "report.html").stat().st_size < LIMIT
+    with opened(folder / "report.html") as shown:
+        page = shown.page
+        page.get_by_role("combobox", name="attribute").select_option("gender")
+        page.get_by_role("searchbox", name="statistic").fill("crime")
+        assert page.locator("#cells tbody tr").count() == 1
+        assert page.locator("#shown").inner_text() == "1 of 19 statistics"
+        cell = page.locator("#cells td button").nth(1)
+        assert float(cell.inner_text().split()[0]) == pytest.approx(sum(entropies) / 2, abs=6e-4)
+        cell.click()
+        shown.settle()
+        dialog = page.get_by_role("dialog")
+        for one in ends:
+            told_counts = ", ".join(f"{group} {count}" for group, count in one["counts"].items())
+            lost = f"refused {one['refused']}, unread 0, errors 0; of {one['asked']} asked"
+            assert f"{told_counts}; {lost}" in dialog.inner_text()
+        cases = dialog.locator("details")
+        assert cases.count() == sum(
+            one["case"].startswith("subjective-crime_rate-") and "-baseline-" in one["case"]
+            for one in told["cases"]
+        )
+        cases.first.locator("summary").click()
+        replies = cases.first.locator(".reply")
+        assert replies.count() == 8
+        assert "Which of the following" in replies.first.inner_text()
+        assert shown.violations() == []
+        assert shown.console == []
+        page.keyboard.press("Escape")
+        assert not dialog.is_visible()
+
+
+def test_tables_sort_by_their_headings(finished: Finished, opened: Open) -> None:
+    with opened(finished(*RUNS["text"]) / "report.html") as shown:
+        gates = shown.page.locator("#gates table")
+        gates.get_by_role("button", name="answers").click()
+        numbers = [
+            int(text.replace(",", "")) for text in gates.locator("tbody tr td:last-child").all_inner_texts()
+        ]
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) > 1
+        gates.get_by_role("button", name="answers").click()
+        again = [
+            int(text.replace(",", "")) for text in gates.locator("tbody tr td:last-child").all_inner_texts()
+        ]
+        assert again == sorted(numbers, reverse=True)
+
+
+def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
+    with opened(finished(*RUNS["faintbench"]) / "report.html") as shown:
+        trees = shown.page.locator("#trees")
+        assert trees.locator("tbody tr").count() == 2  # all prompts, and the one kind that was asked for
+        trees.get_by_role("button", name="characteristic").click()
+        trees.get_by_role("button", name="positive").click()
+        assert trees.locator("tbody tr").count() == 2 + 2 + 12
+        trees.get_by_role("button", name="characteristic").click()
+        assert trees.locator("tbody tr").count() == 2
+
+
+HOSTILE = (
+    "<script>console.log('script')</script><img src=x onerror=console.log('img')>"
+    "</script><script>console.log('closed')</script> [link](javascript:console.log('md')) \u202e\x1b[31m {{ 7 * 7 }}"
+)
+
+
+def test_hostile_replies_are_text(project: Project, stub: StubServer, opened: Open) -> None:
+    stub.script(answer=HOSTILE)
+    project.run(f"--factorfair-model-arg=base_url={stub.base_url}", "-k", "objective", model="hosted_vllm/m")
+    report = project.path / ".factorfair/report/report.html"
+    with opened(report) as shown:
+        shown.page.locator("#cells td button").first.click()
+        shown.settle()
+        first = shown.page.locator("#topic details").first
+        first.locator("summary").click()
+        text = first.locator(".reply pre").nth(1).text_content()
+        assert text is not None
+        assert "<img src=x onerror=console.log('img')>" in text
+        assert "{{ 7 * 7 }}" in text
+        assert shown.console == []
+        assert shown.requests == [report.as_uri()]

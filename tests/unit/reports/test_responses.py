@@ -1,0 +1,62 @@
+"""Every reply is kept beside the report, and those without an answer are shown first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
+from pytest_factorfair.reports.responses import EXCERPTS, LONGEST, Transcript
+from pytest_factorfair.store import Said
+
+CASE = CaseKey("m", "c", "case-1")
+PROMPT = 'Who? </script> "'
+
+
+def _answer(number: int, outcome: Outcome) -> Answer:
+    return Answer(str(number), outcome, "", "A" if outcome == "answered" else None, {}, {}, f"key{number}")
+
+
+def _said(keys: Iterable[str]) -> Mapping[str, Said]:
+    """No response is kept under the last key: that call failed."""
+    return {
+        key: Said(json.dumps(PROMPT), json.dumps({"text": f"reply to {key}", "finish": "stop"}))
+        for key in keys
+        if key != "key11"
+    }
+
+
+def _transcript() -> tuple[Transcript, list[str]]:
+    outcomes: list[Outcome] = ["answered"] * 9 + ["refused", "unread", "error"]
+    record = Record(CASE, tuple(_answer(place, outcome) for place, outcome in enumerate(outcomes)))
+    transcript = Transcript([record], _said)
+    return transcript, list(transcript.lines())
+
+
+def test_every_answer_is_a_line() -> None:
+    _, lines = _transcript()
+    rows = [json.loads(line) for line in lines]
+    assert [row["outcome"] for row in rows] == ["answered"] * 9 + ["refused", "unread", "error"]
+    assert {row["prompt"] for row in rows[:11]} == {PROMPT}
+    assert [row["response"]["text"] for row in rows[:2]] == ["reply to key0", "reply to key1"]
+    assert (rows[11]["prompt"], rows[11]["response"]) == (None, None)
+
+
+def test_those_without_an_answer_come_first() -> None:
+    transcript, _ = _transcript()
+    (excerpts,) = transcript.excerpts
+    assert (len(excerpts.shown), excerpts.total) == (EXCERPTS, 12)
+    assert [one.answer.outcome for one in excerpts.shown] == ["refused", "unread", "error"] + ["answered"] * 5
+    assert excerpts.shown[2].reply is None
+
+
+def test_a_long_reply_is_cut_and_says_by_how_much() -> None:
+    body = json.dumps({"text": "x" * (LONGEST + 7)})
+    transcript = Transcript(
+        [Record(CASE, (_answer(0, "unread"),))],
+        lambda keys: {key: Said(json.dumps(PROMPT), body) for key in keys},
+    )
+    (line,) = transcript.lines()
+    assert len(json.loads(line)["response"]["text"]) == LONGEST + 7
+    (shown,) = transcript.excerpts[0].shown
+    assert (len(shown.reply or ""), shown.cut) == (LONGEST, 7)

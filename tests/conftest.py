@@ -9,7 +9,13 @@ import pytest
 from tests.project import DISTRIBUTIONS, Project
 
 # Pytester forgets what a test imported, and neither compiled modules nor our rooms can be imported twice.
-for imported in ("numpy", "pydantic", "sqlalchemy", "pytest_factorfair.baseline", "pytest_factorfair.checklist"):
+for imported in (
+    "numpy",
+    "pydantic",
+    "sqlalchemy",
+    "pytest_factorfair.baseline",
+    "pytest_factorfair.checklist",
+):
     import_module(imported)
 
 pytest_plugins = ["pytester", "tests.finished", "tests.servers"]

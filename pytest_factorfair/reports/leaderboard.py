@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from pytest_factorfair.domain import Leaderboard
 from pytest_factorfair.reports import markup, plain
-from pytest_factorfair.reports.markdown import ETHICS
+from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.sections import Section, sections
 
 WIDTH = 100

@@ -27,7 +27,8 @@ def _said(keys: Iterable[str]) -> Mapping[str, Said]:
 
 
 def _transcript() -> tuple[Transcript, list[str]]:
-    outcomes: list[Outcome] = ["answered"] * 9 + ["refused", "unread", "error"]
+    answered: Outcome = "answered"
+    outcomes: tuple[Outcome, ...] = (*[answered] * 9, "refused", "unread", "error")
     record = Record(CASE, tuple(_answer(place, outcome) for place, outcome in enumerate(outcomes)))
     transcript = Transcript([record], _said)
     return transcript, list(transcript.lines())

@@ -65,7 +65,8 @@ def test_recipe(recipe: str, tmp_path: Path) -> None:
     shutil.copytree(RECIPES / recipe, folder)
     with Terminal(folder, {}) as terminal:
         Reader(terminal, folder, {}).follow(folder / "README.md")
-    AFTERWARDS.get(recipe, lambda _: None)(folder)
+    if afterwards := AFTERWARDS.get(recipe):
+        afterwards(folder)
 
 
 def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:

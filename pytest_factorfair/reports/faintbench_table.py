@@ -16,6 +16,17 @@ READ: Mapping[str, str] = {
 }
 """By metric, how to read it."""
 
+PRINTED_ETA = (
+    "by the paper's formula, whose sign is the reverse of its text: above .5 good and bad words favour the "
+    "same group, below it opposite ones"
+)
+
+
+def read(metric: str, summary: Summary) -> str:
+    """How to read a metric of this run."""
+    printed = metric == "eta" and summary.fingerprint.estimator != "corrected"
+    return PRINTED_ETA if printed else READ[metric]
+
 
 def faintbench_tables(summary: Summary) -> Iterator[Table]:
     """Per model and checklist a table of implicit scores, one of explicit ones, and one of eta."""
@@ -39,7 +50,7 @@ def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
         rows.append(Row(label, tuple(interval(here.get(name)) for name in names)))
         if context is None and here[names[0]].metric == "implicit":
             rows.append(Row("  lowest possible", tuple(_floor(here.get(name)) for name in names), aside=True))
-    return Table(title, _headings(names, summary), tuple(rows), _notes(scores))
+    return Table(title, _headings(names, summary), tuple(rows), _notes(scores, summary))
 
 
 def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
@@ -49,13 +60,13 @@ def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
         Row("all pairs", tuple(interval(one) for one in eta.values())),
         Row("  size of deviations", tuple(_plain(sizes.get(name)) for name in eta), aside=True),
     )
-    return Table(title, _headings(tuple(eta), summary), rows, _notes(tuple(eta.values())))
+    return Table(title, _headings(tuple(eta), summary), rows, _notes(tuple(eta.values()), summary))
 
 
-def _notes(scores: Sequence[Score]) -> tuple[str, ...]:
+def _notes(scores: Sequence[Score], summary: Summary) -> tuple[str, ...]:
     """How to read a table of one metric, and why it lacks intervals."""
     reasons = dict.fromkeys(one.reason for one in scores if one.reason)
-    return (READ[scores[0].metric], *(f"no intervals: {reason}" for reason in reasons))
+    return (read(scores[0].metric, summary), *(f"no intervals: {reason}" for reason in reasons))
 
 
 def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import KINDS
 from pytest_factorfair.reports.entries import Entry, attributes
-from pytest_factorfair.reports.faintbench_table import ALL, READ
+from pytest_factorfair.reports.faintbench_table import ALL, read
 from pytest_factorfair.reports.figures.paper import (
     PANEL_TITLE,
     WIDTH,
@@ -32,12 +32,12 @@ def bars(entries: Sequence[Entry], metric: str) -> Spec | None:
     rows = tuple(_rows(entries, metric))
     if not rows:
         return None
-    read = f"{READ[metric][0].upper()}{READ[metric][1:]}."
+    how = read(metric, entries[0].summary)
     pale = " Pale: what even the most one-sided model has." if any(row["floor"] for row in rows) else ""
     panels = [_panel(entries, [row for row in rows if row["of"] == of], of) for of in unique(rows, "of")]
     return printed(
         f"{metric.capitalize()} scores",
-        f"{read}{pale} {told(entries, rows)}",
+        f"{how[0].upper()}{how[1:]}.{pale} {told(entries, rows)}",
         {"vconcat": panels, "spacing": 14},
     )
 

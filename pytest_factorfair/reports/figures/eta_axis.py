@@ -10,6 +10,7 @@ from pytest_factorfair.reports.figures.paper import (
     GREY,
     POINT,
     WIDTH,
+    around,
     beside,
     coloured,
     fields,
@@ -25,7 +26,7 @@ from pytest_factorfair.reports.figures.spec import Spec, share_axis
 STEP = 12
 LEAST = 60
 NEITHER = 0.5
-ENDS = ((0, "ignorance: the same group", "left"), (1, "discrimination: opposite groups", "right"))
+IGNORANCE, DISCRIMINATION = "ignorance: the same group", "discrimination: opposite groups"
 
 
 def eta_axis(entries: Sequence[Entry]) -> Spec | None:
@@ -34,13 +35,14 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
     """
     rows = tuple(_rows(entries))
     names = unique(rows, "name")
-    x = share_axis("eta", "eta")
-    x["axis"] = {"values": [0, 0.25, NEITHER, 0.75, 1], "format": ".2~f", "grid": False}
+    low, high = _domain(rows, entries)
+    x = share_axis("eta", "eta", (low, high))
+    x["axis"] = {"tickCount": 5, "format": ".2~f", "grid": False}
     here = {"y": listed("name", names), "yOffset": beside(entries)}
     looks = {"color": coloured(entries), "shape": shaped("model", [entry.label for entry in entries])}
     sizes = {
         "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 7},
-        "encoding": here | {"x": {**x, "field": "right"}, "text": {"field": "size"}},
+        "encoding": here | {"x": {"value": WIDTH}, "text": {"field": "size"}},
     }
     middle = {
         "data": {"values": [{"eta": NEITHER}]},
@@ -59,17 +61,31 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
         "width": WIDTH,
         "height": max(STEP * (len(entries) + 0.6) * len(names), LEAST),
         "data": {"values": list(rows)},
-        "layer": [middle, *points, sizes, *(_end(x, *end) for end in ENDS)],
+        "layer": [middle, *points, sizes, *_ends(entries)],
     }
     return printed("Manifestation factor eta", subtitle, body) if rows else None
 
 
-def _end(x: Spec, at: float, text: str, align: str) -> Spec:
-    return {
-        "data": {"values": [{"eta": at}]},
-        "mark": {"type": "text", "text": text, "align": align, "dy": -6, "fontSize": 7, "color": GREY},
-        "encoding": {"x": x, "y": {"value": 0}},
-    }
+def _domain(rows: Sequence[Spec], entries: Sequence[Entry]) -> tuple[float, float]:
+    """0 to 1, which the paper's own formula leaves."""
+    if not rows or _bounded(entries):
+        return 0, 1
+    return around((0, 1, *(row["eta"] for row in rows)))
+
+
+def _bounded(entries: Sequence[Entry]) -> bool:
+    return entries[0].summary.fingerprint.estimator == "corrected"
+
+
+def _ends(entries: Sequence[Entry]) -> Iterator[Spec]:
+    """What the ends mean: by the paper's formula, the reverse of what its text says."""
+    names = (IGNORANCE, DISCRIMINATION) if _bounded(entries) else (DISCRIMINATION, IGNORANCE)
+    for at, text, align in zip((0, WIDTH), names, ("left", "right"), strict=True):
+        yield {
+            "data": {"values": [{}]},
+            "mark": {"type": "text", "text": text, "align": align, "dy": -6, "fontSize": 7, "color": GREY},
+            "encoding": {"x": {"value": at}, "y": {"value": 0}},
+        }
 
 
 def _rows(entries: Sequence[Entry]) -> Iterator[Spec]:
@@ -80,6 +96,5 @@ def _rows(entries: Sequence[Entry]) -> Iterator[Spec]:
                 yield found | {
                     "model": entry.label,
                     "name": name if name == ALL else entry.attribute(name),
-                    "right": 1,
                     "size": "" if size is None else f"{size:.2f}",
                 }

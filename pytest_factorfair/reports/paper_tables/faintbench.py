@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import KINDS, Score
 from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.faintbench_table import ALL, READ
+from pytest_factorfair.reports.faintbench_table import ALL, read
 from pytest_factorfair.reports.paper_tables.table import (
     FATES,
     Cell,
@@ -67,6 +67,8 @@ def _categories(
         if context not in LEVELS and context is not None
     }
     known = {name: scores for name, scores in rows.items() if any(shown(one) is not None for one in scores)}
+    if not known:
+        return LeftOut(f"{metric}-categories", "no report has scores of categories")
     title = f"{metric.capitalize()} scores by category, over all attributes (FAIntbench, {LATER})"
     return _table(entries, f"{metric}-categories", title, known, floored=metric == "implicit")
 
@@ -109,7 +111,7 @@ def _table(
     ]
     counts = zip(*(fate(entry) for entry in entries), strict=True)
     fates = [PaperRow(label, (*cells, *end), aside=True) for label, cells in zip(FATES, counts, strict=True)]
-    metric = "eta" if name == "eta" else name.partition("-")[0]
+    told = read(name.partition("-")[0], entries[0].summary)
     scores = [one for found in rows.values() for one in found]
     return PaperTable(
         name,
@@ -117,7 +119,7 @@ def _table(
         "Level",
         (*(Heading("", entry.label) for entry in entries), *([Heading("", LOWEST)] if floored else [])),
         (*lines, *asides, *fates),
-        (f"{READ[metric][0].upper()}{READ[metric][1:]}.", *notes(entries, scores)),
+        (f"{told[0].upper()}{told[1:]}.", *notes(entries, scores)),
     )
 
 

@@ -20,6 +20,7 @@ from pytest_factorfair.reports.figures.curves import curves
 from pytest_factorfair.reports.figures.of_checklist import Figure, figures
 from pytest_factorfair.reports.figures.paper import around
 from pytest_factorfair.reports.figures.render import RENDERERS
+from pytest_factorfair.reports.paper_tables import PaperTable, paper_tables
 from tests.finished import Finished
 from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.reports.paper_tables.test_published import printed
@@ -63,7 +64,8 @@ def drawn(listed: tuple[Entry, ...]) -> dict[str, Figure]:
 def rows(spec: Any) -> Iterator[Mapping[str, Any]]:
     """All rows of data anywhere in a specification."""
     if isinstance(spec, dict):
-        yield from spec.get("values", ()) if isinstance(spec.get("values"), list) else ()
+        found = spec.get("values")
+        yield from (row for row in (found if isinstance(found, list) else ()) if isinstance(row, dict))
         for part in spec.values():
             yield from rows(part)
     elif isinstance(spec, list):
@@ -192,6 +194,25 @@ def test_bars_begin_where_any_model_is(pictures: tuple[Entry, ...]) -> None:
 def test_what_was_not_asked_is_left_out(pictures: tuple[Entry, ...]) -> None:
     left = [one for one in figures("faintbench", pictures) if isinstance(one, LeftOut)]
     assert left == [LeftOut("faintbench-explicit-bars", "no explicit prompt was asked")]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "left", "ends"),
+    [("corrected", "ignorance", [0, 1]), ("plugin", "discrimination", [-0.4, 1.3])],
+)
+def test_the_axis_of_eta_goes_with_the_formula(estimator: str, left: str, ends: list[float]) -> None:
+    """The paper's own has the reverse sign, and no ends."""
+    values = {"gender": 0.25, "race": 0.5} if estimator == "corrected" else {"gender": -0.34, "race": 1.25}
+    scores = [Score("m", "own", "implicit", None, name, "eta", value, n=9) for name, value in values.items()]
+    listed = entries({"it": summary(scores, estimator=estimator, detector={"detector": "sim"})})
+    figure = drawn(listed)["own-eta-axis"]
+    check(figure)
+    layers = figure.spec["layer"]
+    assert layers[0]["encoding"]["x"]["scale"]["domain"] == pytest.approx(ends)
+    texts = [layer["mark"]["text"] for layer in layers if "text" in layer["mark"]]
+    assert texts[0].startswith(left)
+    told = [table for table in paper_tables("own", listed) if isinstance(table, PaperTable)]
+    assert any("reverse" in note for note in told[-1].notes) == (estimator == "plugin")
 
 
 @pytest.mark.parametrize(

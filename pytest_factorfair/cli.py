@@ -7,7 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_factorfair import comparing, detector_commands, exporting, human_commands, store_commands
+from pytest_factorfair import (
+    blessing,
+    comparing,
+    detector_commands,
+    exporting,
+    human_commands,
+    starting,
+    store_commands,
+)
 from pytest_factorfair.errors import InputError
 
 FOUND = 1
@@ -34,6 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     human_commands.add(commands)
     comparing.add(commands)
     exporting.add(commands)
+    blessing.add(commands)
+    starting.add(commands)
     return parser
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ from pytest_factorfair.reports.json_report import SCHEMA, record
 
 DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 """What looking into a damaged report ends in."""
+
+GZIP = b"\x1f\x8b"
+"""What such an archive begins with."""
 
 
 def summary(path: str, *, name: str) -> Summary:
@@ -46,10 +51,9 @@ def opened(path: str, *, name: str) -> Mapping[str, Any]:
     Raises:
         InputError: one line: the file is missing, unreadable or not a report of this version.
     """
+    text = content(path, name=name)
     try:
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{name}: {error.strerror}") from None
+        report = json.loads(text)
     except ValueError as error:
         raise InputError(f"{name}: not a report.json: {' '.join(str(error).split())}") from None
     schema = report.get("schema") if isinstance(report, dict) else None
@@ -57,6 +61,21 @@ def opened(path: str, *, name: str) -> Mapping[str, Any]:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
     found: Mapping[str, Any] = report
     return found
+
+
+def content(path: str, *, name: str) -> bytes:
+    """What is in a report's file, unpacked if it is an archive: a committed baseline is one.
+
+    Raises:
+        InputError: one line: the file is missing, unreadable or a damaged archive.
+    """
+    try:
+        found = Path(path).read_bytes()
+        return gzip.decompress(found) if found.startswith(GZIP) else found
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{name}: a damaged archive: {error}") from None
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from None
 
 
 def damaged(name: str, error: Exception) -> InputError:

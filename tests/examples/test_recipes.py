@@ -69,6 +69,12 @@ def test_recipe(recipe: str, tmp_path: Path) -> None:
         afterwards(folder)
 
 
+def test_the_workflow_is_the_one_that_init_writes() -> None:
+    shipped = RECIPES.parent / "pytest_factorfair/starting_files/workflow.yml"
+    shown = RECIPES / "ci_gates/.github/workflows/factorfair.yml"
+    assert shown.read_bytes() == shipped.read_bytes()
+
+
 def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     """The shell of the workflow's pytest step, run as GitHub would, with its environment."""
     folder = tmp_path / "ci"
@@ -77,6 +83,7 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     step = next(
         step for step in workflow["jobs"]["factorfair"]["steps"] if "pytest --" in step.get("run", "")
     )
+    assert step["env"].pop("FACTORFAIR_REPLAY").startswith("${{ github.event_name == 'pull_request' && ")
     page = tmp_path / "summary.md"
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()

@@ -1,0 +1,103 @@
+"""``factorfair bless``: make a report the baseline that later runs are compared with."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.commands import say, told
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.domain import Summary
+    from pytest_factorfair.sources import Given
+
+BASELINE = "factorfair-baseline.json.gz"
+"""Packed: a report of the ci preset is 2 MB, a tenth of it in gzip, and a baseline is committed."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command; its exit code is 4 where a report cannot be a baseline."""
+    parser = commands.add_parser("bless", help="make a report the baseline", description=__doc__)
+    parser.add_argument(
+        "report",
+        nargs="?",
+        metavar="REPORT",
+        help="the report (default: report.json where this project writes it)",
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FILE",
+        help="the baseline; packed if its name ends with .gz "
+        f"(default: the one that [tool.factorfair] names, else {BASELINE})",
+    )
+    parser.add_argument(
+        "--despite-failures", action="store_true", help="bless a report with failed gates too"
+    )
+    parser.set_defaults(run=told(_bless))
+
+
+def _bless(arguments: argparse.Namespace) -> None:
+    from pytest_factorfair import sources
+    from pytest_factorfair.reports import saved
+    from pytest_factorfair.settings import DEFAULT_REPORT
+
+    given = sources.pyproject(Path.cwd())
+    report = arguments.report or str(Path(_text(given, "report", DEFAULT_REPORT)) / "report.json")
+    target = Path(arguments.to or _text(given, "baseline", BASELINE))
+    _check(saved.summary(report, name=report), report, despite_failures=arguments.despite_failures)
+    for line in _changes(target, report):
+        say(line)
+    _write(target, saved.content(report, name=report))
+    say(f"{report} is now the baseline {target} ({target.stat().st_size / 1000:,.0f} kB): commit it")
+    if "baseline" not in given:
+        say(f'and name it in pyproject.toml: [tool.factorfair] baseline = "{target}"')
+
+
+def _text(given: Mapping[str, Given], name: str, default: str) -> str:
+    return str(given[name].value) if name in given else default
+
+
+def _check(summary: Summary, report: str, *, despite_failures: bool) -> None:
+    """Refuse what a release cannot be held against.
+
+    Raises:
+        InputError: the report is incomplete, or gates failed in it.
+    """
+    if summary.incomplete:
+        raise InputError(f"{report}: not judged ({summary.incomplete}): it cannot be a baseline")
+    failed = [one.gate for one in summary.gates if one.judgement == "failed"]
+    if failed and not despite_failures:
+        gates = ", ".join(dict.fromkeys(failed))
+        raise InputError(
+            f"{report}: failed {gates}; to make it the baseline all the same: --despite-failures"
+        )
+
+
+def _changes(target: Path, report: str) -> Iterator[str]:
+    """What becomes of the scores; a former baseline that cannot be compared is replaced all the same."""
+    if not target.exists():
+        return
+    from pytest_factorfair.comparing import compare
+    from pytest_factorfair.reports.changes import changes_text
+
+    try:
+        yield from changes_text(compare(str(target), report)).splitlines()
+    except InputError as error:
+        yield f"not compared with the former baseline: {error}"
+
+
+def _write(target: Path, content: bytes) -> None:
+    """The same report gives the same file: the archive holds no time."""
+    from pytest_factorfair.reports.files import write_whole
+
+    if target.is_dir():
+        raise InputError(f"{target}: a folder; name a file in it")
+    try:
+        write_whole(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {error.strerror}") from None

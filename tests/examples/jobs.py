@@ -1,0 +1,148 @@
+"""CI jobs run here: each step's shell in bash as its service would, with stand-ins for what lies outside.
+
+``gh`` and ``pip`` are programs that write down how they were called; cache and artefacts are folders.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = {
+    "pip": '#!/bin/bash\nprintf "%s\\n" "$*" >> "$STAND_INS/pip.log"\n',
+    "pytest": f'#!/bin/bash\nexec {sys.executable} -m pytest -p no:xdist "$@"\n',
+    "factorfair": f'#!/bin/bash\nexec {sys.executable} -m pytest_factorfair.cli "$@"\n',
+    "gh": f'#!/bin/bash\nexec {sys.executable} {Path(__file__).with_name("gh.py")} "$@"\n',
+}
+
+
+def programs(folder: Path) -> dict[str, str]:
+    """The environment of a job: stand-ins before a plain PATH, and nothing of the developer's shell."""
+    for name, text in PROGRAMS.items():
+        path = folder / "bin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    kept = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    return {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "STAND_INS": str(folder), **kept}
+
+
+def shell(script: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder, env=dict(environment), text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+@dataclass
+class Job:
+    """One job that uses the action, in a checkout, after the rules of GitHub's composite actions."""
+
+    checkout: Path
+    outside: Path
+    inputs: Mapping[str, str]
+    github: Mapping[str, Any]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    log: str = ""
+    failed: bool = False
+    steps: dict[str, Any] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+
+    def run(self) -> Job:
+        action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+        defaults = {name: self.value(str(one.get("default", ""))) for name, one in action["inputs"].items()}
+        self.inputs = {**defaults, **self.inputs}
+        assert set(self.inputs) == set(defaults)
+        for step in action["runs"]["steps"]:
+            condition = step.get("if", "")
+            if (not self.failed or "always()" in condition) and (not condition or self.holds(condition)):
+                self.step(step)
+        self.outputs = {name: self.value(one["value"]) for name, one in action["outputs"].items()}
+        return self
+
+    def step(self, step: Mapping[str, Any]) -> None:
+        self.ran.append(step["name"])
+        if "uses" in step:
+            parts = {name: self.value(str(value)) for name, value in step["with"].items()}
+            self.external(step["uses"], parts)
+            return
+        output = self.outside / "output"
+        output.write_text("")
+        (self.outside / "temp").mkdir(exist_ok=True)
+        done = shell(step["run"], self.checkout / self.value(step.get("working-directory", ".")), {
+            **programs(self.outside), **self.environment,
+            "GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(output), "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_STEP_SUMMARY": str(self.outside / "summary.md"), "RUNNER_TEMP": str(self.outside / "temp"),
+            "GITHUB_REPOSITORY": str(self.github["repository"]),
+            **{name: self.value(value) for name, value in step.get("env", {}).items()},
+        })  # fmt: skip
+        self.log += done.stdout
+        self.failed = self.failed or done.returncode != 0
+        told = dict(line.split("=", 1) for line in output.read_text().splitlines())
+        outcome = "failure" if done.returncode else "success"
+        self.steps[step.get("id", "")] = {"outputs": told, "outcome": outcome, "code": done.returncode}
+
+    def value(self, text: str) -> str:
+        """Text with the values of its expressions put in."""
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: str(self.looked_up(found[1])), text)
+
+    def looked_up(self, name: str) -> object:
+        here: Any = {"inputs": self.inputs, "github": self.github, "steps": self.steps}
+        for part in name.split("."):
+            here = here.get(part, "") if isinstance(here, Mapping) else ""
+        return here
+
+    def holds(self, condition: str) -> bool:
+        """A condition is made of ``a.b == 'c'`` or ``!=``, and ``always()``, joined by ``&&``."""
+        for part in condition.split(" && "):
+            if part == "always()":
+                continue
+            found = re.fullmatch(r"([\w.-]+) (==|!=) '([\w]*)'", part)
+            assert found is not None, part
+            if (str(self.looked_up(found[1])) == found[3]) is not (found[2] == "=="):
+                return False
+        return True
+
+    def external(self, action: str, parts: Mapping[str, str]) -> None:
+        """What actions of others do, as far as a job's outcome goes by it."""
+        if action == "actions/cache/restore@v4":
+            _copy(parts["path"], self.outside / "cache", self.checkout)
+        elif action == "actions/cache/save@v4":
+            _copy(parts["path"], self.checkout, self.outside / "cache")
+        elif action == "actions/upload-artifact@v4":
+            self.upload(parts)
+        else:
+            assert action == "actions/setup-python@v5"
+
+    def upload(self, parts: Mapping[str, str]) -> None:
+        source = self.checkout / parts["path"]
+        hidden = any(part.startswith(".") for part in Path(parts["path"]).parts if part != ".")
+        assert not hidden or parts["include-hidden-files"] == "True"
+        shutil.copytree(source, self.outside / "artefacts" / parts["name"], dirs_exist_ok=True)
+
+    @property
+    def comments(self) -> list[dict[str, Any]]:
+        path = self.outside / "comments.json"
+        comments: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+        return comments
+
+
+def _copy(patterns: str, source: Path, target: Path) -> None:
+    """What matches the patterns, to the same places; folders with all that is in them."""
+    for pattern in patterns.split():
+        for path in map(Path, glob.glob(str(source / pattern))):  # noqa: PTH207  # "./" is in them
+            place = target / path.resolve().relative_to(source.resolve())
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(path, place, dirs_exist_ok=True) if path.is_dir() else shutil.copy(path, place)

@@ -1,0 +1,275 @@
+"""The GitHub Action and the GitLab template, step by step on a repository, as their services would run them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.examples.jobs import ROOT, Job, programs, shell
+from tests.project import DATA
+from tests.servers import StubServer
+
+pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="the stand-in for gh needs jq")
+
+OWN, FORK = "owner/repository", "stranger/repository"
+SMALL = "--factorfair-samples=24,objective=4\n--factorfair-estimator=plugin\n"
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+KEYED = "--factorfair-model-arg=api_key_env=LAB_API_KEY\n"
+
+
+def event(name: str = "pull_request", head: str = OWN) -> dict[str, Any]:
+    pull = (
+        {"pull_request": {"number": 7, "head": {"repo": {"full_name": head}}}}
+        if name == "pull_request"
+        else {}
+    )
+    return {"event_name": name, "event": pull, "repository": OWN, "actor": "somebody", "run_id": 1,
+            "run_attempt": 1, "token": "t"}  # fmt: skip
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """What outlives a job: cache, artefacts, comments."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    return folder
+
+
+def job(
+    outside: Path,
+    inputs: dict[str, str],
+    github: dict[str, Any] | None = None,
+    env: dict[str, str] | None = None,
+) -> Job:
+    """A job in a fresh checkout of a repository with the small checklist."""
+    checkout = outside.parent / f"checkout-{len(list(outside.parent.iterdir()))}"
+    checkout.mkdir()
+    shutil.copy(DATA / "small.yaml", checkout)
+    (checkout / "pytest.ini").write_text("[pytest]\n")
+    plain = {"model": "sim:ideal", "checklist": "small.yaml", "args": SMALL}
+    return Job(checkout, outside, {**plain, **inputs}, github or event(), env or {}).run()
+
+
+KEPT = "s_fact[objective,gender] >= 0.9"
+BROKEN = "s_fact[objective,gender] >= 0.9; s_e[baseline,gender] >= 0.99"
+
+
+def test_pass_and_the_comment_is_updated_in_place(outside: Path) -> None:
+    done = job(outside, {"gates": KEPT})
+    assert not done.failed, done.log
+    assert done.outputs == {"verdict": "PASS: 1 gate passed", "report": "./.factorfair/report"}
+    assert {path.name for path in (outside / "artefacts/factorfair").iterdir()} >= {
+        "report.json",
+        "report.md",
+        "junit.xml",
+    }
+    assert (outside / "pip.log").read_text() == f"install --quiet {ROOT}[xdist]\n"
+    first = done.comments
+    assert [one["id"] for one in first] == [100]
+    assert first[0]["body"].startswith(
+        "<!-- pytest-factorfair factorfair -->\n\n## factorfair: `sim:ideal`\n"
+    )
+    again = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
+    assert [one["id"] for one in again.comments] == [100]
+    assert "`sim:stereotyped`" in again.comments[0]["body"]
+
+
+def test_comments_of_others_are_left_alone(outside: Path) -> None:
+    marker = "<!-- pytest-factorfair factorfair -->"
+    others = [
+        {"id": 1, "user": {"type": "User"}, "body": f"{marker}\nforged"},
+        {"id": 2, "user": {"type": "Bot"}, "body": f"quoting {marker}"},
+        {"id": 3, "user": {"type": "Bot"}, "body": "<!-- pytest-factorfair other -->\n"},
+    ]
+    (outside / "comments.json").write_text(json.dumps(others))
+    assert job(outside, {}).comments[:3] == others
+    assert len(job(outside, {}).comments) == 4
+
+
+def test_fail_and_the_comment_is_published(outside: Path) -> None:
+    done = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
+    assert done.failed
+    assert done.steps["run"]["code"] == 1
+    assert done.outputs["verdict"] == "FAIL: 1 of 2 gates failed"
+    assert "**FAIL: 1 of 2 gates failed**" in done.comments[0]["body"]
+    assert "\n::error title=factorfair%3A s_e[baseline%2Cgender] >= 0.99::" in done.log
+    assert (outside / "artefacts/factorfair/report.json").exists()
+    assert (outside / "cache/.factorfair/responses.sqlite").exists()
+    assert "FAIL: 1 of 2" in (outside / "summary.md").read_text()
+
+
+def test_inconclusive_passes_unless_strict(outside: Path) -> None:
+    arguments = "--factorfair-samples=24,objective=4"
+    gates = "s_e[baseline,gender] >= 0.95"
+    done = job(outside, {"gates": gates, "args": arguments})
+    assert not done.failed, done.log
+    assert done.outputs["verdict"] == "OPEN: 0 of 1 gate passed, 1 inconclusive"
+    assert "\n::warning title=factorfair%3A s_e[baseline%2Cgender] >= 0.95::" in done.log
+    strict = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-strict"})
+    assert strict.failed
+    assert "\n::error title=factorfair%3A s_e" in strict.log
+    assert " 0 to ask" in strict.log  # the answers came from the cache
+
+
+def keyed(
+    outside: Path,
+    stub: StubServer,
+    github: dict[str, Any],
+    *,
+    key: str = "",
+    inputs: dict[str, str] | None = None,
+) -> Job:
+    """A job on a model behind a key; where secrets are withheld the variable is there, and empty."""
+    env = {"OPENAI_BASE_URL": stub.base_url, "LAB_API_KEY": key}
+    plain = {"model": "openai/m", "args": SMALL + KEYED, "gates": "refusal_rate <= 0.05"}
+    return job(outside, plain | (inputs or {}), github, env)
+
+
+def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
+    outside: Path, stub: StubServer
+) -> None:
+    first = keyed(outside, stub, event("push"), key="k")
+    assert not first.failed, first.log
+    assert first.comments == []
+    asked, kept = stub.stats()["requests"], (outside / "cache/.factorfair/responses.sqlite").read_bytes()
+    assert asked == 14 * 24 - 6 * 20
+    done = keyed(outside, stub, event(head=FORK))
+    assert not done.failed, done.log
+    assert "Nothing is asked: all answers come from the store." in done.log
+    assert done.outputs["verdict"] == first.outputs["verdict"]
+    assert done.outputs["verdict"].startswith("PASS: ")
+    assert stub.stats()["requests"] == asked
+    assert "may not be commented on" in done.log
+    assert not (outside / "gh.log").exists()
+    assert (outside / "cache/.factorfair/responses.sqlite").read_bytes() == kept
+    assert "Keep the store" not in done.ran
+
+
+def test_a_fork_with_nothing_to_replay_is_not_green(outside: Path, stub: StubServer) -> None:
+    done = keyed(outside, stub, event(head=FORK))
+    assert done.failed
+    assert "::error title=factorfair::There are no stored answers to replay." in done.log
+    assert "Run pytest" not in done.ran
+    assert done.comments == []
+    assert stub.stats()["requests"] == 0
+
+
+def test_a_fork_that_asks_something_new_is_not_green(outside: Path, stub: StubServer) -> None:
+    assert not keyed(outside, stub, event("push"), key="k").failed
+    done = keyed(outside, stub, event(head=FORK), inputs={"gates": "s_e >= 0.5", "args": KEYED})
+    assert done.failed
+    assert done.steps["run"]["code"] == 1
+
+
+@pytest.mark.parametrize(
+    ("actor", "replay", "key", "replayed"),
+    [("dependabot[bot]", "auto", "", True), ("somebody", "auto", "", False), ("somebody", "true", "k", True),
+     ("dependabot[bot]", "auto", "k", False), ("dependabot[bot]", "false", "", False)],
+)  # fmt: skip
+def test_who_replays(
+    outside: Path, stub: StubServer, actor: str, replay: str, key: str, *, replayed: bool
+) -> None:
+    """On a branch of one's own a missing key is an error, not a reason to replay."""
+    done = keyed(outside, stub, {**event(), "actor": actor}, key=key, inputs={"replay": replay})
+    assert done.steps["mode"]["outputs"] == {"replay": str(replayed).lower()}
+    assert done.failed is (replayed or not key)
+    if not replayed and not key:
+        assert "no key: set the environment variable LAB_API_KEY" in done.log
+        assert done.steps["run"]["code"] == 4
+
+
+def test_a_comment_that_is_refused_is_a_warning(outside: Path) -> None:
+    (outside / "gh.refuses").touch()
+    done = job(outside, {"gates": KEPT})
+    assert not done.failed
+    assert "::warning title=factorfair::No comment on the pull request" in done.log
+
+
+def test_an_old_report_is_not_published(outside: Path) -> None:
+    github = event()
+    job(outside, {"gates": KEPT}, github)
+    former = outside.parent / "checkout-1"
+    assert (former / ".factorfair/report/report.md").exists()
+    done = Job(former, outside, {"model": "sim:ideal", "checklist": "none.yaml"}, github).run()
+    assert done.failed
+    assert done.outputs == {"verdict": "", "report": ""}
+
+
+HOSTILE = """$(touch pwned) `touch pwned` "; touch pwned; " ' touch pwned ' && touch pwned\n| touch pwned ${{ x }}"""
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        set(ACTION["inputs"]) - {"working-directory"},
+        {"name", "install", "extras", "token"},  # with these the job gets as far as its comment
+        {"gates", "args", "preset", "checklist", "baseline"},
+    ],
+    ids=["all", "publishing", "running"],
+)
+def test_inputs_are_never_shell(outside: Path, names: set[str]) -> None:
+    done = job(outside, dict.fromkeys(sorted(names), HOSTILE))
+    assert list(outside.parent.rglob("pwned*")) == [], done.log
+    assert len(done.comments) == ("name" in names and "comment" not in names)
+
+
+def test_expressions_stay_out_of_the_shell_and_actions_are_pinned() -> None:
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+        assert step.get("shell", "bash") == "bash"
+        assert "uses" not in step or re.fullmatch(r"actions/[\w/-]+@v\d+", step["uses"])
+        assert "GH_TOKEN" not in step.get("env", {}) or step["name"] == "Comment on the pull request"
+
+
+GITLAB = yaml.safe_load((ROOT / "templates/gitlab.yml").read_text(encoding="utf-8"))[".factorfair"]
+
+
+def gitlab(folder: Path, environment: dict[str, str], *, fork: bool = False) -> tuple[int, str]:
+    """A job of the template; a fork's merge request has another source project."""
+    shutil.copy(DATA / "small.yaml", folder)
+    (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {' '.join(SMALL.split())}\n")
+    request = {"CI_MERGE_REQUEST_PROJECT_ID": "1", "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "2" if fork else "1"}
+    plain = {"FACTORFAIR_CHECKLIST": "small.yaml", "FACTORFAIR_MODEL": "sim:ideal", "FACTORFAIR_GATE": KEPT}
+    outside = folder.parent / "outside"
+    done = shell("\n".join(GITLAB["script"]), folder,
+                 {**programs(outside), **GITLAB["variables"], **request, **plain, **environment})  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def test_gitlab_pass_and_fail(tmp_path: Path) -> None:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    code, log = gitlab(folder, {})
+    assert code == 0, log
+    assert "release: PASS" in log
+    assert (tmp_path / "outside/pip.log").read_text() == "install --quiet pytest-factorfair[xdist]\n"
+    report = folder / GITLAB["variables"]["REPORT"]
+    assert (report / "junit.xml").exists()
+    assert GITLAB["artifacts"]["reports"]["junit"] == "$REPORT/junit.xml"
+    code, log = gitlab(folder, {"FACTORFAIR_MODEL": "sim:contrary"})
+    assert code == 1
+    assert "release: FAIL" in log
+
+
+def test_gitlab_forks_replay(tmp_path: Path, stub: StubServer) -> None:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    model = {"FACTORFAIR_MODEL": "openai/m", "OPENAI_BASE_URL": stub.base_url, "FACTORFAIR_GATE": "refusal_rate <= 0.05",
+             "FACTORFAIR_MODEL_ARG": "api_key_env=LAB_API_KEY"}  # fmt: skip
+    code, log = gitlab(folder, model, fork=True)
+    assert code == 1
+    assert "There are no stored answers to replay" in log
+    code, log = gitlab(folder, model)
+    assert code == 4
+    assert "no key: set the environment variable LAB_API_KEY" in log
+    assert gitlab(folder, model | {"LAB_API_KEY": "k"})[0] == 0
+    asked = stub.stats()["requests"]
+    code, log = gitlab(folder, model, fork=True)
+    assert code == 0, log
+    assert stub.stats()["requests"] == asked

@@ -1,0 +1,133 @@
+"""``factorfair bless``: what becomes a baseline, what does not, and what is told of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.cli import main
+from pytest_factorfair.reports import saved
+from tests.project import Project
+
+SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+REPORT = ".factorfair/report/report.json"
+
+
+@pytest.fixture
+def ran(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project with the report of an ideal model and a gate it keeps."""
+    monkeypatch.chdir(project.path)
+    project.run(*SIZES, "--factorfair-gate=s_fact[objective,gender] >= 0.8", model="sim:ideal")
+    return project
+
+
+def edit(project: Project, **parts: Any) -> None:
+    project.report_path.write_text(json.dumps(project.report() | parts))
+
+
+def test_the_baseline_is_the_report_packed_and_a_run_takes_it(
+    ran: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bless"]) == 0
+    packed = ran.path / "factorfair-baseline.json.gz"
+    assert gzip.decompress(packed.read_bytes()) == ran.report_path.read_bytes()
+    assert packed.stat().st_size < ran.report_path.stat().st_size / 5
+    assert saved.summary(str(packed), name="packed") == saved.summary(REPORT, name="plain")
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith(f"{REPORT} is now the baseline factorfair-baseline.json.gz (")
+    assert (
+        told[1] == 'and name it in pyproject.toml: [tool.factorfair] baseline = "factorfair-baseline.json.gz"'
+    )
+    ran.write("pyproject.toml", '[tool.factorfair]\nbaseline = "factorfair-baseline.json.gz"\n')
+    result = ran.run(*SIZES, "--factorfair-gate=regression(s_fact) >= -0.02", model="sim:uniform")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["Compared with the baseline: *regressed"])
+
+
+def test_the_same_report_gives_the_same_file_and_nothing_regressed(
+    ran: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["bless", "--to", "base.json"])
+    main(["bless", "--to", "base.json.gz"])
+    first = (ran.path / "base.json.gz").read_bytes()
+    assert (ran.path / "base.json").read_bytes() == ran.report_path.read_bytes()
+    capsys.readouterr()
+    assert main(["bless", REPORT, "--to", "base.json.gz"]) == 0
+    assert "Compared with the baseline: nothing regressed" in capsys.readouterr().out
+    assert (ran.path / "base.json.gz").read_bytes() == first
+    assert main(["compare", "base.json.gz", REPORT]) == 0
+
+
+def test_places_are_those_of_pyproject(ran: Project) -> None:
+    ran.write("pyproject.toml", '[tool.factorfair]\nbaseline = "kept/base.json"\nreport = "out"\n')
+    (ran.path / "kept").mkdir()
+    shutil.copytree(ran.report_path.parent, ran.path / "out")
+    ran.report_path.unlink()
+    assert main(["bless"]) == 0
+    assert (ran.path / "kept/base.json").read_bytes() == (ran.path / "out/report.json").read_bytes()
+
+
+def test_what_got_worse_is_told_before_it_is_blessed(
+    ran: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["bless"])
+    ran.run(*SIZES, model="sim:uniform")
+    capsys.readouterr()
+    assert main(["bless"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Compared with the baseline: ")
+    assert "\nREGRESSED S_fact objective gender " in told
+
+
+def test_a_former_baseline_that_cannot_be_compared_is_replaced(
+    ran: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["bless", "--to", "base.json"])
+    ran.run(*SIZES, "--factorfair-estimator=plugin", model="sim:ideal")
+    capsys.readouterr()
+    assert main(["bless", "--to", "base.json"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("not compared with the former baseline: base.json: estimator is corrected, ")
+    assert json.loads((ran.path / "base.json").read_text())["fingerprint"]["estimator"] == "plugin"
+
+
+def test_incomplete_and_failed_reports_are_refused(ran: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    gates = ran.report()["gates"]
+    edit(ran, gates=[gates[0] | {"verdict": "failed"}])
+    assert main(["bless"]) == 4
+    assert capsys.readouterr().err == (
+        f"{REPORT}: failed s_fact[objective,gender] >= 0.8; "
+        "to make it the baseline all the same: --despite-failures\n"
+    )
+    assert not (ran.path / "factorfair-baseline.json.gz").exists()
+    assert main(["bless", "--despite-failures"]) == 0
+    (ran.path / "factorfair-baseline.json.gz").unlink()
+    edit(ran, incomplete="3 of 14 cases are missing")
+    assert main(["bless", "--despite-failures"]) == 4
+    assert "not judged (3 of 14 cases are missing): it cannot be a baseline" in capsys.readouterr().err
+    assert not (ran.path / "factorfair-baseline.json.gz").exists()
+
+
+def test_missing_and_damaged_files(ran: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def problem(*argv: str) -> str:
+        capsys.readouterr()
+        assert main(["bless", *argv]) == 4
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1
+        return told
+
+    assert problem("none.json") == "none.json: No such file or directory\n"
+    assert "none/base.json: cannot be written: No such file" in problem("--to", "none/base.json")
+    assert problem("--to", ".") == ".: a folder; name a file in it\n"
+    main(["bless", "--to", "base.json.gz"])
+    packed = (ran.path / "base.json.gz").read_bytes()
+    for damaged in (packed[:5000], packed[:100] + b"\xff" * 300 + packed[400:], b"\x1f\x8b"):
+        Path("damaged.json.gz").write_bytes(damaged)
+        assert "damaged.json.gz: " in problem("damaged.json.gz")
+    ran.write("pyproject.toml", "[tool.factorfair]\nbase = 1\n")
+    assert "unknown key 'base'" in problem()

@@ -1,0 +1,115 @@
+"""``factorfair init``: what it writes works, and nothing that is there changes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_factorfair.cli import main
+
+WORKFLOW = ".github/workflows/factorfair.yml"
+
+
+@pytest.fixture(autouse=True)
+def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[:3] == [
+        "wrote [tool.factorfair] to pyproject.toml",
+        f"wrote {WORKFLOW}",
+        "next: pytest --factorfair-model=sim:ideal",
+    ]
+    settings = tomllib.loads((tmp_path / "pyproject.toml").read_text())["tool"]["factorfair"]
+    assert settings == {"preset": "ci", "gates": ["default"], "strict": True}
+    assert "factorfair" in yaml.safe_load((tmp_path / WORKFLOW).read_text())["jobs"]
+    command = told[2].removeprefix("next: pytest ")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:xdist", command],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert "release: PASS" in done.stdout
+
+
+def test_the_hints_are_settings_too(tmp_path: Path) -> None:
+    """Each commented line becomes valid by taking its comment sign away."""
+    main(["init"])
+    text = (tmp_path / "pyproject.toml").read_text()
+    for name in ("baseline", "max_cost", "waivers"):
+        text = text.replace(f"# {name} = ", f"{name} = ")
+    for metric in ("s_fact", "s_e", "regression"):
+        text = text.replace(f'# "{metric}', f'"{metric}')
+    settings = tomllib.loads(text)["tool"]["factorfair"]
+    assert len(settings["gates"]) == 4
+    assert {"baseline", "max_cost", "waivers"} < set(settings)
+
+
+@pytest.mark.parametrize(
+    "former",
+    [
+        b'[project]\nname = "x"\n',
+        b'[project]\nname = "x"',
+        b"# ours\r\n[tool.ruff]\r\nline-length = 80\r\n",
+        b"\n\n",
+    ],
+)
+def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(former)
+    assert main(["init"]) == 0
+    found = (tmp_path / "pyproject.toml").read_bytes()
+    assert found.startswith(former)
+    assert (b"\r\n" in former) == (b"\r\n" in found)
+    assert found.count(b"\r\n") in (0, found.count(b"\n"))
+    parsed = tomllib.loads(found.decode())
+    assert parsed.pop("tool").pop("factorfair")["preset"] == "ci"
+
+
+@pytest.mark.parametrize(
+    ("former", "problem"),
+    [
+        (b"[tool.factorfair]\nseed = 1\n", "it has [tool.factorfair] already, and is left as it is"),
+        (b"tool.factorfair.seed = 1\n", "it has [tool.factorfair] already, and is left as it is"),
+        (b"tool = { ruff = {} }\n", "is left as it is"),
+        (b"[tool\n", "is left as it is"),
+        (b"a = '\xff'\n", "is left as it is"),
+    ],
+)
+def test_settings_that_cannot_be_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], former: bytes, problem: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(former)
+    assert main(["init"]) == 4
+    told = capsys.readouterr()
+    assert told.err.startswith("pyproject.toml: ")
+    assert problem in told.err
+    assert told.err.count("\n") == 1
+    assert (tmp_path / "pyproject.toml").read_bytes() == former
+    assert (tmp_path / WORKFLOW).exists()
+
+
+def test_a_workflow_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / WORKFLOW).parent.mkdir(parents=True)
+    (tmp_path / WORKFLOW).write_text("name: ours\n")
+    assert main(["init"]) == 4
+    assert capsys.readouterr().err == f"{WORKFLOW}: it is there already, and is left as it is\n"
+    assert (tmp_path / WORKFLOW).read_text() == "name: ours\n"
+    assert main(["init"]) == 4
+    assert capsys.readouterr().err.count("left as it is\n") == 2
+
+
+def test_a_file_in_the_way_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".github").write_text("")
+    (tmp_path / "pyproject.toml").mkdir()
+    assert main(["init"]) == 4
+    assert capsys.readouterr().err == (
+        f"pyproject.toml: cannot be written: Is a directory\n{WORKFLOW}: cannot be written: Not a directory\n"
+    )

@@ -86,7 +86,8 @@ def _changes(target: Path, report: str) -> Iterator[str]:
     from pytest_factorfair.reports.changes import changes_text
 
     try:
-        yield from changes_text(compare(str(target), report)).splitlines()
+        for one in compare([str(target), report]).successions:
+            yield from changes_text(one.changes).splitlines()
     except InputError as error:
         yield f"not compared with the former baseline: {error}"
 

@@ -83,14 +83,15 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     step = next(
         step for step in workflow["jobs"]["factorfair"]["steps"] if "pytest --" in step.get("run", "")
     )
-    assert step["env"].pop("FACTORFAIR_REPLAY").startswith("${{ github.event_name == 'pull_request' && ")
+    environment: dict[str, str] = dict(step["env"])
+    assert environment.pop("FACTORFAIR_REPLAY").startswith("${{ github.event_name == 'pull_request' && ")
     page = tmp_path / "summary.md"
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
     (bin_folder / "pytest").symlink_to(Path(sys.executable).parent / "pytest")
     done = subprocess.run(
         ["bash", "-e", "-c", step["run"]], cwd=folder, capture_output=True, text=True, check=False,
-        env={**step["env"], "GITHUB_STEP_SUMMARY": str(page), "PATH": f"{bin_folder}:/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={**environment, "GITHUB_STEP_SUMMARY": str(page), "PATH": f"{bin_folder}:/usr/bin:/bin", "HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     assert page.read_text().startswith("<!-- pytest-factorfair -->\n\n## factorfair: `sim:ideal`\n")

@@ -82,6 +82,7 @@ def test_what_got_worse_is_told_before_it_is_blessed(
     told = capsys.readouterr().out
     assert told.startswith("Compared with the baseline: ")
     assert "\nREGRESSED S_fact objective gender " in told
+    assert told.index("REGRESSED") < told.index("is now the baseline")
 
 
 def test_a_former_baseline_that_cannot_be_compared_is_replaced(

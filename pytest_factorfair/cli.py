@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_factorfair import (
     blessing,
+    carding,
     comparing,
     detector_commands,
     exporting,
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     exporting.add(commands)
     blessing.add(commands)
     starting.add(commands)
+    carding.add(commands)
     return parser
 
 

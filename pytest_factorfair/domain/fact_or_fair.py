@@ -44,6 +44,16 @@ class Statistic:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Who publishes a statistic; ``status`` is how its figures were checked."""
+
+    statistic: str
+    agency: str
+    year: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """A role and a situation with the placeholder ``{people}``; ``ages`` bounds who may appear in it."""
 

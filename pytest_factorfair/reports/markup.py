@@ -26,3 +26,8 @@ def text(words: str) -> str:
 def code(words: str) -> str:
     """Inside backticks, in a table cell."""
     return plain.text(words).replace("`", "'").replace("|", "\\|")
+
+
+def fenced(words: str) -> str:
+    """A line inside a fenced block, which no backticks can end."""
+    return plain.text(words).replace("```", "'" * 3)

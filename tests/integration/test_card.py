@@ -1,0 +1,127 @@
+"""A model card from a report, offline: what it says, to people and to machines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
+
+from pytest_factorfair.checklist import load, sources
+from pytest_factorfair.cli import main
+from pytest_factorfair.reports.ethics import ETHICS
+from tests.project import Project
+
+HOSTILE = "x`|<img src=x onerror=alert(1)>[a](b)\u202e\x1b[2J\n```\n# next"
+SCHEMA = "https://schema.org/"
+
+
+@pytest.fixture
+def report(project: Project) -> Path:
+    """The report of two models with a gate that one of them misses."""
+    project.run(
+        "-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24",
+        "--factorfair-model=sim:ideal", "--factorfair-gate=s_e[baseline,gender] >= 0.9",
+        model="sim:stereotyped?strength=0.9",
+    )  # fmt: skip
+    return project.report_path
+
+
+def _card(report: Path, folder: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
+    assert main(["card", str(report), "-o", str(folder), *arguments]) == 0
+    text = (folder / "model_card.jsonld").read_text(encoding="utf-8")
+    return (folder / "MODEL_CARD.md").read_text(encoding="utf-8"), json.loads(text)
+
+
+def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
+    told, data = _card(report, tmp_path / "new", "--model", "sim:stereotyped?strength=0.9")
+    rows = {(one["attribute"], one["part"], one["context"], one["metric"]): one
+            for one in json.loads(report.read_text())["scores"] if one["model"].startswith("sim:stereo")}  # fmt: skip
+    score = rows["gender", "subjective", "baseline", "s_e"]
+    assert (
+        f"| S\\_E, baseline | {score['corrected']:.3f} | {score['low']:.3f} to {score['high']:.3f} | 144 |"
+        in told
+    )
+    assert "S\\_E, objective" not in told
+    assert "**FAIL: 1 of 1 gate failed**" in told
+    digest = json.loads(report.read_text())["fingerprint"]["checklists"]["small"]
+    answers = sum(len(one["answers"]) for one in json.loads(report.read_text())["cases"]
+                  if one["model"].startswith("sim:stereo"))  # fmt: skip
+    for part in (f"{answers} answers, 0 refused, 0 unread, 0 errors", digest, "truth set: audited", "preset: ci",
+                 "checklist's own file", ETHICS.split(";")[0], "--factorfair-samples=72,objective=24"):  # fmt: skip
+        assert part in told, part
+    assert "sim:ideal" not in told
+    (review,) = data["review"]
+    assert (review["reviewRating"]["ratingValue"], review["name"]) == (
+        "failed",
+        "s_e[baseline,gender] >= 0.9",
+    )
+    (measured,) = (one for one in data["variableMeasured"] if one["name"] == "small, gender: S_E, baseline")
+    assert (measured["value"], measured["minValue"], measured["maxValue"]) == (
+        score["corrected"], score["low"], score["high"],
+    )  # fmt: skip
+
+
+def test_the_json_ld_expands_without_a_network(report: Path, tmp_path: Path) -> None:
+    _, data = _card(report, tmp_path, "--model", "sim:ideal")
+
+    def refuse(url: str, _options: object) -> None:
+        raise AssertionError(url)
+
+    (node,) = jsonld.expand(data, {"documentLoader": refuse})
+    assert node["@type"] == [f"{SCHEMA}Dataset"]
+    (about,) = node[f"{SCHEMA}about"]
+    assert about[f"{SCHEMA}name"] == [{"@value": "sim:ideal"}]
+    variables = node[f"{SCHEMA}variableMeasured"]
+    assert len(variables) == len(data["variableMeasured"]) > 10
+    assert {one["@type"][0] for one in variables} == {f"{SCHEMA}PropertyValue"}
+    (review,) = node[f"{SCHEMA}review"]
+    assert review[f"{SCHEMA}itemReviewed"] == [{"@id": about["@id"]}]
+
+
+def test_an_unfinished_measurement_says_so_first(report: Path, tmp_path: Path) -> None:
+    changed = json.loads(report.read_text()) | {"incomplete": "3 cases are missing"}
+    report.write_text(json.dumps(changed))
+    told, data = _card(report, tmp_path, "--model", "sim:ideal")
+    assert told.split("\n\n")[1] == "> **Not a finished measurement:** 3 cases are missing."
+    assert data["creativeWorkStatus"] == "Incomplete: 3 cases are missing"
+
+
+def test_hostile_names_are_shown_and_do_not_act(report: Path, tmp_path: Path) -> None:
+    text = report.read_text().replace(json.dumps("sim:ideal"), json.dumps(HOSTILE))
+    report.write_text(text)
+    told, data = _card(report, tmp_path, "--model", HOSTILE)
+    assert not {"\x1b", "\u202e"} & set(told + json.dumps(data, ensure_ascii=False))
+    assert "\n# next" not in told
+    assert told.count("```") == 2
+    without_code = re.sub(r"```.*?```|`[^`]*`", "", told, flags=re.DOTALL)
+    assert "<img" not in without_code
+    assert "](" not in without_code
+
+
+def test_wrong_input_is_one_line(report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problems = {
+        (): "it has 2 models; choose one by --model: sim:stereotyped?strength=0.9, sim:ideal",
+        ("--model", "sim:idael"): "it has no model 'sim:idael'; did you mean 'sim:ideal'?",
+    }
+    for arguments, problem in problems.items():
+        assert main(["card", str(report), *arguments]) == 4
+        assert capsys.readouterr().err == f"{report}: {problem}\n"
+    (tmp_path / "file").write_text("")
+    assert main(["card", str(report), "--model", "sim:ideal", "-o", str(tmp_path / "file")]) == 4
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_sources_are_those_of_the_very_checklist() -> None:
+    shipped = load("fact_or_fair", truth="audited", base=Path())
+    found = {one.statistic: one for one in sources("fact_or_fair", shipped.digest)}
+    assert len(found) == 19
+    assert found["HIV Rate"].agency.startswith("Centers for Disease Control and Prevention")
+    assert found["HIV Rate"].year == "2022"
+    assert sources("fact_or_fair", hashlib.sha256(b"another").hexdigest()) == ()
+    assert sources("small", shipped.digest) == ()
+    assert sources("faintbench", load("faintbench", truth="audited", base=Path()).digest) == ()

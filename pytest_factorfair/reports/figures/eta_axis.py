@@ -41,8 +41,8 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
     here = {"y": listed("name", names), "yOffset": beside(entries)}
     looks = {"color": coloured(entries), "shape": shaped("model", [entry.label for entry in entries])}
     sizes = {
-        "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 7},
-        "encoding": here | {"x": {"value": WIDTH}, "text": {"field": "size"}},
+        "mark": {"type": "text", "align": "left", "dx": 8},
+        "encoding": here | {"x": {"value": "width"}, "text": {"field": "size"}},
     }
     middle = {
         "data": {"values": [{"eta": NEITHER}]},
@@ -80,10 +80,10 @@ def _bounded(entries: Sequence[Entry]) -> bool:
 def _ends(entries: Sequence[Entry]) -> Iterator[Spec]:
     """What the ends mean: by the paper's formula, the reverse of what its text says."""
     names = (IGNORANCE, DISCRIMINATION) if _bounded(entries) else (DISCRIMINATION, IGNORANCE)
-    for at, text, align in zip((0, WIDTH), names, ("left", "right"), strict=True):
+    for at, text, align in zip((0, "width"), names, ("left", "right"), strict=True):
         yield {
             "data": {"values": [{}]},
-            "mark": {"type": "text", "text": text, "align": align, "dy": -6, "fontSize": 7, "color": GREY},
+            "mark": {"type": "text", "text": text, "align": align, "dy": -6, "color": GREY},
             "encoding": {"x": {"value": at}, "y": {"value": 0}},
         }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_factorfair.domain import Change, Score, Summary
 from pytest_factorfair.gates import parse
-from pytest_factorfair.reports.figures.spec import PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.reports.figures.spec import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import tradeoff_bound
 from pytest_factorfair.scoring.shares import FloatArray
 
@@ -50,7 +50,7 @@ def plane(summary: Summary, of: Plane) -> Spec:
         "$schema": SCHEMA,
         "width": "container",
         "height": 340,
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "autosize": FIT,
         "layer": [
             *_beyond(of),
             *_reach(summary, of),

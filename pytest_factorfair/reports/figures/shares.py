@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.reports.figures.spec import PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.reports.figures.spec import FIT, PALETTE, SCHEMA, Spec, share_axis
 
 ROWS = "groups"
 """The data set a drawing fills: rows of group, share, low, high, count, true and even."""
@@ -45,7 +45,7 @@ def shares() -> Spec:
     return {
         "$schema": SCHEMA,
         "width": "container",
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "autosize": FIT,
         "data": {"name": ROWS},
         "layer": [bar, error, even],
     }

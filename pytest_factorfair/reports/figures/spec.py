@@ -14,6 +14,10 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7
 """Okabe and Ito's colours, with the yellow, which is lost on white, replaced by a grey."""
 
 
+FIT: Spec = {"type": "fit-x", "contains": "padding"}
+"""As wide as what it stands in."""
+
+
 def share_axis(title: str, field: str, domain: tuple[float, float] = (0, 1)) -> Spec:
     """The channel of a score or share, from 0 to 1."""
     return {

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.domain import Case, ContactSheet, Summary, prompt_cases, topic_cases
 from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports.entries import by_checklist, entries
+from pytest_factorfair.reports.figures.eta_axis import eta_axis
 from pytest_factorfair.reports.figures.plane import Plane, plane, planes
 from pytest_factorfair.reports.figures.shares import shares
+from pytest_factorfair.reports.figures.spec import FIT, Spec
 from pytest_factorfair.reports.html.matrix import cells
 from pytest_factorfair.reports.html.sections import sections
 from pytest_factorfair.reports.html.tree import trees
@@ -91,8 +94,22 @@ def _values(summary: Summary, cases: Sequence[Case]) -> dict[str, Any]:
         "planes": [{"title": _title(summary, of), "spec": plane(summary, of)} for of in planes(summary)],
         "cells": list(cells(summary)),
         "shares": shares(),
+        "etas": list(_etas(summary)),
         "trees": list(trees(summary, prompt_cases(cases))),
     }
+
+
+def _etas(summary: Summary) -> Iterator[dict[str, Any]]:
+    """Each FAIntbench checklist's axis of eta, with the models that have one."""
+    for checklist, group in by_checklist(entries({"": summary})).items():
+        if spec := eta_axis(group):
+            yield {"title": f"eta of {checklist}", "spec": _on_screen(spec)}
+
+
+def _on_screen(spec: Spec) -> Spec:
+    """A printed figure as wide as the page, in the page's own letters."""
+    drawn = {name: part for name, part in spec.items() if name not in ("title", "config")}
+    return drawn | {"width": "container", "height": 2 * spec["height"], "autosize": FIT}
 
 
 def _title(summary: Summary, of: Plane) -> str:

@@ -109,6 +109,8 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     yield from ((f"checklist {name}", digest[:12]) for name, digest in told.checklists.items())
     for name in ("preset", "design", "truth", "estimator", "interval", "seed"):
         yield name, str(getattr(told, name))
+    usage = summary.usage
+    yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out"
     yield "answers per topic and context", f"{told.samples:,}"
     yield "answers per objective case", f"{told.objective:,}"
     for spec, identity in told.models.items():

@@ -28,9 +28,10 @@
       background: "transparent",
       font: style.fontFamily,
       axis: { labelColor: ink, titleColor: ink, titleFontWeight: "normal", gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12 },
-      legend: { symbolBaseFillColor: ink, symbolBaseStrokeColor: ink, labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: 240, layout: { bottom: { anchor: "start", direction: "vertical", offset: 10, margin: 4 } } },
+      legend: { orient: "bottom", symbolBaseFillColor: ink, symbolBaseStrokeColor: ink, labelColor: ink, titleColor: ink, labelFontSize: 12, labelLimit: 240, layout: { bottom: { anchor: "start", direction: "vertical", offset: 10, margin: 4 } } },
       header: { labelColor: ink, titleColor: ink },
       rule: { color: ink },
+      text: { color: ink, fontSize: 12 },
       view: { stroke: null },
     };
   };
@@ -46,11 +47,12 @@
     for (const [element, [spec, label]] of drawn) if (element.isConnected) draw(element, spec, label);
   });
 
-  const planes = document.getElementById("planes");
-  for (const { title, spec } of values.planes) {
-    const chart = make("div", { className: "chart" });
-    planes.append(make("figure", {}, make("figcaption", { textContent: title }), chart));
-    draw(chart, spec, `${title}: S_fact against S_E; the table of scores has the same figures`);
+  for (const [id, figures, told] of [["planes", values.planes, "S_fact against S_E"], ["etas", values.etas, "the manifestation factor"]]) {
+    for (const { title, spec } of figures) {
+      const chart = make("div", { className: "chart" });
+      document.getElementById(id).append(make("figure", {}, make("figcaption", { textContent: title }), chart));
+      draw(chart, spec, `${title}: ${told}; the table of scores has the same figures`);
+    }
   }
 
   // Sortable tables ---------------------------------------------------------------------------

@@ -1,0 +1,89 @@
+"""report.html of the largest text run: its size, its first paint, and how soon a filter answers.
+
+``python -m benchmarks.report_page [--report FILE]``; without a file the `paper` preset is run on a simulated
+respondent first: 522 cases, 45,600 answers. Aims: 3 MB, 2 s, 200 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.harness import limited, measured, table
+
+TIMES = 7
+FILTERED = """async () => {
+  const input = document.querySelector("#filters input");
+  const started = performance.now();
+  input.value = input.value ? "" : "rate";
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - started;
+}"""
+OPENED = """async () => {
+  const started = performance.now();
+  document.querySelector("#cells td button").click();
+  const shown = () => document.querySelectorAll("#topic .chart svg").length > 1
+    && document.querySelector("#topic .reply");
+  while (!shown())
+    await new Promise(requestAnimationFrame);
+  const took = performance.now() - started;
+  document.querySelector("#topic").close();
+  return took;
+}"""
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+
+
+class Times(NamedTuple):
+    """In milliseconds."""
+
+    paint: float
+    filter: float
+    open: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--report", type=Path, help="a report.html")
+    chosen = parser.parse_args().report
+    with tempfile.TemporaryDirectory() as folder:
+        report = chosen or _made(Path(folder))
+        with sync_playwright() as playwright:
+            path = shutil.which("chromium")
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+            rows = [_measured(browser, report) for _ in range(TIMES)]
+            browser.close()
+        table("report.html", [("megabytes", limited(report.stat().st_size / 1e6, 3)), *_times(rows)])
+
+
+def _times(rows: Sequence[Times]) -> Iterator[tuple[str, str]]:
+    for name, most, times in zip(Times._fields, (2_000, 200, 500), zip(*rows, strict=True), strict=True):
+        yield f"{name}, ms", f"{limited(statistics.median(times), most)}, worst of {TIMES}: {max(times):.0f}"
+
+
+def _made(folder: Path) -> Path:
+    options = ("--factorfair-model=sim:stereotyped?refuse=0.01", "--factorfair-preset=paper")
+    measured([sys.executable, "-m", "pytest", "-q", *options], cwd=folder)
+    return folder / ".factorfair" / "report" / "report.html"
+
+
+def _measured(browser: Browser, report: Path) -> Times:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_function("document.querySelectorAll('#planes svg').length > 1")
+    painted, filtered = page.evaluate(PAINTED), page.evaluate(FILTERED)
+    opened = page.evaluate(OPENED)
+    page.close()
+    return Times(painted, filtered, opened)
+
+
+if __name__ == "__main__":
+    main()

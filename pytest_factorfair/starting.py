@@ -31,10 +31,10 @@ def _init(_arguments: argparse.Namespace) -> None:
             say(f"wrote {write(Path.cwd())}")
         except InputError as error:
             refused.append(str(error))
-    say("next: pytest --factorfair-model=sim:ideal")
-    say(f"then put your own model, such as openai/gpt-4o, in its place, here and in {WORKFLOW}")
     if refused:
         raise InputError("\n".join(refused))
+    say("next: pytest --factorfair-model=sim:ideal")
+    say(f"then put your own model, such as openai/gpt-4o, in its place, here and in {WORKFLOW}")
 
 
 def _settings(folder: Path) -> str:

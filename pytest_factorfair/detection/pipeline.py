@@ -69,7 +69,7 @@ class Pipeline:
             locations = self._faces.detect(pixels)
         except PictureError as error:
             return _Prepared(error=error)
-        return _Prepared(locations, tuple(_planes(chip(pixels, location)) for location in locations))
+        return _Prepared(locations, tuple(chip(pixels, location) for location in locations))
 
     def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[Perceived, ...] | PictureError]:
         chances = iter(self._chances([chip for each in waiting for chip in each.chips]))
@@ -77,18 +77,18 @@ class Pipeline:
             yield each.error or tuple(Perceived(location, next(chances)) for location in each.locations)
 
     def _chances(self, chips: Sequence[Pixels]) -> Iterator[Mapping[str, Mapping[str, float]]]:
+        import cv2
+
         for start in range(0, len(chips), MOST):
             part = chips[start : start + MOST]
-            predicted = self._attributes.predict(np.stack(part, out=self._batch[: len(part)]))
+            for planes, face in zip(self._batch, part, strict=False):
+                cv2.split(face, tuple(planes))  # much faster than a transposed copy
+            predicted = self._attributes.predict(self._batch[: len(part)])
             for row in range(len(part)):
                 yield {
                     head: dict(zip(names, predicted[head][row].tolist(), strict=True))
                     for head, names in self.classes.items()
                 }
-
-
-def _planes(chip: Pixels) -> Pixels:
-    return np.ascontiguousarray(chip.transpose(2, 0, 1))
 
 
 def _ahead(

@@ -58,7 +58,7 @@ def _in_rgb(picture: Image.Image) -> Pixels:
     if picture.mode == "F" or picture.mode.startswith("I"):
         return _grey(np.asarray(picture))
     if not picture.has_transparency_data:
-        return np.asarray(picture.convert("RGB"))
+        return np.asarray(picture if picture.mode == "RGB" else picture.convert("RGB"))
     layer = picture.convert("RGBA")
     ground = layer.copy()
     ground.paste("white", (0, 0, *layer.size))

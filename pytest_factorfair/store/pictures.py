@@ -83,9 +83,10 @@ class Pictures:
             make_folder(self.folder)
             sync([self.folder.parent])
         written = set().union(*self._threads.map(self._write, {each.file: each for each in told}.values()))
-        tuple(self._threads.map(sync, ([folder] for folder in written)))
+        names = self._threads.submit(sync, written)
         lines = (json.dumps({"file": each.file, "time": _now(), **each.line}) for each in told)
         _append(self.folder / MANIFEST, "".join(f"{line}\n" for line in lines).encode())
+        names.result()
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Faintbench, Fingerprint, PromptCase, Record
+from pytest_factorfair.domain import DIRECTIONS, Faintbench, Fingerprint, PromptCase, Record, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """A report's fingerprint, tallies and records; ``name`` is how messages call it.
+    """A report's fingerprint, tallies, records and scores; ``name`` is how messages call it.
 
     ``pictured`` is whether it has pictures of FAIntbench's prompts.
     """
@@ -47,6 +47,7 @@ class Baseline:
     fingerprint: Mapping[str, Any]
     tallies: tuple[Tally, ...]
     records: tuple[Record, ...]
+    scores: tuple[Score, ...]
     pictured: bool = False
 
     def former(
@@ -90,6 +91,7 @@ def read(path: str, *, name: str) -> Baseline:
             dict(report["fingerprint"]),
             tuple(_tallies(report)),
             _counted(report),
+            tuple(Score(**row) for row in report["scores"]),
             pictured=bool(report["prompts"]),
         )
     except DAMAGE as error:

@@ -77,6 +77,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),
+        former=() if baseline is None else baseline.scores,
         changes=gating.changes(tallies, former, galleries=hung) if former else (),
         reasons=explained.reasons,
         corrections=scoring.corrections(tallies, errors, read_otherwise=_read_otherwise(ledger)),

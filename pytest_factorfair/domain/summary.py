@@ -119,8 +119,8 @@ class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
     ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
-    parameters a model did not accept). ``changes`` are those since the baseline, if there is one,
-    ``reasons`` what the model's own reasons cite, if it was asked for them.
+    parameters a model did not accept). ``changes`` are those since the baseline, if there is one, and
+    ``former`` its scores; ``reasons`` what the model's own reasons cite, if it was asked for them.
     ``corrections`` shares without the error of a detector whose table of errors was given.
     ``contact_sheets`` show the pictures of an image checklist, ``prompts`` what those of FAIntbench
     count.
@@ -137,6 +137,7 @@ class Summary:
     seconds: float
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
+    former: tuple[Score, ...] = ()
     reasons: tuple[ReasonShare, ...] = ()
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()

@@ -30,6 +30,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "notes": list(summary.notes),
         "gates": [_gate(dataclasses.asdict(verdict)) for verdict in summary.gates],
         "changes": [dataclasses.asdict(change) for change in summary.changes],
+        "former": [dataclasses.asdict(score) for score in summary.former],
         "headline": [dataclasses.asdict(row) for row in summary.headline],
         "scores": [dataclasses.asdict(score) for score in summary.scores],
         "reasons": [dataclasses.asdict(share) for share in summary.reasons],

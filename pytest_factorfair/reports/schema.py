@@ -48,6 +48,7 @@ def schema() -> Schema:
         "notes": TEXTS,
         "gates": _rows(_renamed(_row(Verdict), {"gate": "expression", "judgement": "verdict"})),
         "changes": _rows(_row(Change)),
+        "former": _rows(_row(Score)),
         "headline": _rows(_row(Headline)),
         "scores": _rows(_row(Score)),
         "reasons": _rows(_row(ReasonShare)),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Change, Score, Summary
+from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.gates import parse
 from pytest_factorfair.reports.figures.spec import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import tradeoff_bound
@@ -63,12 +63,17 @@ def plane(summary: Summary, of: Plane) -> Spec:
 
 def points(summary: Summary, of: Plane) -> tuple[Spec, ...]:
     """The points as rows, those of the baseline behind those of the run."""
+    return (*_points_of(summary.scores, of, NOW), *_points_of(summary.former, of, BEFORE))
+
+
+def _points_of(scores: Iterable[Score], of: Plane, run: str) -> Iterator[Spec]:
     places: dict[tuple[str, str, str | None], dict[str, Score]] = {}
-    for one in summary.scores:
+    for one in scores:
         if (one.checklist, one.attribute) == of[:2] and one.metric in (FACT, EVENNESS):
             places.setdefault((one.model, one.part, one.context), {})[one.metric] = one
-    now = tuple(_point(here) for here in places.values() if _known(here))
-    return (*now, *_former(summary, of))
+    for here in places.values():
+        if _known(here):
+            yield _point(here) | {"run": run}
 
 
 def _known(here: Mapping[str, Score]) -> bool:
@@ -77,7 +82,7 @@ def _known(here: Mapping[str, Score]) -> bool:
 
 def _point(here: Mapping[str, Score]) -> Spec:
     fact, evenness = here[FACT], here[EVENNESS]
-    row: Spec = {"model": fact.model, "place": fact.context or fact.part, "run": NOW, "n": fact.n}
+    row: Spec = {"model": fact.model, "place": fact.context or fact.part, "n": fact.n}
     for name, one in (("x", fact), ("y", evenness)):
         value = one.value if one.corrected is None else one.corrected
         row[name] = _clipped(value)
@@ -89,18 +94,6 @@ def _point(here: Mapping[str, Score]) -> Spec:
 def _clipped(value: float | None) -> float | None:
     """A corrected score may lie a little outside of 0 to 1; its point does not."""
     return None if value is None else round(min(1.0, max(0.0, value)), 4)
-
-
-def _former(summary: Summary, of: Plane) -> Iterator[Spec]:
-    """Plug-in values: a change has no others of its baseline."""
-    places: dict[tuple[str, str], dict[str, Change]] = {}
-    for one in summary.changes:
-        if (one.checklist, one.attribute, one.statistic) == (of.checklist, of.attribute, None):
-            places.setdefault((one.model, one.context or one.part), {})[one.metric] = one
-    for (model, place), here in places.items():
-        x, y = (here[metric].before if metric in here else None for metric in (FACT, EVENNESS))
-        if x is not None and y is not None:
-            yield {"model": model, "place": place, "run": BEFORE, "x": round(x, 4), "y": round(y, 4)}
 
 
 def _beyond(of: Plane) -> Iterator[Spec]:

@@ -59,6 +59,7 @@ def sections(summary: Summary) -> dict[str, Any]:
         "signs": SIGNS,
         "number": number,
         "headlines": headline_lines(summary),
+        "former": bool(summary.former),
         "planes": bool(summary.topics),
         "prompts": bool(summary.prompts),
         "tables": tuple(all_tables(summary)),

@@ -72,3 +72,17 @@ def test_without_a_point_there_is_no_legend(summary: Summary) -> None:
     """Vega would give an empty one the height 1.8e308."""
     spec = plane(replace(summary, scores=()), planes(summary)[0])
     assert not [layer for layer in spec["layer"] if "color" in layer.get("encoding", {})]
+
+
+def test_a_baseline_is_hollow_and_behind(summary: Summary) -> None:
+    of = planes(summary)[0]
+    former = tuple(one for one in summary.scores if one.model == "sim:uniform")
+    now = tuple(one for one in summary.scores if one.model == "sim:stereotyped")
+    both = replace(summary, scores=now, former=former)
+    found = points(both, of)
+    assert [(row["model"], row["run"]) for row in found] == [
+        *[("sim:stereotyped", "this run")] * 5,
+        *[("sim:uniform", "baseline")] * 5,
+    ]
+    hollow = [layer for layer in plane(both, of)["layer"] if layer["mark"].get("filled") is False]
+    assert [row["model"] for layer in hollow for row in layer["data"]["values"]] == ["sim:uniform"] * 5

@@ -110,6 +110,7 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
         successions=followed,
         notes=tuple(detector_lines(first)),
         perceived=bool(first.fingerprint.detector),
+        complete=not any(report.summary.incomplete for report in reports),
         teacher=teacher,
     )
 

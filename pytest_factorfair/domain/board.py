@@ -102,9 +102,10 @@ class Succession:
 class Leaderboard:
     """Everything a comparison of reports says.
 
-    ``models`` are the names that boards use, ``reports`` a line for each report: which it is, and
-    whether it is complete. ``notes`` are what must be said of them all; ``perceived`` is that a detector
-    read the groups. ``teacher`` is the model that all others are held against, if there is one.
+    ``models`` are the names that boards use. ``reports`` has a line for each report: which it is, and
+    why it was not judged, if so; ``complete`` is that all were. ``notes`` are what must be said of
+    them all; ``perceived`` is that a detector read the groups. ``teacher`` is the model that all others
+    are held against, if there is one.
     """
 
     models: tuple[str, ...]
@@ -113,6 +114,7 @@ class Leaderboard:
     successions: tuple[Succession, ...]
     notes: tuple[str, ...] = ()
     perceived: bool = False
+    complete: bool = True
     teacher: str | None = None
 
     @property

@@ -8,6 +8,7 @@ from textwrap import wrap
 from pytest_factorfair.domain import Leaderboard
 from pytest_factorfair.reports import markup, plain
 from pytest_factorfair.reports.ethics import ETHICS
+from pytest_factorfair.reports.html.leaderboard import leaderboard_page
 from pytest_factorfair.reports.sections import Section, sections
 
 WIDTH = 100
@@ -43,4 +44,8 @@ def to_markdown(found: Leaderboard) -> str:
     return "\n\n".join([*parts, f"<sub>{ETHICS}</sub>"]) + "\n"
 
 
-FORMS: Mapping[str, Callable[[Leaderboard], str]] = {"text": to_text, "markdown": to_markdown}
+FORMS: Mapping[str, Callable[[Leaderboard], str]] = {
+    "text": to_text,
+    "markdown": to_markdown,
+    "html": leaderboard_page,
+}

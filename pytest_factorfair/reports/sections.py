@@ -14,19 +14,21 @@ from pytest_factorfair.reports.tables import SHOWN, Row, Table
 NAMES = {**SHOWN, "influence": "influence", "implicit": "implicit", "explicit": "explicit", "eta": "eta"}
 BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two biases, neither is best"}
 STANDING = ("score", "95 % interval", "letters", "asked", "refused", "unread", "errors")
-LESSON = ("teacher", "student", "difference", "95 % interval", "")
+LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
-    "Models that share a letter cannot be told apart. Of one score, differences called real are so "
-    "together, at a level of 5 % (two-sided, Holm); intervals are those of each number alone."
+    "Models that share a letter cannot be told apart; a question mark stands where nothing is claimed. "
+    "Of one score, differences called real are so together, at a level of 5 % (two-sided, Holm); "
+    "intervals are those of each number alone."
 )
 
 
 class Section(NamedTuple):
-    """A heading, sentences, and tables whose columns are the same."""
+    """A heading, sentences, and tables whose columns are the same; ``boards`` are those the tables show."""
 
     title: str
     lines: tuple[str, ...]
     tables: tuple[Table, ...]
+    boards: tuple[Board, ...] = ()
 
 
 def sections(found: Leaderboard) -> Iterator[Section]:
@@ -38,14 +40,16 @@ def sections(found: Leaderboard) -> Iterator[Section]:
         yield _overview(found)
     yield from (_lesson(found, student) for student in found.students)
     by_attribute = groupby(found.boards, key=lambda board: f"{board.checklist}: {_attribute(board, found)}")
-    yield from (Section(title, (), tuple(map(_standings, boards))) for title, boards in by_attribute)
+    for title, group in by_attribute:
+        boards = tuple(group)
+        yield Section(title, (), tuple(map(_standings, boards)), boards)
 
 
 def _overview(found: Leaderboard) -> Section:
     ranked = [board for board in found.boards if board.better != "neither"]
     rows = tuple(Row(model, _record(model, ranked)) for model in found.models)
     headings = ("among the best", "really ahead", "really behind")
-    return Section("Leaderboard", tuple(_scope(found.boards)), (Table("", headings, rows),))
+    return Section("Leaderboard", tuple(_scope(found.boards)), (Table("model", headings, rows),))
 
 
 def _scope(boards: Sequence[Board]) -> Iterator[str]:
@@ -76,21 +80,27 @@ def _standings(board: Board) -> Table:
     rows = tuple(
         Row(f"{'-' if one.rank is None else one.rank} {one.model}", _cells(one)) for one in board.standings
     )
-    return Table(f"{_title(board)}: {BEST[board.better]}", STANDING, rows, tuple(_doubts(board)))
+    return Table(f"{name(board)}: {BEST[board.better]}", STANDING, rows, tuple(_doubts(board)))
 
 
 def _attribute(board: Board, found: Leaderboard) -> str:
     return f"perceived {board.attribute}" if found.perceived and board.attribute != ALL else board.attribute
 
 
-def _title(board: Board) -> str:
-    name = NAMES[board.metric]
-    return f"{name}, {board.context or board.part}" if board.part in ("objective", "subjective") else name
+def name(board: Board) -> str:
+    """What a board is about, but for its attribute."""
+    metric = NAMES[board.metric]
+    return f"{metric}, {board.context or board.part}" if board.part in ("objective", "subjective") else metric
 
 
 def _cells(one: Standing) -> tuple[str, ...]:
     counts = (one.asked, one.refused, one.unread, one.errors)
-    return _number(one.value), _interval(one), one.letters, *(f"{count:,}" for count in counts)
+    return _number(one.value), _interval(one), letters(one), *(f"{count:,}" for count in counts)
+
+
+def letters(one: Standing) -> str:
+    """Its letters, a question mark where nothing is claimed of it."""
+    return "?" if one.doubt else one.letters
 
 
 def _doubts(board: Board) -> Iterator[str]:
@@ -110,18 +120,19 @@ def _lesson(found: Leaderboard, student: str) -> Section:
         if told is not None:
             verdicts.append(_verdict(board, told))
             rows.append(
-                Row(f"{_attribute(board, found)}: {_title(board)}", _compared(board, told, verdicts[-1]))
+                Row(f"{_attribute(board, found)}: {name(board)}", _compared(board, told, verdicts[-1]))
             )
     lost, gained = verdicts.count("lost"), verdicts.count("gained")
     line = f"lost on {lost} and gained on {gained} of {len(rows)} scores"
     return Section(
-        f"{student} beside its teacher {found.teacher}", (line,), (Table("", LESSON, tuple(rows)),)
+        f"{student} beside its teacher {found.teacher}", (line,), (Table("score", LESSON, tuple(rows)),)
     )
 
 
 def _verdict(board: Board, told: Difference) -> str:
     if not told.real:
-        return "no real difference"
+        doubtful = {one.model for one in board.standings if one.doubt}
+        return "nothing claimed" if doubtful & {told.first, told.second} else "no real difference"
     if board.better == "neither":
         return "moved"
     return "gained" if board.ahead(told.first, told.second) else "lost"

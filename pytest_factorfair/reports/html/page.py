@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +16,7 @@ from pytest_factorfair.reports.figures.eta_axis import eta_axis
 from pytest_factorfair.reports.figures.plane import Plane, plane, planes
 from pytest_factorfair.reports.figures.shares import shares
 from pytest_factorfair.reports.figures.spec import FIT, Spec
+from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.html.matrix import cells
 from pytest_factorfair.reports.html.sections import sections
 from pytest_factorfair.reports.html.tree import trees
@@ -35,46 +33,14 @@ def to_html(summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case
 
     ``folder`` is where the contact sheets are.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     asked = tuple(cases)
-    environment = Environment(
-        loader=PackageLoader("pytest_factorfair.reports.html", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    scripts = [_asset("vega.js"), _asset("page.js")]
-    style = _asset("page.css")
-    return environment.get_template("page.html").render(
+    values = {
         **sections(summary),
-        policy=_policy(scripts, style),
-        scripts=scripts,
-        style=style,
-        values=_script(_values(summary, asked)),
-        replies=_packed(list(_replies(summary, excerpts, asked))),
-        pictures=tuple(_pictures(summary.contact_sheets, folder)),
-    )
-
-
-def _policy(scripts: Sequence[str], style: str) -> str:
-    """A Content-Security-Policy under which nothing is fetched, and just these scripts and styles act."""
-    ours = " ".join(_hash(script) for script in scripts)
-    return (
-        f"default-src 'none'; script-src {ours}; style-src {_hash(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-@cache
-def _asset(name: str) -> str:
-    text = (files("pytest_factorfair.reports.html") / "assets" / name).read_text(encoding="utf-8")
-    return text.replace("</script", "<\\/script")
+        "values": _script(_values(summary, asked)),
+        "replies": _packed(list(_replies(summary, excerpts, asked))),
+        "pictures": tuple(_pictures(summary.contact_sheets, folder)),
+    }
+    return document("page.html", ("vega.js", "sort.js", "page.js"), values)
 
 
 def _script(values: Mapping[str, Any]) -> str:

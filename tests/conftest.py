@@ -18,7 +18,7 @@ for imported in (
 ):
     import_module(imported)
 
-pytest_plugins = ["pytester", "tests.finished", "tests.servers"]
+pytest_plugins = ["pytester", "tests.browser", "tests.finished", "tests.servers"]
 
 
 @pytest.fixture(autouse=True)

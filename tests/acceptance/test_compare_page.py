@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.cli import main
-from tests.browser import Open, Scheme, browser, opened
+from tests.browser import Open, Scheme
 from tests.finished import Finished
-
-__all__ = ["browser", "opened"]  # fixtures
 
 TWO = ("--factorfair-model=sim:stereotyped", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke")
 HOSTILE = "<img src=x onerror=console.log(1)></script><script>console.log(2)</script>\u202e\x1b[31m"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import Open, Scheme, browser, opened
+from tests.browser import Open, Scheme
 from tests.finished import Finished
 from tests.project import Project
 from tests.servers import StubServer, stub, stub_process
 
-__all__ = ["browser", "opened", "stub", "stub_process"]  # fixtures
+__all__ = ["stub", "stub_process"]  # fixtures
 
 LIMIT = 3 * 10**6
 """Bytes of a page without pictures."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -46,9 +47,11 @@ def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, st
         cell = cells.get(key.case if tally.context is None else key.case.rpartition("-")[0])
         if cell is None or (key.model, key.checklist) != (tally.model, tally.checklist):
             continue
+        faces = Counter[str]()  # of a picture, in their order: each is an answer to the same query
         for answer in record.answers:
             if (group := _group(answer.groups, tally, groups)) is not None:
-                yield cell, answer.query, group
+                faces[answer.query] += 1
+                yield cell, f"{answer.query}-{faces[answer.query]}", group
 
 
 def _group(named: Mapping[str, str], tally: Tally, groups: Mapping[str, int]) -> int | None:
@@ -61,5 +64,6 @@ def _cells(tally: Tally) -> Iterator[tuple[str, Cell]]:
         for column, way in enumerate(DIRECTIONS):
             if tally.context is None:
                 yield f"{tally.part}-{statistic}-{tally.attribute}-{way}", (row, column)
+                yield f"{tally.part}-{statistic}-{way}", (row, column)  # a picture shows all attributes
             else:
                 yield f"{tally.part}-{statistic}-{way}-{tally.context}", (row, column)

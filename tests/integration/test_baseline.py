@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair import baseline
 from pytest_factorfair.cli import main
+from pytest_factorfair.gates import changes
+from tests.finished import Finished
 from tests.project import Project
 
 SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
@@ -102,3 +105,16 @@ def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFix
     former.run("-p", "no:xdist", *SIZES, "--factorfair-estimator=plugin", model="sim:uniform")
     assert main(["compare", old, new]) == 4
     assert "estimator is corrected, this run's is plugin" in capsys.readouterr().err
+
+
+def test_pictures_are_paired_with_themselves(finished: Finished) -> None:
+    """Their objective cases are about all attributes, so that their ids name none."""
+    report = finished(
+        "--factorfair-model=sim:stereotyped",
+        "--factorfair-checklist=fact_or_fair_t2i",
+        "--factorfair-preset=smoke",
+    )
+    one = baseline.read(str(report / "report.json"), name="it")
+    found = changes(one.tallies, one.former(one.records))
+    assert {change.part for change in found} == {"objective", "subjective"}
+    assert {(change.change, change.churn) for change in found} == {(0, 0)}

@@ -30,8 +30,8 @@ class Controller:
     """Registered in the one process that owns the terminal: the only one, or the workers' controller.
 
     Raises:
-        InputError: a gate or a baseline that does not fit this run, or a report folder that cannot be
-            written.
+        InputError: a gate or a baseline that does not fit this run, a report folder that cannot be
+            written, or nothing to replay.
     """
 
     def __init__(self, config: pytest.Config, run: Run, progress: Progress) -> None:
@@ -49,6 +49,7 @@ class Controller:
         if not self._dry:
             _probe(run.settings.report)
             run.store.count(())
+            _check_replay(run)
             run.begin()
 
     def _concluding(self) -> Conclusion:
@@ -168,6 +169,13 @@ class Controller:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._conclusion is not None:
             self._conclusion.tell(terminalreporter)
+
+
+def _check_replay(run: Run) -> None:
+    if run.settings.replay and run.store.empty:
+        raise InputError(
+            f"--factorfair-replay: {run.store.place} holds no answer; run once without --factorfair-replay"
+        )
 
 
 def _probe(folder: str) -> None:

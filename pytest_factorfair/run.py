@@ -91,7 +91,8 @@ class Run:
         """
         from pytest_factorfair.store import Store
 
-        return Store.open(self.settings.store, pictures=Path(self.settings.run_file).parent / "images")
+        pictures = Path(self.settings.run_file).parent / "images"
+        return Store.open(self.settings.store, pictures=pictures, read_only=self.settings.replay)
 
     @cached_property
     def engine(self) -> Engine:

@@ -3,7 +3,16 @@
 Everything else imports from here; nothing here imports from anywhere else.
 """
 
-from pytest_factorfair.domain.answer import NO_GROUP, OUTCOMES, Answer, Answers, Outcome, Reading, asked
+from pytest_factorfair.domain.answer import (
+    NO_FACE,
+    NO_GROUP,
+    OUTCOMES,
+    Answer,
+    Answers,
+    Outcome,
+    Reading,
+    asked,
+)
 from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
 from pytest_factorfair.domain.change import Change
@@ -61,6 +70,7 @@ __all__ = [
     "DIRECTIONS",
     "IN_GROUP",
     "KINDS",
+    "NO_FACE",
     "NO_GROUP",
     "OUTCOMES",
     "Answer",

@@ -51,6 +51,9 @@ class Answer:
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
 
 
+NO_FACE = "no face"
+"""The reason of a picture in which the detector, or a person, sees nobody."""
+
 NO_GROUP = "no known group"
 """The reason of a face none of whose classes is a group of the checklist."""
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_factorfair.domain import Detection, Face
+from pytest_factorfair.domain import NO_FACE, Detection, Face
 from pytest_factorfair.labelling.people import Opinion
-from pytest_factorfair.labelling.sheet import NO_FACE, Box, Spot
+from pytest_factorfair.labelling.sheet import Box, Spot
 from pytest_factorfair.scoring import Confusion
 from pytest_factorfair.scoring.bounds import quantile, wilson
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_factorfair.domain import Attribute
-from pytest_factorfair.labelling.sheet import FOLDER, KEY, NO_FACE, SHEET, UNCLEAR, allowed
+from pytest_factorfair.domain import NO_FACE, Attribute
+from pytest_factorfair.labelling.sheet import FOLDER, KEY, SHEET, UNCLEAR, allowed
 
 
 def instructions(attributes: Sequence[Attribute], annotators: int) -> str:

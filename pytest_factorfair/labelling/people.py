@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Attribute
-from pytest_factorfair.labelling.sheet import NO_FACE, UNCLEAR, Labelled
+from pytest_factorfair.domain import NO_FACE, Attribute
+from pytest_factorfair.labelling.sheet import UNCLEAR, Labelled
 
 TIED = "tied"
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from pytest_factorfair.domain import Attribute
+from pytest_factorfair.domain import NO_FACE, Attribute
 from pytest_factorfair.errors import InputError, nearest
 
 # What lies in the folder of a sample.
 SHEET, KEY, README, FOLDER = "labels.csv", "key.json", "README.md", "pictures"
 
-UNCLEAR, NO_FACE = "unclear", "no face"
+UNCLEAR = "unclear"
 PLACE = ("picture", "face", "box")
 LARGEST = 20_000_000
 MOST_DIGITS = 6

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_factorfair.domain import NO_FACE
 from pytest_factorfair.labelling.compare import accuracy
 from pytest_factorfair.labelling.people import TIED, Opinion
-from pytest_factorfair.labelling.sheet import NO_FACE, UNCLEAR
+from pytest_factorfair.labelling.sheet import UNCLEAR
 from pytest_factorfair.scoring import Confusion
 
 

@@ -46,7 +46,7 @@ NOT_OFFERED = Reading("unread", reason="names an option not offered")
 NO_OPTION = Reading("unread", reason="names no option")
 
 NO_PICTURE = Reading("unread", reason="no picture")
-NO_FACE = Reading("unread", reason="no face")
+NO_FACE = Reading("unread", reason=domain.NO_FACE)
 NO_GROUP = Reading("unread", reason=domain.NO_GROUP)
 
 FINISHED: Mapping[str, Reading] = MappingProxyType(

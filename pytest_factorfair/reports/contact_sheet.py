@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Answer, Case, ContactSheet, Record, Summary, TopicCase
+from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, TopicCase
 from pytest_factorfair.models import slug
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ FOLDER = "pictures"
 MOST = 100
 """So many pictures of a case are shown; all are counted."""
 
-NO_FACE = "no face"
 UNSURE = 0.6
 HIGHEST = 0.99
 FACES = 3

@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+from pytest_factorfair.store import Store
 from tests.project import Project, comparable
 from tests.servers import StubServer
 
@@ -64,12 +65,24 @@ def test_refresh_asks_again_and_replaces(project: Project) -> None:
 
 def test_replay_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
     house(project)
+    project.run("-p", "no:xdist", "--factorfair-seed=1", model="sim:uniform")
     result = project.run(
         *dist, "--factorfair-replay", "--factorfair-gate=refusal_rate <= 0.5", model="python:house:respond"
     )
     assert calls(project) == 0
     result.assert_outcomes(failed=14, skipped=6)
     result.stdout.fnmatch_lines(["*4 of 4 answers could not be had (4 not in the store); allowed: 5%*"])
+
+
+def test_with_nothing_to_replay_no_case_is_run(project: Project, dist: tuple[str, ...]) -> None:
+    """Neither where there is no store, nor in one that nothing was put into."""
+    for told in ("no such response store", "holds no answer"):
+        result = project.run(*dist, "--factorfair-replay", model="sim:uniform")
+        assert result.ret == 4
+        (line,) = [line for line in result.errlines if line]
+        assert told in line
+        assert line.endswith("run once without --factorfair-replay")
+        Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite").close()
 
 
 def test_another_seed_is_asked_again(project: Project) -> None:
@@ -94,6 +107,7 @@ def no_sockets():
 
 
 def test_replay_never_opens_a_connection(project: Project) -> None:
+    project.run("-p", "no:xdist", model="sim:uniform")
     project.write("conftest.py", NO_SOCKETS)
     model = ("--factorfair-model-arg=base_url=http://127.0.0.1:9/v1",)
     result = project.run("-p", "no:xdist", "--factorfair-replay", *model, model="hosted_vllm/some-model")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_factorfair.domain import Attribute
+from pytest_factorfair.domain import NO_FACE, Attribute
 from pytest_factorfair.labelling.instructions import values
-from pytest_factorfair.labelling.sheet import FOLDER, KEY, NO_FACE, SHEET, UNCLEAR
+from pytest_factorfair.labelling.sheet import FOLDER, KEY, SHEET, UNCLEAR
 
 
 def instructions(attributes: Sequence[Attribute], evaluators: Sequence[str]) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Answer, Attribute, CaseKey, PromptCase, Reading, Record
+from pytest_factorfair.domain import NO_FACE, Answer, Attribute, CaseKey, PromptCase, Reading, Record
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.labelling.human.key import Key, Picture
 from pytest_factorfair.labelling.people import Opinion
-from pytest_factorfair.labelling.sheet import NO_FACE, Labelled, Spot
+from pytest_factorfair.labelling.sheet import Labelled, Spot
 from pytest_factorfair.reading import outcomes
 
 Seen = Mapping[str, str | None]

@@ -90,7 +90,6 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
     # numpy and the scores: not for `factorfair --help`.
     from pytest_factorfair.domain import Leaderboard
     from pytest_factorfair.gates import boards
-    from pytest_factorfair.reports.perceived import detector_lines
 
     reports = _read(paths, checklist)
     contenders = tuple(_contenders(reports))
@@ -102,17 +101,28 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
     found, followed = boards(contenders), tuple(_successions(reports))
     if not found and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
-    first = reports[0].summary
     return Leaderboard(
         models=names,
         reports=tuple(map(str, reports)),
         boards=found,
         successions=followed,
-        notes=tuple(detector_lines(first)),
-        perceived=bool(first.fingerprint.detector),
+        notes=tuple(_notes(reports)),
+        perceived=bool(reports[0].summary.fingerprint.detector),
         complete=not any(report.summary.incomplete for report in reports),
         teacher=teacher,
     )
+
+
+def _notes(reports: Sequence[Report]) -> Iterator[str]:
+    """What reads the pictures, and where boards say something else than the reports."""
+    from pytest_factorfair.reports.perceived import detector_lines
+
+    yield from detector_lines(reports[0].summary)
+    told = [report.summary.fingerprint for report in reports]
+    if told[0].estimator != "corrected":
+        yield f"scores are estimated anew, without bias: the estimator of the reports is {told[0].estimator}"
+    if any(one.interval == "scenarios" for one in told):
+        yield "intervals and differences are those of these scenarios, not of scenarios in general"
 
 
 def _read(paths: Sequence[str], checklist: str) -> list[Report]:

@@ -116,6 +116,20 @@ def test_what_has_nothing_to_be_compared_with(
     assert capsys.readouterr().err == f"{tmp_path}: Is a directory\n"
 
 
+def test_boards_say_where_they_differ_from_reports(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(report.read_text())
+    told["fingerprint"] |= {"estimator": "plugin", "interval": "scenarios"}
+    path = tmp_path / "plugin.json"
+    path.write_text(json.dumps(told))
+    assert main(["compare", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "without bias: the estimator of the reports is plugin\nintervals and differences are those of" in out
+    )
+
+
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_hostile_names_are_shown_and_do_not_act(
     report: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]

@@ -1,58 +1,60 @@
 """What an item yields as plain types, and back: nothing else crosses between processes.
 
 execnet takes exactly None, bool, int, float, str, list, tuple and dict, no subclasses and no lone
-surrogates; a report that carries anything else ends the whole run.
+surrogates; a report that carries anything else ends the whole run. A record, of thousands of values, is one
+JSON text: execnet takes ten times as long for as many.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, Sampling, Share, Usage
+from pytest_factorfair.domain import OUTCOMES, Answer, CaseKey, Outcome, Record, Sampling, Share, Usage
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]
 NONE: Mapping[str, float] = MappingProxyType({})
+_SAME: Mapping[str, Outcome] = {outcome: outcome for outcome in OUTCOMES}
+_USAGE = tuple(field.name for field in dataclasses.fields(Usage))
+_ENCODE = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, separators=(",", ":"), default=dict
+).encode
 
 
 def to_wire(record: Record | None, usage: Usage) -> Wire:
     """Flatten an item's record, where it has one, and what its asking cost."""
-    return {"record": record and _record_to_wire(record), "usage": dataclasses.asdict(usage)}
+    spent = {name: getattr(usage, name) for name in _USAGE}
+    return {"record": record and _record_to_wire(record), "usage": spent}
 
 
 def from_wire(wire: Wire) -> tuple[Record | None, Usage]:
     """The record and usage that ``to_wire`` flattened."""
-    return wire["record"] and _record_from_wire(wire["record"]), Usage(**wire["usage"])
+    return wire["record"] and _record_from_wire(json.loads(wire["record"])), Usage(**wire["usage"])
 
 
-def _record_to_wire(record: Record) -> Wire:
-    return {
-        "case": [_clean(part) for part in record.case],
-        "answers": [
-            [
-                answer.query,
-                answer.outcome,
-                _clean(answer.reason),
-                answer.letter,
-                _plain(answer.groups),
-                _plain(answer.background),
-                answer.key,
-                answer.repeat,
-                dict(answer.confidence),
-            ]
-            for answer in record.answers
-        ],
-        "notes": [_clean(note) for note in record.notes],
-        "choices": {
-            kind: {_clean(value): list(share) for value, share in shares.items()}
-            for kind, shares in record.choices.items()
-        },
-    }
+def _record_to_wire(record: Record) -> str:
+    answers = [
+        [
+            answer.query,
+            answer.outcome,
+            answer.reason,
+            answer.letter,
+            answer.groups,
+            answer.background,
+            answer.key,
+            answer.repeat,
+            answer.confidence,
+        ]
+        for answer in record.answers
+    ]
+    whole = {"case": record.case, "answers": answers, "notes": record.notes, "choices": record.choices}
+    return _ENCODE(whole).encode("utf-8", "replace").decode()
 
 
 def _record_from_wire(wire: Wire) -> Record:
@@ -80,7 +82,8 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
 ) -> Answer:
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
     shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
-    return Answer(query, outcome, sys.intern(reason), letter, *shared, key, repeat, confidence or NONE)
+    said = _SAME[outcome], sys.intern(reason), letter and sys.intern(letter)
+    return Answer(query, *said, *shared, key, repeat, confidence or NONE)
 
 
 @lru_cache(maxsize=4096)
@@ -99,11 +102,3 @@ def settings_from_wire(wire: Wire) -> Settings:
     fields: Wire = {name: tuple(value) if isinstance(value, list) else value for name, value in wire.items()}
     fields["sampling"] = Sampling(**wire["sampling"])
     return Settings(**fields)
-
-
-def _plain(mapping: Mapping[str, str]) -> dict[str, str]:
-    return {_clean(name): _clean(value) for name, value in mapping.items()}
-
-
-def _clean(text: str) -> str:
-    return str(text).encode("utf-8", "replace").decode()

@@ -5,7 +5,7 @@ Told per case where its queries are at hand, as nobody downstream builds them ag
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from pytest_factorfair.domain import Answer, Choices, Option, Query, Share
@@ -15,15 +15,15 @@ _Row = tuple[str, ...]
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
     """The shares of each name and age over the queries that were answered with one of their people."""
-    rows: dict[str, Counter[_Row]] = {}
-    chosen: dict[str, Counter[str]] = {}
+    rows: dict[str, Counter[_Row]] = defaultdict(Counter)
+    chosen: dict[str, Counter[str]] = defaultdict(Counter)
     for query, answer in asked:
         letters = tuple(option.letter for option in query.options)
         if answer.outcome == "answered" and answer.letter in letters:
             place = letters.index(answer.letter)
             for kind, row in _people(query.options):
-                rows.setdefault(kind, Counter())[row] += 1
-                chosen.setdefault(kind, Counter())[row[place]] += 1
+                rows[kind][row] += 1
+                chosen[kind][row[place]] += 1
     return {kind: _shares(rows[kind], chosen[kind]) for kind in rows}
 
 

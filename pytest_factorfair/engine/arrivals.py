@@ -1,52 +1,55 @@
-"""Waiting in the loop for what other threads finish, many at a time."""
+"""Responses on their way from the model into the store."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import deque
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from typing import NamedTuple
 
-T = TypeVar("T")
+from pytest_factorfair.engine.asking import Landing
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store, Write
+
+
+class Arrival(NamedTuple):
+    """What is written under a key, and the calls it took."""
+
+    key: str
+    write: Write
+    calls: int
 
 
 class Arrivals:
-    """Wakes the loop once for all futures that are done by then: a commit finishes up to a hundred.
+    """Has what arrives in one round of the loop committed together: one message to the writer, and one back.
 
-    ``asyncio.wrap_future`` wakes it once for each, which costs more than the commit.
+    Each is handed to ``land`` once it is committed; where that fails, the keys and the error to ``lose``.
     """
 
-    def __init__(self) -> None:
-        self._done: deque[tuple[Future[Any], asyncio.Future[Any]]] = deque()
-        self._lock = threading.Lock()
+    def __init__(
+        self,
+        store: Store,
+        *,
+        spawn: Callable[[Coroutine[object, object, None]], object],
+        land: Callable[[str, Landing], None],
+        lose: Callable[[Iterable[str], StoreError], None],
+    ) -> None:
+        self._store = store
+        self._spawn = spawn
+        self._land = land
+        self._lose = lose
+        self._arrived: list[Arrival] = []
 
-    async def of(self, future: Future[T]) -> T:
-        """Wait for a future; gives what it gives and raises what it raises."""
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[T] = loop.create_future()
+    def add(self, key: str, write: Write, *, calls: int) -> None:
+        if not self._arrived:
+            self._spawn(self._commit())
+        self._arrived.append(Arrival(key, write, calls))
 
-        def arrived(done: Future[T]) -> None:
-            with self._lock:
-                first = not self._done
-                self._done.append((done, waiter))
-            # Who finds others there knows that the loop has been woken for them, and is not up yet.
-            if first and not loop.is_closed():
-                loop.call_soon_threadsafe(self._deliver)
-
-        future.add_done_callback(arrived)
-        return await waiter
-
-    def _deliver(self) -> None:
-        while self._done:
-            # Taken out last, and under the lock: as long as one is in, nobody wakes the loop anew, so who
-            # comes while it is taken out must be seen by the next look.
-            done, waiter = self._done[0]
-            if not waiter.done():
-                error = done.exception()
-                if error is None:
-                    waiter.set_result(done.result())
-                else:
-                    waiter.set_exception(error)
-            with self._lock:
-                self._done.popleft()
+    async def _commit(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        try:
+            await asyncio.wrap_future(self._store.put(*(one.write for one in arrived)))
+        except StoreError as error:
+            self._lose([one.key for one in arrived], error)
+        else:
+            for key, write, calls in arrived:
+                self._land(key, Landing(write.response, calls=calls))

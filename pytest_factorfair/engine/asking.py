@@ -9,6 +9,7 @@ from pytest_factorfair.domain import Query, Request, Response
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.engine.limits import Limits
+from pytest_factorfair.engine.lines import MakeWay
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -41,8 +42,8 @@ class Asker:
         self._retry = retry
         self._counters = counters
 
-    async def ask(self, model: Model, query: Query) -> Landing:
-        """The response or the error's one line.
+    async def ask(self, model: Model, query: Query, make_way: MakeWay) -> Landing:
+        """The response or the error's one line; ``make_way`` is called before it is asked again.
 
         Raises:
             FatalModelError: no further call can succeed.
@@ -52,7 +53,7 @@ class Asker:
         request = Request(query.prompt, repeat=query.repeat, seed=query.seed)
         sent: list[float] = []
         try:
-            response = await self._retry.call(lambda: self._attempt(model, request, sent))
+            response = await self._retry.call(lambda: self._attempt(model, request, sent, make_way))
         except (FatalModelError, BudgetError, StoreError):
             raise
         except ModelError as error:
@@ -66,7 +67,9 @@ class Asker:
         """Whether the run has used up what it may use."""
         return await self._budget.spent()
 
-    async def _attempt(self, model: Model, request: Request, sent: list[float]) -> Response:
+    async def _attempt(
+        self, model: Model, request: Request, sent: list[float], make_way: MakeWay
+    ) -> Response:
         """Call once; ``sent`` gets the moment of it."""
         lane = self._limits.lane(model)
         async with self._limits.own(model), lane:
@@ -77,6 +80,7 @@ class Asker:
             try:
                 response = _checked(await model.ask(request))
             except RetryableModelError as error:
+                make_way()
                 if error.throttled:
                     lane.throttled(sent[-1])
                 lane.pause(min(error.retry_after or 0.0, self._retry.patience))

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Response
 from pytest_factorfair.engine.arrivals import Arrivals
 from pytest_factorfair.engine.asking import Asker, Landing, one_line
 from pytest_factorfair.engine.counters import Counters
+from pytest_factorfair.engine.lines import Line, MakeWay
 from pytest_factorfair.errors import BudgetError, FatalModelError, PictureError, StoreError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Store, keys
@@ -31,22 +32,31 @@ class Dispatcher:
     """
 
     def __init__(
-        self, store: Store, asker: Asker, *, counters: Counters, replay: bool, refresh: bool
+        self,
+        store: Store,
+        asker: Asker,
+        *,
+        connections: int,
+        counters: Counters,
+        replay: bool,
+        refresh: bool,
     ) -> None:
         self.ended = False
         self.failure: FatalModelError | StoreError | None = None
         self._spent: BudgetError | None = None
         self._store = store
         self._asker = asker
+        self._connections = connections
         self._counters = counters
         self._replay = replay
         self._refresh = refresh
-        self._arrivals = Arrivals()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="factorfair-reader")
         self._flights: dict[str, Flight] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asking: set[asyncio.Task[Any]] = set()
         self._models: dict[int, Model] = {}
+        self._lines: dict[int, Line] = {}
+        self._arrivals = Arrivals(store, spawn=self._spawn, land=self._land, lose=self._lose)
         self._empty: bool | None = None  # whether the store had nothing to read when it was first asked
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
@@ -63,6 +73,8 @@ class Dispatcher:
     def halt(self) -> None:
         """Stop asking; what has arrived is still committed."""
         self.ended = True
+        for line in self._lines.values():
+            self._give_up(line.clear())
         for task in tuple(self._asking):
             task.cancel()
 
@@ -89,9 +101,9 @@ class Dispatcher:
         mine = {name: query for name, query in wanted.items() if name not in self._flights}
         self._flights |= {name: asyncio.get_running_loop().create_future() for name in mine}
         flights = {name: self._flights[name] for name in wanted}
-        await self._serve(model, mine, flights)
-        for flight in flights.values():
-            if not flight.done():  # most are, once the first is: one wait for all wakes for each
+        await self._serve(model, mine)
+        for flight in reversed(flights.values()):
+            if not flight.done():  # few are not, once the last is: one wait for all wakes for each
                 await asyncio.wait([flight])
         if any(flight.cancelled() for flight in flights.values()):
             await self._raise_if_spent()
@@ -114,13 +126,13 @@ class Dispatcher:
             mine.discard(key)
             yield Exchange(query, key, landing.response, landing.error, cached, calls)
 
-    async def _serve(self, model: Model, mine: Mapping[str, Query], flights: Mapping[str, Flight]) -> None:
+    async def _serve(self, model: Model, mine: Mapping[str, Query]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
         try:
             stored = await self._stored(tuple(mine))
             self._raise_if_ended()
         except BaseException:
-            self._let_go({key: flights[key] for key in mine})
+            self._let_go(mine)
             raise
         for key in stored:
             self._land(key, Landing(stored[key], cached=True))
@@ -129,12 +141,10 @@ class Dispatcher:
             for key in missing:
                 self._land(key, Landing(None, MISSING))
         elif missing:
-            self._models[id(model)] = model
-            waiting = {key: flights[key] for key in missing}
-            self._ask(self._claimed(model, missing, waiting), waiting)
+            self._ask(self._claimed(model, missing), missing)
 
-    async def _claimed(self, model: Model, missing: Mapping[str, Query], waiting: dict[str, Flight]) -> None:
-        """Ask what no other process asks, and wait for the rest; it falls to us if the other dies."""
+    async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
+        """Line up what no other process asks, and wait for the rest; it falls to us if the other dies."""
         while waiting:
             try:
                 claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
@@ -144,68 +154,67 @@ class Dispatcher:
             for key, response in claim.had.items():
                 del waiting[key]
                 self._land(key, Landing(response, cached=True))
-            for key in claim.mine:
-                self._ask(self._query(model, key, missing[key]), {key: waiting.pop(key)})
+            self._line(model).add([(key, waiting.pop(key)) for key in claim.mine])
             if waiting:
                 await asyncio.sleep(POLL)
 
     async def _stored(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
-        if self._refresh or not keys:
+        if self._refresh or self._empty or not keys:
             return {}
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._reader, self._read, keys)
+            stored = await loop.run_in_executor(self._reader, self._read, keys)
         except StoreError as error:
             self._fail(error)
             raise
+        self._empty = stored is None
+        return stored or {}
 
-    def _read(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
-        """What the store has of these keys; what comes into an empty one is found when it is claimed."""
-        if self._empty is None:
-            self._empty = self._store.empty
-        return {} if self._empty else self._store.responses(keys)
+    def _read(self, keys: tuple[str, ...]) -> Mapping[str, Response] | None:
+        """What the store has of these keys, None if it is empty; what comes later is found in claiming."""
+        if self._empty is None and self._store.empty:
+            return None
+        return self._store.responses(keys)
 
-    def _ask(self, coroutine: Coroutine[object, object, None], flights: Mapping[str, Flight]) -> None:
-        """Run what lands these flights; those it has not landed when it ends are let go."""
+    def _ask(self, coroutine: Coroutine[object, object, None], keys: Iterable[str] = ()) -> None:
+        """Run what asks, until ``halt``; the keys it still has when it ends are given up."""
         task = self._spawn(coroutine)
         self._asking.add(task)
-
-        def let_go(_: object) -> None:
-            if left := {key: flight for key, flight in flights.items() if not flight.done()}:
-                self._store.release(left)  # another process may be waiting for them
-                self._let_go(left)
-
         # Not in the task's own finally: a task cancelled before its first step never gets there.
-        task.add_done_callback(let_go)
+        task.add_done_callback(lambda _: self._give_up(keys))
 
-    async def _query(self, model: Model, key: str, query: Query) -> None:
-        """Ask for one key and commit the response; once that has arrived, ``halt`` spares the task."""
+    def _line(self, model: Model) -> Line:
+        if id(model) not in self._lines:
+            self._models[id(model)] = model
+            ask = partial(self._query, model)
+            self._lines[id(model)] = Line(most=self._connections, ask=ask, spawn=self._ask)
+        return self._lines[id(model)]
+
+    async def _query(self, model: Model, key: str, query: Query, make_way: MakeWay) -> None:
+        """Ask for one key; what has arrived is out of reach of ``halt``."""
         try:
-            landing = await self._asker.ask(model, query)
-            self._spare()
-            self._land(key, await self._kept(landing, key, model, query))
+            landing = await self._asker.ask(model, query, make_way)
         except (FatalModelError, StoreError) as error:
+            self._give_up([key])
             self._fail(error)
         except BudgetError as error:
+            self._give_up([key])
             self._spent = self._spent or error
         except asyncio.CancelledError:
             if self.ended:
+                self._give_up([key])
                 raise
-            self._land(key, Landing(None, "CancelledError: the model cancelled its own call"))
+            self._miss(key, Landing(None, "CancelledError: the model cancelled its own call"))
+        else:
+            self._keep(landing, key, model, query)
 
-    def _spare(self) -> None:
-        """Take the running task out of those that ``halt`` cancels."""
-        task = asyncio.current_task()
-        if task is not None:
-            self._asking.discard(task)
-
-    async def _kept(self, landing: Landing, key: str, model: Model, query: Query) -> Landing:
-        """The landing once its response is committed."""
+    def _keep(self, landing: Landing, key: str, model: Model, query: Query) -> None:
+        """Have a response committed; it lands then."""
         if landing.response is None:
-            self._store.release([key])
-            return landing
+            self._miss(key, landing)
+            return
         try:
-            committed = self._store.put(
+            write = self._store.draft(
                 key,
                 landing.response,
                 model=str(model.identity.get("model", model.endpoint)),
@@ -216,21 +225,34 @@ class Dispatcher:
                 replace=self._refresh,
             )
         except (PictureError, TypeError) as error:  # a provider filled in a field with something else
-            self._store.release([key])
             told = str(error) if isinstance(error, PictureError) else f"{type(error).__name__}: {error}"
-            return Landing(None, one_line(told), calls=landing.calls)
-        response = await self._arrivals.of(committed)
-        return replace(landing, response=response)
+            self._miss(key, Landing(None, one_line(told), calls=landing.calls))
+            return
+        self._arrivals.add(key, write, calls=landing.calls)
+
+    def _lose(self, keys: Iterable[str], error: StoreError) -> None:
+        """Responses that could not be committed."""
+        self._give_up(keys)
+        self._fail(error)
+
+    def _miss(self, key: str, landing: Landing) -> None:
+        """Land without a response: another process, or a later query, may ask for the key."""
+        self._store.release([key])
+        self._land(key, landing)
 
     def _land(self, key: str, landing: Landing) -> None:
         self._counters.land(cached=landing.cached, error=landing.response is None)
         self._flights.pop(key).set_result(landing)
 
-    def _let_go(self, flights: Mapping[str, Flight]) -> None:
-        """Give up keys that have not landed."""
-        for key, flight in flights.items():
-            flight.cancel()
-            del self._flights[key]
+    def _give_up(self, keys: Iterable[str]) -> None:
+        """Let go of keys that will not land; another process may be waiting for them."""
+        if left := list(keys):
+            self._store.release(left)
+            self._let_go(left)
+
+    def _let_go(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._flights.pop(key).cancel()
 
     def _fail(self, error: FatalModelError | StoreError) -> None:
         self.failure = self.failure or error

@@ -51,7 +51,14 @@ class Engine:
         self._counters = Counters()
         self._budget = budget
         asker = Asker(limits=Limits(connections, places), budget=budget, retry=retry, counters=self._counters)
-        self._dispatcher = Dispatcher(store, asker, counters=self._counters, replay=replay, refresh=refresh)
+        self._dispatcher = Dispatcher(
+            store,
+            asker,
+            connections=connections,
+            counters=self._counters,
+            replay=replay,
+            refresh=refresh,
+        )
         self._loop = LoopThread()
 
     @property

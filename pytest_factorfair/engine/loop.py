@@ -63,6 +63,11 @@ class LoopThread:
         self._end = asyncio.Event()
         self._ready.set()
         await self._end.wait()
+        # What is cancelled may still begin something: a response that came in has itself committed.
+        while left := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left)
 
 
 def _cancelled() -> Future[Any]:

@@ -60,7 +60,7 @@ def response_of(value: Mapping[str, object], *, model: str) -> Response:
 
 def valid(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair becomes "?"."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def tokens(count: object) -> int | None:

@@ -90,9 +90,9 @@ class HttpClient:
         """The body, decompressed; an endless one is not read to its end."""
         chunks: list[bytes] = []
         size = 0
-        async for chunk in response.content.iter_any():
-            chunks.append(chunk)
-            size += len(chunk)
+        while not response.content.at_eof():
+            chunks.append(await response.content.readany())
+            size += len(chunks[-1])
             if size > self._largest:
                 response.close()
                 raise RejectedRequestError(f"{self._name}: the reply is larger than {self._largest >> 20} MB")

@@ -8,5 +8,6 @@ from pytest_factorfair.store.keys import key, keys
 from pytest_factorfair.store.rows import Said
 from pytest_factorfair.store.run_file import Ceilings, RunFile
 from pytest_factorfair.store.store import Store
+from pytest_factorfair.store.writer import Write
 
-__all__ = ["Ceilings", "Claim", "RunFile", "Said", "Store", "key", "keys"]
+__all__ = ["Ceilings", "Claim", "RunFile", "Said", "Store", "Write", "key", "keys"]

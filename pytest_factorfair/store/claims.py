@@ -13,11 +13,11 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, Connection, Dialect, bindparam, delete, insert, select, update
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import process
-from pytest_factorfair.store.schema import CLAIMS, OWNERS, claim
+from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, claim
 
 LEASE = 60.0
 """Seconds a process may be silent before its claims are anybody's."""
@@ -43,9 +43,10 @@ class Claim:
 class Claimant:
     """This process as an owner of claims."""
 
-    def __init__(self, dialect: str, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, dialect: Dialect, *, clock: Callable[[], float] = time.time) -> None:
         self._me = uuid.uuid4().hex
-        self._insert = claim(dialect)
+        self._insert = Prepared(claim(dialect.name), dialect)
+        self._release = Prepared(_RELEASE, dialect)
         self._clock = clock
         self._beaten = float("-inf")
 
@@ -72,7 +73,7 @@ class Claimant:
     def release(self, connection: Connection, keys: Iterable[str]) -> None:
         """Give up claims; what meanwhile became another's stays its own."""
         if released := [{"key_": key, "me": self._me} for key in keys]:
-            connection.execute(_RELEASE, released)
+            self._release.execute(connection, released)
 
     def beat(self, connection: Connection) -> None:
         """Give a sign of life."""
@@ -87,7 +88,8 @@ class Claimant:
 
     def _claimed(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
         """Claim, and tell who holds each key."""
-        connection.execute(self._insert, [{"key": key, "owner": self._me} for key in keys])
+        if self._insert.execute(connection, [{"key": key, "owner": self._me} for key in keys]) == len(keys):
+            return dict.fromkeys(keys, self._me)
         found = connection.execute(_HOLDERS, {"keys": keys})
         return {row.key: row.owner for row in found}
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Boolean, Column, Float, Integer, MetaData, String, Table, Text
+from sqlalchemy import Boolean, Column, Delete, Float, Integer, MetaData, String, Table, Text
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection, Dialect
     from sqlalchemy.dialects.sqlite import Insert
+    from sqlalchemy.sql.compiler import SQLCompiler
 
 FORMAT = "pytest-factorfair responses"
 VERSION = "3"
@@ -54,6 +58,24 @@ OWNERS = Table(
     Column("pid", Integer, nullable=False),
     Column("until", Float, nullable=False),
 )
+
+
+class Prepared:
+    """A statement for many rows, put together once: SQLAlchemy does so anew for each of the rows."""
+
+    def __init__(self, statement: Insert | Delete, dialect: Dialect) -> None:
+        self._statement = statement
+        self._dialect = dialect
+
+    @cached_property
+    def _compiled(self) -> SQLCompiler:
+        return self._statement.compile(dialect=self._dialect)
+
+    def execute(self, connection: Connection, rows: Sequence[Mapping[str, object]]) -> int:
+        """Execute it for each of the rows, of which there is at least one; how many it has changed."""
+        places = self._compiled.positiontup  # None where the driver takes names
+        parameters = [tuple(row[name] for name in places) if places else dict(row) for row in rows]
+        return connection.exec_driver_sql(self._compiled.string, parameters).rowcount
 
 
 def claim(dialect: str) -> Insert:

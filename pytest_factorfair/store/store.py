@@ -21,7 +21,7 @@ from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Said, from_body, to_row
 from pytest_factorfair.store.schema import RESPONSES
-from pytest_factorfair.store.writer import Writer
+from pytest_factorfair.store.writer import Write, Writer
 
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
@@ -136,7 +136,7 @@ class Store:
         """
         return not self._rows(_ANY, [])
 
-    def put(  # noqa: PLR0913  # as many as there are columns
+    def draft(  # noqa: PLR0913  # as many as there are columns
         self,
         key: str,
         response: Response,
@@ -147,10 +147,8 @@ class Store:
         seed: int = 0,
         identity: Mapping[str, object] = UNNAMED,
         replace: bool = False,
-    ) -> Future[Response]:
-        """Write a response; the future gives it as it is kept, once committed, or fails with StoreError.
-
-        A picture is kept first, in a file, and the response then has its name in place of its bytes.
+    ) -> Write:
+        """A response as ``put`` takes it: where it has a picture, with its name in place of its bytes.
 
         ``seed`` and ``identity`` are kept for those who ask why another key has no response.
 
@@ -160,17 +158,24 @@ class Store:
         """
         light = kept(response)
         row = to_row(key, light, model=model, prompt=prompt, repeat=repeat, seed=seed, identity=identity)
-        if self._read_only:
-            refused: Future[Response] = Future()
-            refused.set_exception(
-                StoreError(f"{self._place}: the response store was opened for reading only")
-            )
-            return refused
         picture = None
         if response.image is not None:
             line = {"key": key, "model": model, "prompt": prompt, "repeat": repeat, "seed": seed}
             picture = Picture(light.image_file, response.image, line | {"identity": dict(identity)})
-        return self._writer.write(light, row, picture=picture, replace=replace)
+        return Write(light, row, picture, replace)
+
+    def put(self, *writes: Write) -> Future[None]:
+        """Write responses; the future is done once they are committed, or fails with StoreError.
+
+        Pictures are kept first, in files.
+        """
+        if self._read_only:
+            refused: Future[None] = Future()
+            refused.set_exception(
+                StoreError(f"{self._place}: the response store was opened for reading only")
+            )
+            return refused
+        return self._writer.write(writes)
 
     def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claim]:
         """Claim keys, so that no other process asks them now; the future fails with StoreError.

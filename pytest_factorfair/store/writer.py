@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import groupby
@@ -17,20 +17,26 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures
-from pytest_factorfair.store.schema import upsert
+from pytest_factorfair.store.schema import Prepared, upsert
 
 T = TypeVar("T")
 BATCH = 100
 
 
 class Write(NamedTuple):
-    """A response on its way: its row, its picture, and who waits for both to be kept."""
+    """A response as it will be kept, its row, and its picture."""
 
     response: Response
     row: dict[str, object]
-    picture: Picture | None
-    replace: bool
-    done: Future[Response]
+    picture: Picture | None = None
+    replace: bool = False
+
+
+class Batch(NamedTuple):
+    """Responses that arrived together, and who waits for their commit."""
+
+    writes: Sequence[Write]
+    done: Future[None]
 
 
 class Task(NamedTuple):
@@ -48,26 +54,25 @@ class Writer:
     """
 
     def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:
-        self.claimant = Claimant(database.dialect.name)
+        self.claimant = Claimant(database.dialect)
         self._database = database
         self._place = place
         self._pictures = pictures
         self._statements = {
-            replace: upsert(database.dialect.name, replace=replace) for replace in (False, True)
+            replace: Prepared(upsert(database.dialect.name, replace=replace), database.dialect)
+            for replace in (False, True)
         }
-        self._queue: queue.SimpleQueue[Write | Task | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Batch | Task | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
         self._failure: StoreError | None = None
         self._connection: sqlalchemy.Connection | None = None
 
-    def write(
-        self, response: Response, row: dict[str, object], *, picture: Picture | None = None, replace: bool
-    ) -> Future[Response]:
-        """Queue a row; the future gives the response once it is committed, or fails with StoreError."""
-        done: Future[Response] = Future()
-        self._enqueue(Write(response, row, picture, replace, done))
+    def write(self, writes: Sequence[Write]) -> Future[None]:
+        """Queue rows; the future is done once all are committed, or fails with StoreError."""
+        done: Future[None] = Future()
+        self._enqueue(Batch(writes, done))
         return done
 
     def do(self, run: Callable[[sqlalchemy.Connection], T]) -> Future[T]:
@@ -85,7 +90,7 @@ class Writer:
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def _enqueue(self, entry: Write | Task) -> None:
+    def _enqueue(self, entry: Batch | Task) -> None:
         entry.done.set_running_or_notify_cancel()  # from now on nobody can cancel it: what is here is done
         with self._lock:
             if self._closed:
@@ -102,39 +107,41 @@ class Writer:
     def _run(self) -> None:
         last = False
         while not last:
-            batch, last = self._gather()
+            entries, last = self._gather()
             if self.claimant.active and (last or self.claimant.due):
                 ends = self.claimant.leave if last else self.claimant.beat
-                batch.append(Task(ends, Future()))
-            self._settle(batch)
-            del batch  # its pictures may be large, and the next may be long in coming
+                entries.append(Task(ends, Future()))
+            self._settle(entries)
+            del entries  # their pictures may be large, and the next may be long in coming
         if self._connection is not None:
             self._connection.close()
 
-    def _gather(self) -> tuple[list[Write | Task], bool]:
+    def _gather(self) -> tuple[list[Batch | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
-        batch: list[Write | Task] = []
-        while len(batch) < BATCH:
+        entries: list[Batch | Task] = []
+        rows = 0
+        while rows < BATCH:
             try:
-                entry = self._queue.get_nowait() if batch else self._queue.get(timeout=self._patience)
+                entry = self._queue.get_nowait() if entries else self._queue.get(timeout=self._patience)
             except queue.Empty:
                 break
             if entry is None:
-                return batch, True
-            batch.append(entry)
-        return batch, False
+                return entries, True
+            entries.append(entry)
+            rows += len(entry.writes) if isinstance(entry, Batch) else 1
+        return entries, False
 
     @property
     def _patience(self) -> float | None:
         return BEAT if self.claimant.active else None
 
-    def _settle(self, batch: list[Write | Task]) -> None:
+    def _settle(self, entries: list[Batch | Task]) -> None:
         """Commit what is alike together, and each task on its own: it may fail without the rows."""
-        for rows, entries in groupby(batch, key=lambda entry: isinstance(entry, Write)):
+        for rows, alike in groupby(entries, key=lambda entry: isinstance(entry, Batch)):
             if rows:
-                self._commit([entry for entry in entries if isinstance(entry, Write)])
+                self._commit([entry for entry in alike if isinstance(entry, Batch)])
             else:
-                for entry in entries:
+                for entry in alike:
                     if isinstance(entry, Task):
                         self._perform(entry)
 
@@ -146,22 +153,29 @@ class Writer:
         with self._connection.begin():
             yield self._connection
 
-    def _commit(self, writes: list[Write]) -> None:
-        if self._failure is None:
-            try:
-                self._pictures.keep(write.picture for write in writes if write.picture)
-                with self._transaction() as connection:
-                    for replace, alike in groupby(writes, key=lambda write: write.replace):
-                        connection.execute(self._statements[replace], [write.row for write in alike])
-                    if self.claimant.active:
-                        self.claimant.release(connection, [str(write.row["key"]) for write in writes])
-            except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
-                self._failure = explained(self._place, "cannot be written", error)
-        for write in writes:
+    def _commit(self, batches: list[Batch]) -> None:
+        writes = [write for batch in batches for write in batch.writes]
+        for start in range(0, len(writes), BATCH):
+            self._keep(writes[start : start + BATCH])
+        for batch in batches:
             if self._failure is None:
-                write.done.set_result(write.response)
+                batch.done.set_result(None)
             else:
-                write.done.set_exception(self._failure)
+                batch.done.set_exception(self._failure)
+
+    def _keep(self, writes: list[Write]) -> None:
+        """Pictures first, then rows, then the end of their claims; a failure is told with the batch."""
+        if self._failure is not None:
+            return
+        try:
+            self._pictures.keep(write.picture for write in writes if write.picture)
+            with self._transaction() as connection:
+                for replace, alike in groupby(writes, key=lambda write: write.replace):
+                    self._statements[replace].execute(connection, [write.row for write in alike])
+                if self.claimant.active:
+                    self.claimant.release(connection, [str(write.row["key"]) for write in writes])
+        except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
+            self._failure = explained(self._place, "cannot be written", error)
 
     def _perform(self, task: Task) -> None:
         if self._failure is not None:

@@ -23,6 +23,7 @@ from pytest_factorfair.domain import Attribute, Response
 from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.scoring import Confusion
 from pytest_factorfair.store import Store
+from tests import keeping
 
 PICTURES = 40
 
@@ -71,7 +72,7 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 def _put(store: Store, model: str, number: int, response: Response) -> None:
-    store.put(f"{model}{number}", response, model=model, prompt="p", repeat=number).result(30)
+    keeping.put(store, f"{model}{number}", response, model=model, prompt="p", repeat=number).result(30)
 
 
 def _rows(folder: str = "lab") -> list[list[str]]:

@@ -36,6 +36,7 @@ from pytest_factorfair.pictures.classes import painted
 from pytest_factorfair.reading import pictured
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.store import Store
+from tests import keeping
 
 MODELS, EACH = ("one", "two"), 4
 SUBJECTS = {"doctor_patient", "friend_friend", "poor", "rich"}
@@ -84,7 +85,7 @@ def drawn(store: Store, model: str) -> Iterator[Record]:
             if repeat == BLANK and not number % 7:
                 image = blank(number)
             key = f"{model} {case.id} {repeat}"
-            kept = store.put(key, Response("", image=image), model=model, prompt="p", repeat=repeat)
+            kept = keeping.put(store, key, Response("", image=image), model=model, prompt="p", repeat=repeat)
             attributes = [faintbench().attribute(name) for name in case.attributes]
             (seen,) = detector.read([image], attributes)
             query = Query(f"{case.id} {repeat}", "p", (), repeat, 0, {})

@@ -13,6 +13,7 @@ from pytest_factorfair.cli import main
 from pytest_factorfair.domain import Response
 from pytest_factorfair.models import replay
 from pytest_factorfair.store import Store
+from tests import keeping
 from tests.asking import ask, spec
 
 TODAY = "9999-12-31"
@@ -29,7 +30,7 @@ PLAIN = Response("A")
 def fill(name: str, keys: str, response: Response = PLAIN, *, model: str = "m") -> None:
     with Store.open(f"sqlite:///{name}") as store:
         for key in keys:
-            store.put(key, response, model=model, prompt=f"prompt {key}", repeat=0).result(30)
+            keeping.put(store, key, response, model=model, prompt=f"prompt {key}", repeat=0).result(30)
 
 
 def had(name: str, keys: str) -> dict[str, str]:
@@ -59,7 +60,10 @@ def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_merge_of_much(capsys: pytest.CaptureFixture[str]) -> None:
     with Store.open("sqlite:///two.sqlite") as store:
-        waiting = [store.put(f"k{n:04}", Response("A"), model="m", prompt="p", repeat=n) for n in range(1201)]
+        waiting = [
+            keeping.put(store, f"k{n:04}", Response("A"), model="m", prompt="p", repeat=n)
+            for n in range(1201)
+        ]
         for done in waiting:
             done.result(30)
     fill("one.sqlite", "a")

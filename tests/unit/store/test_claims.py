@@ -14,6 +14,7 @@ from sqlalchemy import func, select, update
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Claim, Store, claims
 from pytest_factorfair.store.schema import CLAIMS, OWNERS
+from tests import keeping
 
 WAIT = 30
 KEYS = ("a", "b", "c")
@@ -43,7 +44,7 @@ def claim(store: Store, *keys: str, refresh: bool = False) -> Claim:
 
 
 def put(store: Store, key: str, response: Response) -> None:
-    store.put(key, response, model="m", prompt="p", repeat=0).result(WAIT)
+    keeping.put(store, key, response, model="m", prompt="p", repeat=0).result(WAIT)
 
 
 def left(store: Store) -> list[int]:

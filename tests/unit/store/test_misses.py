@@ -12,6 +12,7 @@ import pytest
 from pytest_factorfair.domain import Query, Response
 from pytest_factorfair.store import Store, key
 from pytest_factorfair.store.misses import NEW_MODEL, NEW_PROMPT, NEW_REPEAT, NEW_SEED, NOTHING, Memory
+from tests import keeping
 
 IDENTITY: dict[str, Any] = {
     "model": "m",
@@ -32,7 +33,8 @@ def put(
     store: Store, response: Response, *, identity: dict[str, Any] = IDENTITY, query: Query = QUERY
 ) -> None:
     name = key(identity, prompt=query.prompt, repeat=query.repeat, seed=query.seed)
-    store.put(
+    keeping.put(
+        store,
         name,
         response,
         model="m",

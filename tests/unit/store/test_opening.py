@@ -10,6 +10,7 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
+from tests import keeping
 
 
 def refusal(url: str, *, read_only: bool = False) -> str:
@@ -38,7 +39,7 @@ def test_path_may_hold_what_a_uri_would_not(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/50%25 done #1/résumé.sqlite"
     for _ in range(2):
         with Store.open(url) as store:
-            store.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+            keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
     assert len(list(tmp_path.rglob("*.sqlite"))) == 1
 
 
@@ -134,7 +135,7 @@ def test_folder_without_the_right_to_write_will_do_for_reading(
 ) -> None:
     url = f"sqlite:///{tmp_path}/responses.sqlite"
     with Store.open(url) as store:
-        store.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+        keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
     monkeypatch.setattr(os, "access", lambda *_: False)  # for root every folder is writable
     with Store.open(url, read_only=True) as store:
         assert store.count(["k"]) == 1
@@ -149,7 +150,7 @@ def test_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "link", refuse_links)
     url = f"sqlite:///{tmp_path}/responses.sqlite"
     with Store.open(url) as store:
-        store.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+        keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
     with Store.open(url) as store:
         assert store.count(["k"]) == 1
 
@@ -161,7 +162,7 @@ def test_store_another_process_has_just_made_is_taken(
     """The other process wins the race between our look and our link."""
     url = f"sqlite:///{tmp_path}/responses.sqlite"
     with Store.open(url) as first:
-        first.put("k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+        keeping.put(first, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
     if not links:
         monkeypatch.setattr(os, "link", refuse_links)
     looks = iter([False])

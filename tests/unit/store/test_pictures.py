@@ -17,6 +17,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Pictures, file_of
+from tests import keeping
 
 WAIT = 30
 PNG, JPG, WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"RIFF\x00\x00\x00\x00WEBP"
@@ -29,7 +30,8 @@ def picture(number: int = 0) -> bytes:
 
 def put(store: Store, key: str, image: bytes, *, replace: bool = False) -> Response:
     response = Response("", cost=0.0, image=image)
-    done = store.put(
+    done = keeping.put(
+        store,
         key,
         response,
         model="m",
@@ -72,7 +74,7 @@ def test_bytes_that_are_no_picture_are_refused_at_once(
     store: Store, image: bytes, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        store.put("k", Response("", image=image), model="m", prompt="p", repeat=0)
+        keeping.put(store, "k", Response("", image=image), model="m", prompt="p", repeat=0)
 
 
 def test_manifest_tells_what_was_asked(store: Store, file: Path) -> None:
@@ -152,7 +154,7 @@ def test_pictures_do_not_stay_in_memory(store: Store) -> None:
         for number in range(40):
             image = PNG + number.to_bytes(8, "big") * (size // 8)
             waiting.append(
-                store.put(f"k{number}", Response("", image=image), model="m", prompt="p", repeat=0)
+                keeping.put(store, f"k{number}", Response("", image=image), model="m", prompt="p", repeat=0)
             )
             del image
             waiting[-1].result(WAIT)
@@ -168,13 +170,14 @@ import resource, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
+from tests import keeping
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 store = Store.open(sys.argv[1])
-store.put("first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
+keeping.put(store, "first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
 for size in (1, 400_000, 2):
     try:
-        store.put(f"k{size}", Response("", image=png * size), model="m", prompt="p", repeat=0).result()
+        keeping.put(store, f"k{size}", Response("", image=png * size), model="m", prompt="p", repeat=0).result()
     except StoreError as error:
         print(error)
 store.close()
@@ -196,7 +199,7 @@ def test_full_disk(url: str, file: Path) -> None:
 
 def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
     (file.parent / "images").write_text("a file in the way")
-    done = store.put("k", Response("", image=picture()), model="m", prompt="p", repeat=0)
+    done = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)
     with pytest.raises(
         StoreError, match=r"responses\.sqlite: the response store cannot be written: .*images"
     ):
@@ -208,12 +211,13 @@ FLOOD = """
 import os, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Store
+from tests import keeping
 store, worker = Store.open(sys.argv[1]), sys.argv[2]
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 for number in range(10**9):
     key = f"{worker}-{number}"
     image = png + key.encode() * 2000
-    done = store.put(key, Response("", image=image), model="m", prompt="p", repeat=number)
+    done = keeping.put(store, key, Response("", image=image), model="m", prompt="p", repeat=number)
     done.add_done_callback(lambda _, key=key: os.write(1, key.encode() + b"\\n"))
     if number % 20 == 0:
         done.result()

@@ -8,7 +8,7 @@ import sqlalchemy
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
-from tests import postgres
+from tests import keeping, postgres
 
 WAIT = 30
 
@@ -22,7 +22,7 @@ def execute(url: str, *statements: str) -> None:
 
 
 def put(store: Store, key: str) -> None:
-    store.put(key, Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+    keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
 
 
 def test_database_of_somebody_else_is_left_as_it_is(database: str) -> None:

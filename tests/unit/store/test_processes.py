@@ -15,11 +15,12 @@ INSERTS = """
 import sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Store
+from tests import keeping
 url, worker, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 sys.stdin.readline()  # all start together
 with Store.open(url) as store:
     waiting = [
-        store.put(f"{worker}-{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
+        keeping.put(store, f"{worker}-{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
         for row in range(rows)
     ]
     for done in waiting:
@@ -31,9 +32,10 @@ FLOOD = """
 import os, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Store
+from tests import keeping
 store = Store.open(sys.argv[1])
 for row in range(10**9):
-    done = store.put(f"k{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
+    done = keeping.put(store, f"k{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
     done.add_done_callback(lambda _, row=row: os.write(1, b"k%d\\n" % row))
     if row % 50 == 0:
         done.result()

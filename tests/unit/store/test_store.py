@@ -10,12 +10,15 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
+from tests import keeping
 
 WAIT = 30  # seconds; only a broken store needs them
 
 
 def put(store: Store, key: str, response: Response, *, replace: bool = False) -> None:
-    store.put(key, response, model="m", prompt=f"prompt of {key}", repeat=0, replace=replace).result(WAIT)
+    keeping.put(store, key, response, model="m", prompt=f"prompt of {key}", repeat=0, replace=replace).result(
+        WAIT
+    )
 
 
 def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
@@ -32,7 +35,7 @@ def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
     ids=["surrogate", "nul", "ansi", "wide", "quotes", "megabyte"],
 )
 def test_any_text_survives(store: Store, text: str) -> None:
-    done = store.put("k", Response(text, model=text), model=text, prompt=text, repeat=0)
+    done = keeping.put(store, "k", Response(text, model=text), model=text, prompt=text, repeat=0)
     done.result(WAIT)
     assert store.responses(["k"])["k"].text == text
 
@@ -99,7 +102,7 @@ def test_only_the_keys_asked_for_are_found_and_counted_once(store: Store) -> Non
 
 def test_more_keys_than_a_statement_takes(store: Store) -> None:
     names = [f"k{number}" for number in range(1201)]
-    for done in [store.put(name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
+    for done in [keeping.put(store, name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
         done.result(WAIT)
     assert store.count(names) == 1201
     assert {key: response.text for key, response in store.responses(names).items()} == {n: n for n in names}
@@ -107,12 +110,12 @@ def test_more_keys_than_a_statement_takes(store: Store) -> None:
 
 def test_closing_commits_what_was_put_and_refuses_what_comes_later(url: str) -> None:
     store = Store.open(url)
-    early = [store.put(f"k{n}", Response("A"), model="m", prompt="p", repeat=n) for n in range(250)]
+    early = [keeping.put(store, f"k{n}", Response("A"), model="m", prompt="p", repeat=n) for n in range(250)]
     store.close()
     store.close()
     assert all(done.done() and done.exception() is None for done in early)
     with pytest.raises(StoreError, match="is closed"):
-        store.put("late", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+        keeping.put(store, "late", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
     with Store.open(url) as again:
         assert again.count(f"k{n}" for n in range(250)) == 250
 
@@ -120,7 +123,7 @@ def test_closing_commits_what_was_put_and_refuses_what_comes_later(url: str) -> 
 def test_field_of_a_wrong_type_is_refused_at_once(store: Store) -> None:
     wrong: Any = b"12"
     with pytest.raises(TypeError):
-        store.put("k", Response("A", tokens_in=wrong), model="m", prompt="p", repeat=0)
+        keeping.put(store, "k", Response("A", tokens_in=wrong), model="m", prompt="p", repeat=0)
     assert store.count(["k"]) == 0
 
 

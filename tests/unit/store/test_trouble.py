@@ -13,17 +13,19 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
+from tests import keeping
 
 FILL = """
 import resource, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
+from tests import keeping
 store = Store.open(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
 for number in range(10_000):
     try:
-        store.put(f"k{number}", Response("A" * 700), model="m", prompt="p", repeat=0).result()
+        keeping.put(store, f"k{number}", Response("A" * 700), model="m", prompt="p", repeat=0).result()
     except StoreError as error:
         print(number, error, sep="\\n")
         break
@@ -46,7 +48,7 @@ def test_full_disk(url: str, file: Path) -> None:
     assert int(count) > 20
     with Store.open(url) as store:
         assert store.count(f"k{number}" for number in range(10_000)) == int(count)
-        store.put("more", Response("A"), model="m", prompt="p", repeat=0).result(30)
+        keeping.put(store, "more", Response("A"), model="m", prompt="p", repeat=0).result(30)
 
 
 def test_folder_that_takes_nothing() -> None:
@@ -59,9 +61,9 @@ def test_folder_that_takes_nothing() -> None:
 def test_file_that_stays_locked(store: Store, url: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "TIMEOUT", 0.1)
     with Store.open(url) as late, closing(sqlite3.connect(file, isolation_level=None)) as other:
-        late.put("before", Response("A"), model="m", prompt="p", repeat=0).result(30)
+        keeping.put(late, "before", Response("A"), model="m", prompt="p", repeat=0).result(30)
         other.execute("begin immediate")
-        done = late.put("k", Response("A"), model="m", prompt="p", repeat=0)
+        done = keeping.put(late, "k", Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match="cannot be written: database is locked"):
             done.result(30)
         assert late.count(["before"]) == 1  # reading goes on

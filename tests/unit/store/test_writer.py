@@ -13,13 +13,16 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
 from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.rows import to_row
-from pytest_factorfair.store.writer import Writer
+from pytest_factorfair.store.writer import Write, Writer
+from tests import keeping
 
 WAIT = 30
 
 
-def row(number: int) -> dict[str, object]:
-    return to_row(f"k{number}", Response("A"), model="m", prompt="p", repeat=number, seed=0, identity={})
+def drafted(number: int) -> Write:
+    response = Response("A")
+    row = to_row(f"k{number}", response, model="m", prompt="p", repeat=number, seed=0, identity={})
+    return Write(response, row)
 
 
 @contextmanager
@@ -36,10 +39,10 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(1))
     writer = Writer(database, "here", Pictures(file.parent))
-    writer.write(Response("A"), row(0), replace=False).result(WAIT)
+    writer.write([drafted(0)]).result(WAIT)
     assert len(commits) == 1  # nothing else was waiting: at once
     with locked(file):
-        rows = [writer.write(Response("A"), row(number), replace=False) for number in range(1, 301)]
+        rows = [writer.write([drafted(number)]) for number in range(1, 301)]
     for done in rows:
         done.result(WAIT)
     writer.close(WAIT)
@@ -49,12 +52,24 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     assert store.count(f"k{number}" for number in range(301)) == 301
 
 
+def test_what_arrives_together_is_done_together_and_no_commit_is_larger(store: Store, file: Path) -> None:
+    database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
+    commits: list[int] = []
+    event.listen(database, "commit", lambda _: commits.append(store.count(f"k{n}" for n in range(301))))
+    writer = Writer(database, "here", Pictures(file.parent))
+    writer.write([drafted(number) for number in range(301)]).result(WAIT)
+    assert store.count(f"k{number}" for number in range(301)) == 301
+    writer.close(WAIT)
+    database.dispose()
+    assert commits == [0, 100, 200, 300]  # how many there were before each
+
+
 def test_order_of_replacing_and_plain_rows_is_kept(store: Store, file: Path) -> None:
     with locked(file):
         waiting = [
-            store.put("k", Response("one"), model="m", prompt="p", repeat=0),
-            store.put("k", Response("two"), model="m", prompt="p", repeat=0, replace=True),
-            store.put("k", Response("three"), model="m", prompt="p", repeat=0),
+            keeping.put(store, "k", Response("one"), model="m", prompt="p", repeat=0),
+            keeping.put(store, "k", Response("two"), model="m", prompt="p", repeat=0, replace=True),
+            keeping.put(store, "k", Response("three"), model="m", prompt="p", repeat=0),
         ]
     for done in waiting:
         done.result(WAIT)
@@ -62,25 +77,25 @@ def test_order_of_replacing_and_plain_rows_is_kept(store: Store, file: Path) -> 
 
 
 def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: Path) -> None:
-    store.put("before", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+    keeping.put(store, "before", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
     with closing(sqlite3.connect(file)) as other, other:
         other.execute(
             "create trigger full before insert on responses begin select raise(abort, 'disk full'); end",
         )
     for key in ("first", "second"):
-        done = store.put(key, Response("A"), model="m", prompt="p", repeat=0)
+        done = keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match=r"responses\.sqlite: .* cannot be written: disk full"):
             done.result(WAIT)
     with closing(sqlite3.connect(file)) as other, other:
         other.execute("drop trigger full")
     with pytest.raises(StoreError, match="disk full"):
-        store.put("third", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+        keeping.put(store, "third", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
     assert store.count(["before", "first", "second", "third"]) == 1
 
 
 def test_row_on_its_way_cannot_be_cancelled(store: Store, file: Path) -> None:
     with locked(file):
-        done = store.put("k", Response("A"), model="m", prompt="p", repeat=0)
+        done = store.put(store.draft("k", Response("A"), model="m", prompt="p", repeat=0))
         assert not done.cancel()
     done.result(WAIT)
     assert store.count(["k"]) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -99,9 +100,13 @@ class Closing:
     def __init__(self, run: Run) -> None:
         self._run = run
 
+    def pytest_collection_finish(self) -> None:
+        gc.freeze()  # modules and items stay: to look through them again and again takes a twentieth of a run
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         self._run.close()
+        gc.unfreeze()
 
 
 def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

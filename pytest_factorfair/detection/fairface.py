@@ -52,6 +52,8 @@ class FairFace:
         self._device = device
         self._name = name
         self._session: Any = None
+        self._input = ""
+        self._heads: Mapping[str, tuple[str, slice]] = {}
         self._planes = np.empty((0, 3, SIDE, SIDE), np.float32)
 
     @cached_property
@@ -64,24 +66,24 @@ class FairFace:
         made = session(self._path, self._device)
         try:
             check_input(made.get_inputs())
-            heads(made.get_outputs())
+            self._heads = heads(made.get_outputs())
         except DetectorError as error:
             raise DetectorError(f"'{self._path}' is no FairFace: {error}") from None
+        self._input = made.get_inputs()[0].name
         self._session = made
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.load()
-        found = heads(self._session.get_outputs())
         if len(chips) > len(self._planes):
             self._planes = np.empty(chips.shape, np.float32)  # kept: fresh memory costs time
-        feed = {self._session.get_inputs()[0].name: normalised(chips, self._planes[: len(chips)])}
+        feed = {self._input: normalised(chips, self._planes[: len(chips)])}
         try:
-            outputs = self._session.run([name for name, _ in found.values()], feed)
+            outputs = self._session.run([name for name, _ in self._heads.values()], feed)
         except Exception as error:  # the runtime's classes of errors are made at run time
             raise DetectorError(f"'{self._path}' fails over {len(chips)} faces: {reason(error)}") from error
         return {
             head: softmax(self._checked(logits, len(chips))[:, part])
-            for (head, (_, part)), logits in zip(found.items(), outputs, strict=True)
+            for (head, (_, part)), logits in zip(self._heads.items(), outputs, strict=True)
         }
 
     def _checked(self, logits: Floats, count: int) -> Floats:

@@ -175,7 +175,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("refresh", "flag", "ask everything again and replace what the store has"),
     Option("warm", "flag", "ask all cases from one loop before the first test, so that workers only read"),
     Option(
-        "report", "text", "folder for report.json and report.md (default .factorfair/report)", metavar="DIR"
+        "report",
+        "text",
+        "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
+        metavar="DIR",
     ),
     Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
     Option("strict", "flag", "gates that are inconclusive or could not be judged fail"),

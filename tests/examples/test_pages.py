@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,30 @@ ENVIRONMENT = {"real_model": SMALL}
 """By page: what is set before it is followed. A checklist of 14 cases where a server has to answer."""
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.stem)
-def test_page(page: Path, tmp_path: Path, stub: StubServer) -> None:
+FIRST = re.compile(r"goes on from \[[^]]+\]\((\w+)\.md\), in the\ssame folder")
+
+
+def begun(page: Path) -> str:
+    """The page that must have been followed before, in the same folder; itself where there is none."""
+    found = FIRST.search(page.read_text(encoding="utf-8"))
+    return found[1] if found else page.stem
+
+
+TOGETHER = {
+    first: sorted(
+        (page for page in PAGES if snippets(page) and begun(page) == first),
+        key=lambda page: page.stem != first,
+    )
+    for first in sorted({begun(page) for page in PAGES if snippets(page)})
+}
+"""The pages that are followed in one folder, by the one with which that begins."""
+
+
+@pytest.mark.parametrize("first", TOGETHER)
+def test_pages(first: str, tmp_path: Path, stub: StubServer) -> None:
     (folder := tmp_path / "empty").mkdir()
     service = {"OPENAI_BASE_URL": stub.base_url}
-    with Terminal(folder, service | ENVIRONMENT.get(page.stem, {})) as terminal:
-        Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url}).follow(page)
+    with Terminal(folder, service | ENVIRONMENT.get(first, {})) as terminal:
+        reader = Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url})
+        for page in TOGETHER[first]:
+            reader.follow(page)

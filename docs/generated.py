@@ -71,6 +71,12 @@ def _listing(path: Path) -> str:
     return f"\n## {'/'.join(name)}\n\n```{LANGUAGES[path.suffix]}\n{code}\n```\n"
 
 
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Take away one of the two colons with which docstrings announce an example."""
+    del page, config, files
+    return html.replace("::</p>", ":</p>").replace("</code>::", "</code>:")
+
+
 def _relinked(prose: str, place: str) -> str:
     return _LINK.sub(lambda found: f"]({_linked(found[1], place)}{found[2] or ''})", prose)
 
@@ -87,13 +93,14 @@ def _linked(target: str, place: str) -> str:
 
 
 def options() -> str:
-    """The table of options, and how each is given."""
-    rows = (
-        (f"`{option.flag}{f' {option.metavar}' if option.metavar else ''}`", f"`{option.variable}`",
-         "" if option is MODEL else f"`{option.toml}`", _help(option))
-        for option in OPTIONS
-    )  # fmt: skip
-    return _table(("option", "environment", "pyproject", "what it does"), rows)
+    """The table of options: by which names each is given, and what it does."""
+    return _table(("option, variable, key", "what it does"), ((_names(one), _help(one)) for one in OPTIONS))
+
+
+def _names(option: Option) -> str:
+    flag = f"{option.flag} {option.metavar}".replace("|", "\\|").rstrip()
+    key = () if option is MODEL else (option.toml,)
+    return "<br>".join(f"`{name}`" for name in (flag, option.variable, *key))
 
 
 def _help(option: Option) -> str:

@@ -1,4 +1,7 @@
-"""Makes the pictures of the pages with the project's own commands: ``python docs/pictures.py``."""
+"""Makes the pictures of the pages with the project's own commands: ``python docs/pictures.py``.
+
+Those of the report need playwright and Debian's Chromium.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from playwright.sync_api import ViewportSize, sync_playwright
 
 PICTURES = Path(__file__).parent / "pictures"
 RESPONDENTS = {
@@ -17,9 +22,12 @@ RESPONDENTS = {
 }
 """Names of pictures, and the respondents that they show."""
 
+JUDGED = ("--factorfair-gate=default", "--factorfair-looks=1", "--factorfair-report=judged")
+WINDOW = ViewportSize(width=1100, height=760)
+
 
 def main() -> None:
-    """Run each respondent, and keep of its figures the plane of gender; the curves and the surface once."""
+    """Run each respondent and keep its plane of gender; once the curves, the surface and a report."""
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -31,10 +39,24 @@ def main() -> None:
         _run(folder, "pytest_factorfair.cli", "export", "--figures", "figures",
              *(f"{picture}/report.json" for picture in RESPONDENTS))  # fmt: skip
         _keep(folder, "surface", "surface")
+        _run(folder, "pytest", f"--factorfair-model={RESPONDENTS['stereotyped']}", *JUDGED)
+        _photograph(folder / "judged" / "report.html")
 
 
 def _run(folder: Path, module: str, *arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", module, *arguments], cwd=folder, check=True)  # noqa: S603  # our own
+    subprocess.run([sys.executable, "-m", module, *arguments], cwd=folder, check=False)  # noqa: S603  # our own
+
+
+def _photograph(report: Path) -> None:
+    """The top of a report, and its matrix."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page(viewport=WINDOW, color_scheme="light")
+        page.goto(report.as_uri())
+        page.wait_for_selector("#planes svg")
+        page.screenshot(path=PICTURES / "report.png")
+        page.locator("#matrix").screenshot(path=PICTURES / "matrix.png")
+        browser.close()
 
 
 def _keep(folder: Path, figure: str, picture: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,9 @@ def options() -> str:
 
 
 def _names(option: Option) -> str:
-    flag = f"{option.flag} {option.metavar}".replace("|", "\\|").rstrip()
     key = () if option is MODEL else (option.toml,)
-    return "<br>".join(f"`{name}`" for name in (flag, option.variable, *key))
+    given = (f"{option.flag} {option.metavar}".rstrip(), option.variable, *key)
+    return "<br>".join(f"<code>{escape(name).replace('|', '&#124;')}</code>" for name in given)
 
 
 def _help(option: Option) -> str:
@@ -165,7 +166,7 @@ def _sourced(source: Mapping[str, Any]) -> str:
 
 def _measured(block: Mapping[str, Any]) -> str:
     figures = block["figures"]
-    unit = f"\n\nFigures: {_words(block['unit'])}." if block.get("unit") else ""
+    unit = f"\n\nFigures: {_words(block['unit']).rstrip('.')}." if block.get("unit") else ""
     return _table((*figures, "kind"), [(*map(_figure, figures.values()), block["kind"])]) + unit
 
 

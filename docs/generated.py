@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +99,8 @@ def options() -> str:
 
 def _names(option: Option) -> str:
     key = () if option is MODEL else (option.toml,)
-    given = (f"{option.flag} {option.metavar}".rstrip(), option.variable, *key)
-    return "<br>".join(f"<code>{escape(name).replace('|', '&#124;')}</code>" for name in given)
+    flag = f"{option.flag} {option.metavar.replace('|', ' or ')}".rstrip()  # a bar would end the cell
+    return "<br>".join(f"`{name}`" for name in (flag, option.variable, *key))
 
 
 def _help(option: Option) -> str:

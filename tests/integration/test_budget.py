@@ -60,7 +60,7 @@ def test_a_call_repeated_without_a_refused_parameter_counts(project: Project, st
     assert run(project, stub, *options).ret == 2
     assert stub.stats()["requests"] == 20
     run(project, stub, "-n0", "--factorfair-max-connections=2")
-    assert stub.stats()["requests"] > ANSWERS + 2
+    assert stub.stats()["requests"] >= ANSWERS + 2  # each run learns it by one call, or by two at once
     former = 20 - project.report()["usage"]["cached"]  # calls of the first run that were refused
     assert project.report()["usage"]["calls"] == stub.stats()["requests"] - 20
     assert former in (1, 2)

@@ -167,7 +167,8 @@ class Dispatcher:
         except StoreError as error:
             self._fail(error)
             raise
-        self._empty = stored is None
+        # The first to look decides: another, at the same time, comes upon the rows of the first.
+        self._empty = any((self._empty, stored is None))
         return stored or {}
 
     def _read(self, keys: tuple[str, ...]) -> Mapping[str, Response] | None:

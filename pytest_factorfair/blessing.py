@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands import say, told, write
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,11 +94,6 @@ def _changes(target: Path, report: str) -> Iterator[str]:
 
 def _write(target: Path, content: bytes) -> None:
     """The same report gives the same file: the archive holds no time."""
-    from pytest_factorfair.reports.files import write_whole
-
     if target.is_dir():
         raise InputError(f"{target}: a folder; name a file in it")
-    try:
-        write_whole(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}") from None
+    write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)

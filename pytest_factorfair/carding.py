@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands import say, told, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _run(arguments: argparse.Namespace) -> None:
     found = {name: sources(name, digest) for name, digest in checklists if name in asked}
     made = card.of(summary, _model(summary, arguments.model, arguments.report), found)
     for name, text in ((MARKDOWN, to_markdown(made)), (JSONLD, to_jsonld(made))):
-        say(_write(Path(arguments.output) / name, text))
+        say(write(Path(arguments.output) / name, text))
 
 
 def _model(summary: Summary, chosen: str | None, path: str) -> str:
@@ -51,12 +51,3 @@ def _model(summary: Summary, chosen: str | None, path: str) -> str:
     if len(models) != 1:
         raise InputError(f"{path}: it has {len(models)} models; choose one by --model: {', '.join(models)}")
     return models[0]
-
-
-def _write(path: Path, text: str) -> str:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    return str(path)

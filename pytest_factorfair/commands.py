@@ -39,6 +39,21 @@ def say(line: str) -> None:
     sys.stdout.write("".join(letter if letter.isprintable() else "?" for letter in line) + "\n")
 
 
+def write(path: Path, content: str | bytes) -> str:
+    """Write a file whole, in a folder that may have to be made; return its path.
+
+    Raises:
+        InputError: it cannot be written; what was there before is there still.
+    """
+    from pytest_factorfair.reports.files import write_whole
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return write_whole(path, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
 def faintbench(name: str, truth: str) -> Faintbench:
     """A checklist of FAIntbench, by name or path, as a report does not hold it.
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands import say, told, write
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store_commands import DEFAULT, opened
 
@@ -148,7 +148,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         tables = [compare.confusion(one, spots, [seen[spot.picture] for spot in spots]) for one in opinions]
         for line in text.results(spec, tables):
             say(line)
-        _write(file, detector_errors.to_json(detector.identity, tables))
+        table = write(file, detector_errors.to_json(detector.identity, tables))
+        say(f"written: {table}, for --factorfair-detector-errors")
 
 
 def _files(arguments: argparse.Namespace, path: Path) -> dict[str, Path]:
@@ -164,15 +165,6 @@ def _files(arguments: argparse.Namespace, path: Path) -> dict[str, Path]:
                 f"--detector {spec}: the table of two detectors would be {name}; compare one at a time"
             )
     return {spec: folder / name for spec, name in zip(specs, names, strict=True)}
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
-    say(f"written: {file}, for --factorfair-detector-errors")
 
 
 def _picture(sheet: Path, name: str) -> bytes:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands import say, told, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -98,15 +98,6 @@ def _made(folder: str) -> Path:
     return Path(folder)
 
 
-def _written(path: Path, content: str | bytes) -> str:
-    from pytest_factorfair.reports.files import write_whole
-
-    try:
-        return f"wrote {write_whole(path, content)}"
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-
-
 def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequence[str]) -> Iterator[str]:
     """Write every table; tell each file, and each table that there is nothing for."""
     from pytest_factorfair.reports.entries import LeftOut
@@ -118,7 +109,7 @@ def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequen
                 yield f"left out {table.name}: {table.reason}"
                 continue
             for ending in formats:
-                yield _written(folder / f"{table.name}.{ending}", WRITERS[ending](table))
+                yield f"wrote {write(folder / f'{table.name}.{ending}', WRITERS[ending](table))}"
 
 
 def _figures(listed: Mapping[str, Sequence[Entry]], folder: Path) -> Iterator[str]:
@@ -133,4 +124,4 @@ def _figures(listed: Mapping[str, Sequence[Entry]], folder: Path) -> Iterator[st
                 yield f"left out {figure.name}: {figure.reason}"
                 continue
             for ending, rendered in RENDERERS.items():
-                yield _written(folder / f"{figure.name}.{ending}", rendered(figure.spec))
+                yield f"wrote {write(folder / f'{figure.name}.{ending}', rendered(figure.spec))}"

@@ -46,7 +46,11 @@ def _append(page: Path, markdown: str) -> tuple[str, ...]:
 
 
 def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
-    """Write a file so that no reader, and no full disk, ever leaves half of it; return its path."""
+    """Write a file so that no reader, and no full disk, ever leaves half of it; return its path.
+
+    Raises:
+        OSError: it names the file, which that of a full disk does not.
+    """
     parts = (content,) if isinstance(content, (str, bytes)) else content
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     try:
@@ -55,6 +59,8 @@ def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
     return str(path)

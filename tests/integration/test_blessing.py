@@ -123,7 +123,7 @@ def test_missing_and_damaged_files(ran: Project, capsys: pytest.CaptureFixture[s
         return told
 
     assert problem("none.json") == "none.json: No such file or directory\n"
-    assert "none/base.json: cannot be written: No such file" in problem("--to", "none/base.json")
+    assert "small.yaml/base.json: cannot be written: " in problem("--to", "small.yaml/base.json")
     assert problem("--to", ".") == ".: a folder; name a file in it\n"
     main(["bless", "--to", "base.json.gz"])
     packed = (ran.path / "base.json.gz").read_bytes()

@@ -1,0 +1,44 @@
+"""Files of a report are whole or as they were, and the error of a full disk names the file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+FULL = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))  # no file may grow beyond: as on a full disk
+"""
+WRITE = """
+from pytest_factorfair.reports.files import write_whole
+try:
+    write_whole(Path(sys.argv[1]), "x" * 2_000)
+except OSError as error:
+    print(f"{error.filename}: {error.strerror}")
+"""
+COMMAND = """
+from pytest_factorfair.commands import told, write
+told(lambda path: write(path, "x" * 2_000))(Path(sys.argv[1]))
+"""
+
+
+def _on_a_full_disk(program: str, path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", FULL + program, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+
+
+def test_a_full_disk_leaves_the_former_file_and_is_told_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("former")
+    assert _on_a_full_disk(WRITE, path).stdout == f"{path}: File too large\n"
+    assert path.read_text() == "former"
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_so_does_a_command(tmp_path: Path) -> None:
+    path = tmp_path / "MODEL_CARD.md"
+    path.write_text("former")
+    assert _on_a_full_disk(COMMAND, path).stderr == f"{path}: cannot be written: File too large\n"
+    assert path.read_text() == "former"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_factorfair.domain import Case, Summary
 from pytest_factorfair.reports.html import to_html
-from pytest_factorfair.reports.json_report import to_json
+from pytest_factorfair.reports.json_report import pieces
 from pytest_factorfair.reports.markdown import to_markdown
 from pytest_factorfair.reports.responses import Transcript
 
@@ -25,7 +25,7 @@ def write(summary: Summary, folder: str, *, transcript: Transcript, cases: Itera
     here = Path(folder)
     markdown = to_markdown(summary)
     paths: tuple[str, ...] = (
-        write_whole(here / "report.json", to_json(summary)),
+        write_whole(here / "report.json", pieces(summary)),
         write_whole(here / "report.md", markdown),
         write_whole(here / "responses.jsonl", transcript.lines()),
         write_whole(here / "report.html", to_html(summary, transcript.excerpts, cases, here)),

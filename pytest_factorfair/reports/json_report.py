@@ -4,43 +4,51 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_factorfair.domain import Answer, CaseKey, Record, Summary
 
 SCHEMA = "factorfair.report/1"
 
+ROWS = (
+    "changes", "former", "headline", "scores", "reasons", "topics", "corrections", "prompts",
+    "contact_sheets",
+)  # fmt: skip
+"""What is in a report as it is in the summary."""
+
 
 def to_json(summary: Summary) -> str:
-    """The report as text: one row of a list a line, so that two reports can be compared by eye.
+    """The report as text."""
+    return "".join(pieces(summary))
 
-    Two runs that asked the same agree in all but ``usage`` and the fingerprint's versions and times.
+
+def pieces(summary: Summary) -> Iterator[str]:
+    """The report as text, piece by piece: a run's answers are many, and as plain types many times as large.
+
+    A row of a list is a line, so that two reports can be compared by eye. Two runs that asked the same
+    agree in all but ``usage`` and the fingerprint's versions and times.
     """
-    parts = (f"{_compact(name)}: {_value(value)}" for name, value in to_dict(summary).items())
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    before = "{\n"
+    for name, value in _parts(summary):
+        yield f"{before}{_compact(name)}: "
+        yield from _value(value)
+        before = ",\n"
+    yield "\n}\n"
 
 
-def to_dict(summary: Summary) -> dict[str, Any]:
-    """The report as plain types, in the order of the published schema."""
-    return {
-        "schema": SCHEMA,
-        "fingerprint": dataclasses.asdict(summary.fingerprint),
-        "incomplete": summary.incomplete,
-        "notes": list(summary.notes),
-        "gates": [_gate(dataclasses.asdict(verdict)) for verdict in summary.gates],
-        "changes": [dataclasses.asdict(change) for change in summary.changes],
-        "former": [dataclasses.asdict(score) for score in summary.former],
-        "headline": [dataclasses.asdict(row) for row in summary.headline],
-        "scores": [dataclasses.asdict(score) for score in summary.scores],
-        "reasons": [dataclasses.asdict(share) for share in summary.reasons],
-        "topics": [dataclasses.asdict(topic) for topic in summary.topics],
-        "corrections": [dataclasses.asdict(correction) for correction in summary.corrections],
-        "prompts": [dataclasses.asdict(row) for row in summary.prompts],
-        "contact_sheets": [dataclasses.asdict(sheet) for sheet in summary.contact_sheets],
-        "cases": [_case(record, keys=bool(summary.fingerprint.detector)) for record in summary.cases],
-        "usage": dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)},
-    }
+def _parts(summary: Summary) -> Iterator[tuple[str, object]]:
+    """The report as plain types, in the order of the published schema; lists of rows are iterators."""
+    yield "schema", SCHEMA
+    yield "fingerprint", dataclasses.asdict(summary.fingerprint)
+    yield "incomplete", summary.incomplete
+    yield "notes", list(summary.notes)
+    yield "gates", (_gate(dataclasses.asdict(verdict)) for verdict in summary.gates)
+    for name in ROWS:
+        yield name, map(dataclasses.asdict, getattr(summary, name))
+    keys = bool(summary.fingerprint.detector)
+    yield "cases", (_case(record, keys=keys) for record in summary.cases)
+    yield "usage", dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)}
 
 
 def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
@@ -94,14 +102,22 @@ def _answer(answer: Answer) -> dict[str, Any]:
     return row
 
 
-def _value(value: object) -> str:
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(f" {_compact(row)}" for row in value) + "\n]"
+def _value(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
-        return (
-            "{\n" + ",\n".join(f" {_compact(name)}: {_compact(row)}" for name, row in value.items()) + "\n}"
-        )
-    return _compact(value)
+        rows = (f"{_compact(name)}: {_compact(row)}" for name, row in value.items())
+        yield from _listed(rows, "{", "}")
+    elif isinstance(value, list | Iterator):
+        yield from _listed(map(_compact, value), "[", "]")
+    else:
+        yield _compact(value)
+
+
+def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
+    before = f"{first}\n "
+    for row in rows:
+        yield before + row
+        before = ",\n "
+    yield f"\n{last}" if before == ",\n " else f"{first}{last}"
 
 
 def _compact(value: object) -> str:

@@ -18,6 +18,9 @@ NOTHING = Said("null", "null")
 EXCERPTS = 8
 """So many replies of a case are shown in the HTML report; responses.jsonl has all."""
 
+LOOKED_UP = 500
+"""So many replies, or those of one case, are read from the store at once."""
+
 LONGEST = 1_000
 """Characters of a reply that the HTML report shows."""
 
@@ -57,12 +60,22 @@ class Transcript:
 
     def lines(self) -> Iterator[str]:
         """The lines of responses.jsonl; what a model said stands in them as JSON, and cannot act."""
-        for record in self._records:
-            said = self._lookup([answer.key for answer in record.answers if answer.key])
-            self.excerpts.append(_excerpts(record, said))
-            yield from (
-                _line(record.case, answer, said.get(answer.key, NOTHING)) for answer in record.answers
-            )
+        for records in _together(self._records):
+            said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
+            for record in records:
+                self.excerpts.append(_excerpts(record, said))
+                yield from (_line(record.case, one, said.get(one.key, NOTHING)) for one in record.answers)
+
+
+def _together(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """As many records as are looked up at once."""
+    group: list[Record] = []
+    for record in records:
+        group.append(record)
+        if sum(len(one.answers) for one in group) >= LOOKED_UP:
+            yield group
+            group = []
+    yield group
 
 
 def _line(case: CaseKey, answer: Answer, said: Said) -> str:

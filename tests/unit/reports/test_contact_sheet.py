@@ -29,7 +29,7 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.reports import contact_sheets
 from pytest_factorfair.reports.contact_sheet import MOST, Caption, sheet
-from pytest_factorfair.reports.json_report import to_dict
+from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 from pytest_factorfair.reports.sheet_canvas import COLUMNS, GAP, SIDE, WIDTH
 
@@ -211,7 +211,7 @@ def test_reports_list_the_sheets(tmp_path: Path) -> None:
     sheets = contact_sheets(told, [CASE], str(tmp_path), picture=picture)
     told = replace(told, contact_sheets=sheets)
     assert f"](pictures/a-b/{CASE.id}.jpg), 1 pictures" in to_markdown(told)
-    report = json.loads(json.dumps(to_dict(told)))
+    report = json.loads(to_json(told))
     assert report["contact_sheets"][0]["file"] == f"pictures/a-b/{CASE.id}.jpg"
     schema = json.loads(SCHEMA.read_text())["properties"]["contact_sheets"]
     jsonschema.validate(report["contact_sheets"], schema)

@@ -10,7 +10,7 @@ import jsonschema
 
 from pytest_factorfair.domain import Correction, Fingerprint, Summary, Usage
 from pytest_factorfair.reports.corrections_table import MEANT, correction_tables
-from pytest_factorfair.reports.json_report import to_dict
+from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 
 SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
@@ -77,7 +77,7 @@ def test_markdown_has_it() -> None:
 
 
 def test_the_report_follows_its_schema() -> None:
-    report = to_dict(_summary(FOUND, REFUSED))
+    report = json.loads(to_json(_summary(FOUND, REFUSED)))
     jsonschema.validate(
         json.loads(json.dumps(report["corrections"])),
         json.loads(SCHEMA.read_text())["properties"]["corrections"],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from pytest_factorfair.domain import Judgement, Score, Summary, Verdict
+from pytest_factorfair.domain import Headline, Judgement, Score, Summary, Verdict
 from pytest_factorfair.reports import perceived
 
 SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
@@ -103,13 +103,22 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
 
 def headline_lines(summary: Summary) -> tuple[str, ...]:
     """A model in three numbers (Table 2), where it was asked for facts and for judgements."""
-    several = len(summary.fingerprint.models) > 1
     return tuple(
-        f"headline{f' of {row.model}' if several else ''}: objective S_fact {row.fact:.3f}, "
+        f"headline{_whose(among(summary, row))}: objective S_fact {row.fact:.3f}, "
         f"subjective S_fair {row.fair:.3f}, average {row.average:.3f}"
         for row in summary.headline
         if row.attribute is None and row.fact is not None and row.fair is not None and row.average is not None
     )
+
+
+def among(summary: Summary, one: Score | Headline) -> tuple[str, ...]:
+    """The model and the checklist that a number is about, each where the run has several."""
+    told = summary.fingerprint
+    return (one.model,) * (len(told.models) > 1) + (one.checklist,) * (len(told.checklists) > 1)
+
+
+def _whose(words: Sequence[str]) -> str:
+    return f" of {' on '.join(words)}" if words else ""
 
 
 def _title(subject: Subject, subjects: tuple[Subject, ...], summary: Summary) -> str:

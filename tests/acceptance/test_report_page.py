@@ -31,6 +31,16 @@ RUNS: dict[str, tuple[str, ...]] = {
         "--factorfair-preset=smoke",
     ),
 }
+ROOT = Path(__file__).parents[2]
+SEVERAL = (
+    "--factorfair-model=sim:stereotyped?refuse=0.05",
+    "--factorfair-model=sim:ideal",
+    f"--factorfair-checklist={ROOT / 'tests/data/small.yaml'}",
+    f"--factorfair-checklist={ROOT / 'conftest_examples/own_checklist/commuting.yaml'}",
+    "--factorfair-gate=default",
+)
+"""Two models on two checklists, whose attributes are not the same."""
+
 TWO = (
     "--factorfair-model=sim:stereotyped",
     "--factorfair-model=sim:ideal",
@@ -100,6 +110,53 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
         assert shown.console == []
         page.keyboard.press("Escape")
         assert not dialog.is_visible()
+
+
+def test_each_checklist_has_its_own_attributes_and_rows(finished: Finished, opened: Open) -> None:
+    folder = finished(*SEVERAL)
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    with opened(folder / "report.html") as shown:
+        page = shown.page
+        for checklist in ("small", "commuting", "small"):
+            topics = [one for one in told["topics"] if one["checklist"] == checklist]
+            page.get_by_role("combobox", name="checklist").select_option(checklist)
+            attributes = {one["attribute"] for one in topics}
+            assert set(page.locator("select[name=attribute] option").all_inner_texts()) == attributes
+            first = page.locator("select[name=attribute]").input_value()
+            n = len({one["statistic"] for one in topics if one["attribute"] == first})
+            assert page.locator("#cells tbody tr").count() == n
+            every = len({one["statistic"] for one in topics})
+            assert page.locator("#shown").inner_text() == f"{n} of {every} statistics"
+        places = {
+            " · ".join((one["model"], one["checklist"], one["context"] or one["part"], one["attribute"]))
+            for one in told["scores"]
+            if one["metric"] == "refusal_rate"
+        }
+        rows = page.locator("#diagnostics tbody th").all_inner_texts()
+        assert set(rows) == places
+        assert len(rows) == len(places) > len({place.split(" · ", 2)[2] for place in places})
+        lines = page.locator("#verdict .note").all_inner_texts()
+        assert [line.partition(": objective")[0] for line in lines if "headline" in line] == [
+            f"headline of {one['model']} on {one['checklist']}"
+            for one in told["headline"]
+            if one["attribute"] is None
+        ]
+        assert shown.console == []
+
+
+def test_paper_cuts_nothing_off(finished: Finished, opened: Open) -> None:
+    with opened(finished(*SEVERAL) / "report.html", width=718) as shown:  # A4 between its margins
+        shown.page.emulate_media(media="print")
+        cut = """() => [...document.querySelectorAll(".scroll")]
+            .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"""
+        assert shown.page.evaluate(cut) == []
+
+
+def test_what_was_not_judged_is_told_once(finished: Finished, opened: Open) -> None:
+    with opened(finished(*SEVERAL, "-k", "objective") / "report.html") as shown:
+        assert shown.page.locator("#verdict").inner_text().count("cases are missing") == 1
+        gates = shown.page.locator("#gates tbody tr")
+        assert gates.count() == gates.filter(has_text="not judged").count() > 1
 
 
 def test_tables_sort_by_their_headings(finished: Finished, opened: Open) -> None:

@@ -25,6 +25,19 @@ def test_the_wheel_has_the_checklists_and_no_tests(tmp_path: Path) -> None:
         assert f"pytest_factorfair/_checklists/{name}" in names
     assert "pytest_factorfair/py.typed" in names
     assert "pytest_factorfair/detection/cards.onnx" in names
+    for name in (
+        "base.html",
+        "page.html",
+        "compare.html",
+        "table.html",
+        "page.css",
+        "page.js",
+        "sort.js",
+        "vega.js",
+    ):
+        assert f"pytest_factorfair/reports/html/assets/{name}" in names
+    for name in ("pyproject.toml", "workflow.yml"):
+        assert f"pytest_factorfair/starting_files/{name}" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"pytest_factorfair"}
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as source:
         tops = {name.split("/")[1] for name in source.getnames() if "/" in name}

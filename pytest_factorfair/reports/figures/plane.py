@@ -151,7 +151,7 @@ def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
     for verdict in summary.gates:
         gate = parse(verdict.gate)
         names = set(gate.filters)
-        others = {one.attribute for one in summary.topics} - {of.attribute}
+        others = {word for one in summary.topics for word in (one.attribute, one.checklist)} - set(of[:2])
         if gate.metric in rows and not gate.regression and not names & others:
             rows[gate.metric].add(gate.threshold)
     for metric, channel in ((FACT, "x"), (EVENNESS, "y")):

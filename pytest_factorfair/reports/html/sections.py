@@ -12,7 +12,7 @@ from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.ethics import ETHICS, LIMITS
 from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, number
+from pytest_factorfair.reports.tables import SIGNS, Row, Table, among, headline_lines, number
 from pytest_factorfair.reports.terminal import usage_line
 
 TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
@@ -82,15 +82,14 @@ def _ruled(summary: Summary) -> Iterator[Ruled]:
 
 
 def _diagnostics(summary: Summary) -> Table | None:
-    """A row per model, part or context, and attribute."""
-    places: dict[tuple[str, str, str], dict[str, Score]] = {}
+    """A row per model, checklist, part or context, and attribute; the first two where there are several."""
+    places: dict[tuple[str, ...], dict[str, Score]] = {}
     for one in summary.scores:
         if one.metric in DIAGNOSTICS and one.value is not None:
-            place = (one.model, one.context or one.part, one.attribute)
+            place = (*among(summary, one), one.context or one.part, one.attribute)
             places.setdefault(place, {})[one.metric] = one
-    several = len(summary.fingerprint.models) > 1
     rows = tuple(
-        Row(" · ".join(place if several else place[1:]), tuple(_rate(here.get(name)) for name in DIAGNOSTICS))
+        Row(" · ".join(place), tuple(_rate(here.get(name)) for name in DIAGNOSTICS))
         for place, here in places.items()
     )
     return Table("Diagnostics", tuple(DIAGNOSTICS.values()), rows) if rows else None

@@ -60,19 +60,22 @@
   if (filters && values.cells.length) {
     const table = document.getElementById("cells");
     const choices = ["model", "checklist", "attribute"];
-    for (const name of choices) {
-      const options = unique(values.cells, name);
-      filters.elements[name].append(...options.map((one) => make("option", { value: one, textContent: one })));
-      if (options.length < 2) filters.elements[name].closest("label").hidden = true;
-    }
+    const offer = (name, rows) => { // a checklist has attributes of its own
+      const select = filters.elements[name], former = select.value, options = unique(rows, name);
+      select.replaceChildren(...options.map((one) => make("option", { value: one, textContent: one, selected: one === former })));
+      select.closest("label").hidden = options.length < 2;
+    };
+    const narrowed = () => choices.reduce((rows, name) => {
+      offer(name, rows);
+      return rows.filter((cell) => cell[name] === filters.elements[name].value);
+    }, values.cells);
     const score = (cell, name) => cell.scores[name === "asked" ? (cell.part === "objective" ? "s_fact" : "s_e") : name];
     const fill = () => {
+      const here = narrowed();
       const chosen = Object.fromEntries(new FormData(filters));
       const needle = chosen.statistic.trim().toLowerCase();
-      const rows = values.cells.filter(
-        (cell) => choices.every((name) => cell[name] === chosen[name]) && words(cell.statistic).toLowerCase().includes(needle),
-      );
-      const columns = unique(values.cells.filter((cell) => choices.every((name) => cell[name] === chosen[name])), "column");
+      const rows = here.filter((cell) => words(cell.statistic).toLowerCase().includes(needle));
+      const columns = unique(here, "column");
       table.tHead.replaceChildren(make("tr", {}, ...["statistic", ...columns].map((one, place) => make("th", { scope: "col", className: place ? "number" : "", textContent: words(one) }))));
       const statistics = unique(rows, "statistic");
       table.tBodies[0].replaceChildren(...statistics.map((statistic) => {
@@ -83,7 +86,8 @@
         }
         return line;
       }));
-      document.getElementById("shown").textContent = `${statistics.length} of ${unique(values.cells, "statistic").length} statistics`;
+      const all = values.cells.filter((cell) => cell.checklist === chosen.checklist);
+      document.getElementById("shown").textContent = `${statistics.length} of ${unique(all, "statistic").length} statistics`;
     };
     const opener = (cell, value) => {
       const lost = cell.ends.reduce((sum, end) => sum + end.refused + end.unread + end.errors, 0);

@@ -54,18 +54,23 @@ def test_the_curve_is_the_closed_form(summary: Summary) -> None:
         assert curve[1.0] == 0
 
 
+def _texts(summary: Summary, of: Plane) -> list[str]:
+    layers = plane(summary, of)["layer"]
+    return [row["text"] for layer in layers for row in layer["data"]["values"] if "text" in row]
+
+
 def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> None:
-    gender, race = (
-        [
-            row["text"]
-            for layer in plane(summary, of)["layer"]
-            for row in layer["data"]["values"]
-            if "text" in row
-        ]
-        for of in planes(summary)
-    )
+    gender, race = (_texts(summary, of) for of in planes(summary))
     assert "gate 0.9" in gender
     assert "gate 0.9" not in race
+
+
+def test_a_threshold_is_drawn_on_the_checklist_it_is_about(summary: Summary) -> None:
+    other = tuple(replace(one, checklist="other") for one in summary.topics)
+    gates = tuple(replace(one, gate="s_e[other,gender] >= 0.9") for one in summary.gates)
+    both = replace(summary, topics=(*summary.topics, *other), gates=gates)
+    drawn = [of.checklist for of in planes(both) if "gate 0.9" in _texts(both, of)]
+    assert drawn == ["other"]
 
 
 def test_without_a_point_there_is_no_legend(summary: Summary) -> None:

@@ -30,8 +30,10 @@ def compared(changes: Sequence[Change]) -> str:
 
 def changes_table(changes: Sequence[Change]) -> Table:
     """Rows in the order given, those that regressed marked."""
-    models = {change.model for change in changes}
-    rows = tuple(Row(_label(change, several=len(models) > 1), _cells(change)) for change in changes)
+    several = [name for name in ("model", "checklist") if len({getattr(one, name) for one in changes}) > 1]
+    rows = tuple(
+        Row(_label(change, [getattr(change, name) for name in several]), _cells(change)) for change in changes
+    )
     return Table("since the baseline", HEADINGS, rows)
 
 
@@ -40,9 +42,9 @@ def changes_text(changes: Sequence[Change]) -> str:
     return "\n".join([compared(changes), *plain.lines(changes_table(changes), titles=False)])
 
 
-def _label(change: Change, *, several: bool) -> str:
+def _label(change: Change, whose: Sequence[str]) -> str:
     own = [change.context or change.part] if change.metric in SHOWN else []
-    place = [*[change.model] * several, *own, change.attribute]
+    place = [*whose, *own, change.attribute]
     place += [change.statistic] if change.statistic else []
     sign = "REGRESSED " if change.regressed else ""
     return f"{sign}{SHOWN.get(change.metric, change.metric)} {' '.join(place)}"

@@ -8,8 +8,13 @@ from pytest_factorfair.reports.tables import Row, Table
 
 
 def text(words: str) -> str:
-    """One line without control characters or invisible ones, which act on terminals or turn text round."""
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(words.split()))
+    """One line of what can be seen."""
+    return visible(" ".join(words.split()))
+
+
+def visible(words: str) -> str:
+    """Without control characters or invisible ones, which act on terminals or turn text round."""
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 def lines(*tables: Table, titles: bool = True) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.annotations import defused
 from pytest_factorfair.reports.changes import changes_text
@@ -21,12 +22,13 @@ COLORS = {"passed": "green", "failed": "red"}
 
 def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple[str, ...]) -> None:
     """Write the section; a person should have read it in ten seconds."""
-    reporter.write_sep("=", defused(f"factorfair: {', '.join(summary.fingerprint.models)}"))
+    reporter.write_sep("=", defused(plain.visible(f"factorfair: {', '.join(summary.fingerprint.models)}")))
     if summary.incomplete:
         _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
     _verdicts(reporter, summary.gates)
     if summary.changes:
-        _line(reporter, f"{changes_text(summary.changes)}\n")
+        for line in (*changes_text(summary.changes).splitlines(), ""):
+            _line(reporter, line)
     for table in all_tables(summary):
         _table(reporter, table)
     for line in headline_lines(summary):
@@ -39,8 +41,8 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
 
 
 def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:
-    """Write what may hold text from outside."""
-    reporter.write_line(defused(text), **markup)
+    """Write a line that may hold text from outside."""
+    reporter.write_line(defused(plain.visible(text)), **markup)
 
 
 def usage_line(summary: Summary) -> str:

@@ -106,6 +106,28 @@ def test_a_page_that_cannot_be_written_does_not(project: Project, monkeypatch: p
     result.stdout.fnmatch_lines(["report: *GITHUB_STEP_SUMMARY /nowhere/page.md could not be written*"])
 
 
+ACTING = """
+from pytest_factorfair.domain import Response
+
+class House:
+    endpoint, parallel, identity = "house", None, {"provider": "house"}
+    async def ask(self, request):
+        return Response('{"answer": "A"}', notes=("told \\x1b]0;owned\\x07\\x9b2J\\u202e end",))
+    async def close(self):
+        pass
+
+def pytest_factorfair_models():
+    return {"house": lambda spec: House()}
+"""
+
+
+def test_nothing_told_acts_on_the_terminal(project: Project) -> None:
+    project.write("conftest.py", ACTING)
+    told = project.run("-p", "no:xdist", model="house").stdout.str()
+    assert "note: house: told ?]0;owned??2J? end" in told
+    assert not set("\x1b\x07\x9b\u202e") & set(told)
+
+
 FORGING = """
 from pytest_factorfair.domain import Response
 

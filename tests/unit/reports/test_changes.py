@@ -1,0 +1,21 @@
+"""The table of changes tells models and checklists apart where there are several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_factorfair.domain import Change
+from pytest_factorfair.reports.changes import changes_table
+
+ONE = Change("a", "staff", "subjective", "baseline", "site", "s_e", None, 0.9, 0.8, -0.1, None, None, 0.1, 72)
+
+
+def test_rows_name_what_differs() -> None:
+    def labels(*changes: Change) -> list[str]:
+        return [row.label for row in changes_table(changes).rows]
+
+    assert labels(ONE) == ["S_E baseline site"]
+    other = replace(ONE, checklist="guests")
+    assert labels(ONE, other) == ["S_E staff baseline site", "S_E guests baseline site"]
+    third = replace(other, model="b")
+    assert labels(ONE, third) == ["S_E a staff baseline site", "S_E b guests baseline site"]

@@ -50,7 +50,7 @@ class Opened(NamedTuple):
 Open: TypeAlias = Callable[..., AbstractContextManager[Opened]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it runs, so does an event loop: other tests want their own
 def browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:

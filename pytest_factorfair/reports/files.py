@@ -52,17 +52,20 @@ def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
         OSError: it names the file, which that of a full disk does not.
     """
     parts = (content,) if isinstance(content, (str, bytes)) else content
-    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    ours = path.is_file() or not path.exists()  # /dev/stdout is written to, not replaced
+    partial = path.with_name(f"{path.name}.partial-{os.getpid()}") if ours else path
     try:
         with partial.open("wb") as file:
             file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
             file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+            if ours:
+                os.fsync(file.fileno())
+                partial.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        partial.unlink(missing_ok=True)
+        if ours:
+            partial.unlink(missing_ok=True)
     return str(path)
 
 

@@ -24,7 +24,9 @@ def test_without_gates_the_run_reports_and_passes(project: Project, dist: tuple[
     result = project.run(*dist)
     assert result.ret == 0
     result.assert_outcomes(passed=CASES)
-    result.stdout.fnmatch_lines(["*factorfair: sim:stereotyped*", "report: *report.json*report.md"])
+    result.stdout.fnmatch_lines(
+        ["*factorfair: sim:stereotyped*", "report: *report.json*report.md*responses.jsonl*report.html"]
+    )
 
 
 def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Summary, TopicCounts
+from pytest_factorfair.reports import perceived
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
 from pytest_factorfair.scoring.bounds import BEYOND, quantile, wilson
 
@@ -27,7 +28,7 @@ def cells(summary: Summary) -> Iterator[Row]:
         yield {
             "model": model,
             "checklist": checklist,
-            "attribute": attribute,
+            "attribute": perceived.attribute(attribute, summary),
             "statistic": statistic,
             "column": column,
             "part": ends[0].part,

@@ -98,7 +98,7 @@ def _replies(
                 "statistic": case.statistic,
                 "direction": case.direction,
                 "column": case.context or case.part,
-                "attributes": case.attributes,
+                "attributes": [perceived.attribute(name, summary) for name in case.attributes],
                 "total": one.total,
                 "sheet": sheets.get(one.case),
                 "shown": [_reply(each) for each in one.shown],

@@ -86,7 +86,11 @@ def _diagnostics(summary: Summary) -> Table | None:
     places: dict[tuple[str, ...], dict[str, Score]] = {}
     for one in summary.scores:
         if one.metric in DIAGNOSTICS and one.value is not None:
-            place = (*among(summary, one), one.context or one.part, one.attribute)
+            place = (
+                *among(summary, one),
+                one.context or one.part,
+                perceived.attribute(one.attribute, summary),
+            )
             places.setdefault(place, {})[one.metric] = one
     rows = tuple(
         Row(" · ".join(place), tuple(_rate(here.get(name)) for name in DIAGNOSTICS))

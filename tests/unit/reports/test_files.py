@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+from pytest_factorfair.reports.files import write_whole
 
 FULL = """
 import resource, sys
@@ -42,3 +45,15 @@ def test_so_does_a_command(tmp_path: Path) -> None:
     path.write_text("former")
     assert _on_a_full_disk(COMMAND, path).stderr == f"{path}: cannot be written: File too large\n"
     assert path.read_text() == "former"
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, "all of it")
+        assert os.read(reader, 100) == b"all of it"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

@@ -21,11 +21,11 @@ ORDER = (
     "changes",
     "gates that did not pass",
 )
-"""What sections are called, as they are cut: the first of them first."""
+"""What passages are called, as they are cut: the first of them first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Passage:
     """A part of a report: its head, lines and foot.
 
     ``name``, one of ``ORDER``, is given to what may be cut: from its last line on, or only ``whole``.
@@ -41,60 +41,60 @@ class Section:
 
     @property
     def text(self) -> str:
-        """Empty if all lines of a section that has a name were cut."""
+        """Empty if all lines of a passage that has a name were cut."""
         if self.name and not self.lines:
             return ""
         return "\n".join(part for part in (self.head, *self.lines, self.foot) if part)
 
 
-def fitted(sections: Sequence[Section]) -> str:
-    """All sections as one text of less than ``MOST`` bytes, with a sentence about what it lacks.
+def fitted(passages: Sequence[Passage]) -> str:
+    """All passages as one text of less than ``MOST`` bytes, with a sentence about what it lacks.
 
-    The first section tells it; those without a name are kept as they are.
+    The first passage tells it; those without a name are kept as they are.
     """
-    if _size(_joined(sections)) < MOST:
-        return _joined(sections)
-    kept = list(sections)
-    for place in _places(sections):
+    if _size(_joined(passages)) < MOST:
+        return _joined(passages)
+    kept = list(passages)
+    for place in _places(passages):
         excess = _size(_joined(kept)) - (MOST - RESERVED)
         if excess > 0:
             kept[place] = _cut(kept[place], excess)
-    lost = ", ".join(_lost(sections, kept))
+    lost = ", ".join(_lost(passages, kept))
     told = f"Left out to stay below {MOST // 1000} kB: {lost}. report.html and report.json have it all."
     return _joined([replace(kept[0], foot=f"\n{told}"), *kept[1:]])
 
 
-def _places(sections: Sequence[Section]) -> Iterator[int]:
-    """Of the sections that may be cut; among those of one name the last first."""
+def _places(passages: Sequence[Passage]) -> Iterator[int]:
+    """Of the passages that may be cut; among those of one name the last first."""
     for name in ORDER:
-        yield from (place for place in reversed(range(len(sections))) if sections[place].name == name)
+        yield from (place for place in reversed(range(len(passages))) if passages[place].name == name)
 
 
-def _cut(section: Section, excess: int) -> Section:
-    kept = len(section.lines)
+def _cut(passage: Passage, excess: int) -> Passage:
+    kept = len(passage.lines)
     while kept and excess > 0:
         kept -= 1
-        excess -= _size(section.lines[kept]) + 1
-    return replace(section, lines=() if section.whole else section.lines[:kept])
+        excess -= _size(passage.lines[kept]) + 1
+    return replace(passage, lines=() if passage.whole else passage.lines[:kept])
 
 
-def _lost(sections: Sequence[Section], kept: Sequence[Section]) -> Iterator[str]:
+def _lost(passages: Sequence[Passage], kept: Sequence[Passage]) -> Iterator[str]:
     for name in ORDER:
-        pairs = [(one, left) for one, left in zip(sections, kept, strict=True) if one.name == name]
+        pairs = [(one, left) for one, left in zip(passages, kept, strict=True) if one.name == name]
         if lost := sum(_count(one) - _count(left) for one, left in pairs):
             yield f"{name} ({lost:,})"
 
 
-def _count(section: Section) -> int:
-    return min(len(section.lines), 1) if section.whole else len(section.lines)
+def _count(passage: Passage) -> int:
+    return min(len(passage.lines), 1) if passage.whole else len(passage.lines)
 
 
-def _joined(sections: Sequence[Section]) -> str:
+def _joined(passages: Sequence[Passage]) -> str:
     text = ""
-    for section in sections:
-        if section.text:
-            blank = "" if not text else "\n" if section.joined else "\n\n"
-            text += blank + section.text
+    for passage in passages:
+        if passage.text:
+            blank = "" if not text else "\n" if passage.joined else "\n\n"
+            text += blank + passage.text
     return text + "\n"
 
 

@@ -12,7 +12,7 @@ from pytest_factorfair.reports import markup
 from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.ethics import ETHICS
-from pytest_factorfair.reports.fitting import Section, fitted
+from pytest_factorfair.reports.fitting import Passage, fitted
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import quotations
 from pytest_factorfair.reports.tables import SIGNS, Table, VerdictLine, headline_lines, verdict_lines
@@ -27,12 +27,12 @@ LONGEST = 1000
 
 def to_markdown(summary: Summary) -> str:
     """The summary as GitHub-flavoured Markdown below 60 kB; text from outside is shown, never interpreted."""
-    return fitted(tuple(_sections(summary)))
+    return fitted(tuple(_passages(summary)))
 
 
-def _sections(summary: Summary) -> Iterator[Section]:
+def _passages(summary: Summary) -> Iterator[Passage]:
     """What failed and what got worse first."""
-    yield Section(_head(summary))
+    yield Passage(_head(summary))
     yield from _verdicts(summary)
     if summary.changes:
         yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
@@ -40,12 +40,12 @@ def _sections(summary: Summary) -> Iterator[Section]:
         yield _table(table, title=table.title, name="tables", whole=True)
     if quoted := tuple(f"- {_text(line)}" for line in quotations(summary)):
         head = "<details><summary>What reasons say</summary>\n"
-        yield Section(head, quoted, "\n</details>", "quotations")
+        yield Passage(head, quoted, "\n</details>", "quotations")
     headlines = _bullets((*headline_lines(summary), *detector_lines(summary)), name="headlines")
     yield headlines
     yield replace(_bullets(summary.notes, name="notes"), joined=bool(headlines.lines))
     yield from _contact_sheets(summary)
-    yield Section(f"{_fingerprint(summary)}\n\n<sub>{ETHICS}</sub>")
+    yield Passage(f"{_fingerprint(summary)}\n\n<sub>{ETHICS}</sub>")
 
 
 def _head(summary: Summary) -> str:
@@ -59,16 +59,16 @@ def _head(summary: Summary) -> str:
 NO_GATES = "No gates were declared: this run reports, it does not judge."
 
 
-def _verdicts(summary: Summary) -> Iterator[Section]:
-    """One table in two sections: what was kept may be left out before what was not."""
+def _verdicts(summary: Summary) -> Iterator[Passage]:
+    """One table in two passages: what was kept may be left out before what was not."""
     lines = verdict_lines(summary.gates)
     kept = [line for line in lines if line.judgement == "passed"]
     rest = [line for line in lines if line.judgement != "passed"]
     if rest:
-        yield Section(VERDICTS, tuple(map(_verdict, rest)), name="gates that did not pass")
+        yield Passage(VERDICTS, tuple(map(_verdict, rest)), name="gates that did not pass")
     if kept:
         head = "" if rest else VERDICTS
-        yield Section(head, tuple(map(_verdict, kept)), name="passed gates", joined=bool(rest))
+        yield Passage(head, tuple(map(_verdict, kept)), name="passed gates", joined=bool(rest))
 
 
 VERDICTS = "| verdict | gate | on | why |\n|---|---|---|---|"
@@ -79,18 +79,18 @@ def _verdict(one: VerdictLine) -> str:
     return f"{told} {_text(one.subject)} | {_text(one.reason)} |"
 
 
-def _bullets(texts: tuple[str, ...], *, name: str) -> Section:
-    return Section("", tuple(f"- {_text(text)}" for text in texts), name=name)
+def _bullets(texts: tuple[str, ...], *, name: str) -> Passage:
+    return Passage("", tuple(f"- {_text(text)}" for text in texts), name=name)
 
 
-def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Section:
+def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passage:
     first, ruler, *lines = markup.table(table).split("\n")
     rows = len(table.rows)
     head = f"### {_text(title)}\n\n{first}\n{ruler}"
-    return Section(head, tuple(lines[:rows]), "\n".join(lines[rows:]), name, whole)
+    return Passage(head, tuple(lines[:rows]), "\n".join(lines[rows:]), name, whole)
 
 
-def _contact_sheets(summary: Summary) -> Iterator[Section]:
+def _contact_sheets(summary: Summary) -> Iterator[Passage]:
     """Links to the sheets, model by model, folded away: a checklist has dozens."""
     by_model: dict[str, list[ContactSheet]] = {}
     for sheet in summary.contact_sheets:
@@ -101,7 +101,7 @@ def _contact_sheets(summary: Summary) -> Iterator[Section]:
         )
         title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
         head = f"<details>\n<summary>{title}</summary>\n"
-        yield Section(head, links, "\n</details>", "links to contact sheets")
+        yield Passage(head, links, "\n</details>", "links to contact sheets")
 
 
 def _fingerprint(summary: Summary) -> str:

@@ -16,9 +16,9 @@ from pytest_factorfair.reports.figures.eta_axis import eta_axis
 from pytest_factorfair.reports.figures.plane import Plane, plane, planes
 from pytest_factorfair.reports.figures.shares import shares
 from pytest_factorfair.reports.figures.spec import FIT, Spec
+from pytest_factorfair.reports.html.content import content
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.html.matrix import cells
-from pytest_factorfair.reports.html.sections import sections
 from pytest_factorfair.reports.html.tree import trees
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def to_html(summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case
     """
     asked = tuple(cases)
     values = {
-        **sections(summary),
+        **content(summary),
         "values": _script(_values(summary, asked)),
         "replies": _packed(list(_replies(summary, excerpts, asked))),
         "pictures": tuple(_pictures(summary.contact_sheets, folder)),

@@ -45,7 +45,7 @@ class Ruled(NamedTuple):
     verdicts: tuple[Verdict, ...]
 
 
-def sections(summary: Summary) -> dict[str, Any]:
+def content(summary: Summary) -> dict[str, Any]:
     """All values of the page's template that are text."""
     told = summary.fingerprint
     verdict = release(summary.gates)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_factorfair.commands import FAINTBENCH, every_prompt, faintbench, same_content
+from pytest_factorfair.commands import FAINTBENCH, every_prompt, faintbench, same_content, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def _put(text: str, path: str | None) -> None:
     if path is None:
         sys.stdout.write(text)
         return
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    write(Path(path), text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

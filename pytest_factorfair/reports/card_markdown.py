@@ -10,9 +10,8 @@ from pytest_factorfair.reports import markup
 from pytest_factorfair.reports.card import Card, answers, command, label, method, scores, value, what
 from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.faintbench_table import ALL, READ
-from pytest_factorfair.reports.markdown import NO_GATES
 from pytest_factorfair.reports.perceived import attribute
-from pytest_factorfair.reports.tables import SIGNS, Row, Table, verdict_lines
+from pytest_factorfair.reports.tables import NO_GATES, SIGNS, Row, Table, verdict_lines
 
 COLUMNS = ("score", "95 % interval", "n", "can reach")
 FACT_OR_FAIR = (

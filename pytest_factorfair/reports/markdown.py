@@ -15,7 +15,14 @@ from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.fitting import Passage, fitted
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import SIGNS, Table, VerdictLine, headline_lines, verdict_lines
+from pytest_factorfair.reports.tables import (
+    NO_GATES,
+    SIGNS,
+    Table,
+    VerdictLine,
+    headline_lines,
+    verdict_lines,
+)
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"
@@ -54,9 +61,6 @@ def _head(summary: Summary) -> str:
     lines += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
     told = f"**{_text(release(summary.gates))}**" if summary.gates else NO_GATES
     return "\n\n".join([*lines, told])
-
-
-NO_GATES = "No gates were declared: this run reports, it does not judge."
 
 
 def _verdicts(summary: Summary) -> Iterator[Passage]:

@@ -30,6 +30,10 @@ SIGNS: Mapping[Judgement, str] = {
 """What a verdict is called, in the order they are shown."""
 
 
+NO_GATES = "No gates were declared: this run reports, it does not judge."
+"""Stands where the verdict would."""
+
+
 class Subject(NamedTuple):
     """What one table of scores is about."""
 

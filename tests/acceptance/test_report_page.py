@@ -186,6 +186,24 @@ def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
         assert trees.locator("tbody tr").count() == 2
 
 
+def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Open) -> None:
+    """A quarter of the pictures is refused: nobody reads a share without its denominator."""
+    folder = finished(
+        "--factorfair-model=sim:ideal?refuse=0.25",
+        "--factorfair-checklist=faintbench",
+        "--factorfair-preset=smoke",
+    )
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    rich = next(one for one in told["prompts"] if one["case"] == "implicit-characteristic-rich")
+    assert rich["refused"] > 0
+    with opened(folder / "report.html") as shown:
+        trees = shown.page.locator("#trees")
+        trees.get_by_role("button", name="characteristic").click()
+        trees.get_by_role("button", name="positive").click()
+        row = trees.locator("tbody tr", has=shown.page.get_by_role("rowheader", name="rich", exact=True))
+        assert f"{rich['refused']} of 20 pictures lost" in row.inner_text()
+
+
 HOSTILE = (
     "<script>console.log('script')</script><img src=x onerror=console.log('img')>"
     "</script><script>console.log('closed')</script> [link](javascript:console.log('md')) \u202e\x1b[31m {{ 7 * 7 }}"

@@ -113,7 +113,7 @@ def test_what_has_nothing_to_be_compared_with(
     assert main(["compare", alone, str(tmp_path / "other.json")]) == 4
     assert "truth is audited, this run's is published: they cannot be compared" in capsys.readouterr().err
     assert main(["compare", str(report), "-o", str(tmp_path)]) == 4
-    assert capsys.readouterr().err == f"{tmp_path}: Is a directory\n"
+    assert capsys.readouterr().err == f"{tmp_path}: cannot be written: Is a directory\n"
 
 
 def test_boards_say_where_they_differ_from_reports(

@@ -12,7 +12,7 @@ from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.ethics import ETHICS, LIMITS
 from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import SIGNS, Row, Table, among, headline_lines, number
+from pytest_factorfair.reports.tables import NO_GATES, SIGNS, Row, Table, among, headline_lines, number
 from pytest_factorfair.reports.terminal import usage_line
 
 TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
@@ -52,7 +52,7 @@ def content(summary: Summary) -> dict[str, Any]:
     return {
         "models": tuple(told.models),
         "incomplete": summary.incomplete,
-        "verdict": verdict or "No gates were declared: this run reports, it does not judge.",
+        "verdict": verdict or NO_GATES,
         "tone": TONES.get(verdict.partition(":")[0], "none"),
         "ruled": tuple(_ruled(summary)),
         "gates": summary.gates,
@@ -129,8 +129,6 @@ def _plain(identity: object) -> str:
     if not isinstance(identity, dict):
         return str(identity)
     kept = {
-        name: value
-        for name, value in identity.items()
-        if value not in (None, "", 0.0) and name != "checklists"
+        name: value for name, value in identity.items() if value not in (None, "") and name != "checklists"
     }
     return ", ".join(f"{name} {value}" for name, value in kept.items())

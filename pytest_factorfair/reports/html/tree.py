@@ -12,13 +12,15 @@ from pytest_factorfair.scoring.faintbench.alignment import floor, similarity
 
 Row = dict[str, Any]
 METRICS = ("implicit", "explicit")
+SIDES = (" (left)", " (right)")
 
 
 def trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[Row]:
     """One per model and checklist; empty without FAIntbench."""
-    known = {case.id: case for case in cases}
+    asked = tuple(cases)
     subjects = dict.fromkeys((one.model, one.checklist) for one in summary.prompts)
     for model, checklist in subjects:
+        known = {case.id: case for case in asked if case.checklist == checklist}
         scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
         prompts = [one for one in summary.prompts if (one.model, one.checklist) == (model, checklist)]
         attributes = tuple(dict.fromkeys(one.attribute for one in scores if one.metric in METRICS))
@@ -58,7 +60,7 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
     for row in rows:
         case = cases[row.case]
         found = _implicit(row) if case.part == "implicit" else _explicit(row)
-        side = ("", " (left)", " (right)")[0 if case.kind != "relation" else row.side + 1]
+        side = SIDES[row.side] if case.kind == "relation" else ""
         yield {
             "title": case.title + side,
             "category": case.category,

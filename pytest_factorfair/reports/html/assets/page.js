@@ -155,10 +155,11 @@
     const head = make("tr", {}, ...["level", ...columns.map((id) => id.replace("-", " "))].map((one, place) => make("th", { scope: "col", className: place ? "number" : "", textContent: one })));
     const body = make("tbody");
     const number = (cell) => {
-      if (!cell || cell.value === null || cell.value === undefined) return make("td", { className: "number", textContent: "–" });
-      const td = make("td", { className: "number", textContent: shown(cell.value) });
+      const td = make("td", { className: "number", textContent: shown(cell?.value) });
+      if (!cell) return td;
       if (cell.low !== undefined && cell.high !== undefined) td.title = `${shown(cell.low)} to ${shown(cell.high)}`;
       if (cell.floor) td.append(make("span", { className: "floor", textContent: ` ${shown(cell.floor)}` }));
+      if (cell.lost) td.append(make("span", { className: "floor", textContent: ` ${cell.lost} of ${cell.asked} pictures lost` }));
       return td;
     };
     const row = (level, depth, children) => {

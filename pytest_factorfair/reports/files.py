@@ -27,7 +27,7 @@ def write(summary: Summary, folder: str, *, transcript: Transcript, cases: Itera
     paths: tuple[str, ...] = (
         write_whole(here / "report.json", pieces(summary)),
         write_whole(here / "report.md", markdown),
-        write_whole(here / "responses.jsonl", transcript.lines()),
+        write_whole(here / "responses.jsonl", transcript.pieces()),
         write_whole(here / "report.html", to_html(summary, transcript.excerpts, cases, here)),
     )
     if step := os.environ.get(STEP_SUMMARY):

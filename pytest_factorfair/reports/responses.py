@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.store import Said
@@ -48,9 +49,9 @@ class Excerpts:
 
 
 class Transcript:
-    """The replies of a run, read once from the store, case by case: as lines, and as excerpts.
+    """The replies of a run, read once from the store, case by case: as text, and as excerpts.
 
-    ``excerpts`` are complete once ``lines`` are.
+    ``excerpts`` are complete once ``pieces`` are.
     """
 
     def __init__(self, records: Iterable[Record], lookup: Lookup) -> None:
@@ -58,13 +59,13 @@ class Transcript:
         self._lookup = lookup
         self.excerpts: list[Excerpts] = []
 
-    def lines(self) -> Iterator[str]:
-        """The lines of responses.jsonl; what a model said stands in them as JSON, and cannot act."""
+    def pieces(self) -> Iterator[str]:
+        """The lines of responses.jsonl, a case's at once; what a model said is JSON, and cannot act."""
         for records in _together(self._records):
             said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
             for record in records:
                 self.excerpts.append(_excerpts(record, said))
-                yield from (_line(record.case, one, said.get(one.key, NOTHING)) for one in record.answers)
+                yield "".join(_lines(record, said))
 
 
 def _together(records: Iterable[Record]) -> Iterator[list[Record]]:
@@ -78,19 +79,24 @@ def _together(records: Iterable[Record]) -> Iterator[list[Record]]:
     yield group
 
 
-def _line(case: CaseKey, answer: Answer, said: Said) -> str:
-    read = {
-        "model": case.model,
-        "checklist": case.checklist,
-        "case": case.case,
-        "repeat": answer.repeat,
-        "outcome": answer.outcome,
-        "reason": answer.reason,
-        "letter": answer.letter,
-        "groups": dict(answer.groups),
-        "key": answer.key,
-    }
-    return f'{json.dumps(read)[:-1]}, "prompt": {said.prompt}, "response": {said.body}}}\n'
+def _lines(record: Record, said: Mapping[str, Said]) -> Iterator[str]:
+    case = record.case
+    of = _members(model=case.model, checklist=case.checklist, case=case.case)
+    for one in record.answers:
+        prompt, body = said.get(one.key, NOTHING)
+        read = _read(one.outcome, one.reason, one.letter, tuple(one.groups.items()))
+        put = f'"key": {json.dumps(one.key)}, "prompt": {prompt}, "response": {body}'
+        yield f'{{{of}, "repeat": {one.repeat}, {read}, {put}}}\n'
+
+
+@lru_cache(maxsize=4096)
+def _read(outcome: str, reason: str, letter: str | None, groups: tuple[tuple[str, str], ...]) -> str:
+    """What was read in a reply: a run's replies are many, and say few things."""
+    return _members(outcome=outcome, reason=reason, letter=letter, groups=dict(groups))
+
+
+def _members(**values: object) -> str:
+    return json.dumps(values)[1:-1]
 
 
 def _excerpts(record: Record, said: Mapping[str, Said]) -> Excerpts:

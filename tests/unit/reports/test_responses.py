@@ -31,7 +31,7 @@ def _transcript() -> tuple[Transcript, list[str]]:
     outcomes: tuple[Outcome, ...] = (*[answered] * 9, "refused", "unread", "error")
     record = Record(CASE, tuple(_answer(place, outcome) for place, outcome in enumerate(outcomes)))
     transcript = Transcript([record], _said)
-    return transcript, list(transcript.lines())
+    return transcript, "".join(transcript.pieces()).splitlines(keepends=True)
 
 
 def test_every_answer_is_a_line() -> None:
@@ -57,7 +57,7 @@ def test_a_long_reply_is_cut_and_says_by_how_much() -> None:
         [Record(CASE, (_answer(0, "unread"),))],
         lambda keys: {key: Said(json.dumps(PROMPT), body) for key in keys},
     )
-    (line,) = transcript.lines()
+    (line,) = transcript.pieces()
     assert len(json.loads(line)["response"]["text"]) == LONGEST + 7
     (shown,) = transcript.excerpts[0].shown
     assert (len(shown.reply or ""), shown.cut) == (LONGEST, 7)

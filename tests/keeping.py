@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
+from types import MappingProxyType
 from typing import Any
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store import Store
+from pytest_factorfair.store import Origin, Store
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-def put(store: Store, key: str, response: Response, **where: Any) -> Future[Response]:
+def put(
+    store: Store,
+    key: str,
+    response: Response,
+    *,
+    model: str,
+    identity: Mapping[str, object] = NOTHING,
+    **where: Any,
+) -> Future[Response]:
     """The response as it is kept, once it is committed."""
-    write = store.draft(key, response, **where)
+    write = store.draft(key, response, Origin.of(model, identity), **where)
     kept: Future[Response] = Future()
 
     def settle(done: Future[None]) -> None:

@@ -16,7 +16,7 @@ from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.engine.lines import Line, MakeWay
 from pytest_factorfair.errors import BudgetError, FatalModelError, PictureError, StoreError
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Store, keys
+from pytest_factorfair.store import Origin, Store, keys
 
 T = TypeVar("T")
 Flight = asyncio.Future[Landing]
@@ -187,11 +187,12 @@ class Dispatcher:
     def _line(self, model: Model) -> Line:
         if id(model) not in self._lines:
             self._models[id(model)] = model
-            ask = partial(self._query, model)
+            origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
+            ask = partial(self._query, model, origin)
             self._lines[id(model)] = Line(most=self._connections, ask=ask, spawn=self._ask)
         return self._lines[id(model)]
 
-    async def _query(self, model: Model, key: str, query: Query, make_way: MakeWay) -> None:
+    async def _query(self, model: Model, origin: Origin, key: str, query: Query, make_way: MakeWay) -> None:
         """Ask for one key; what has arrived is out of reach of ``halt``."""
         try:
             landing = await self._asker.ask(model, query, make_way)
@@ -207,9 +208,9 @@ class Dispatcher:
                 raise
             self._miss(key, Landing(None, "CancelledError: the model cancelled its own call"))
         else:
-            self._keep(landing, key, model, query)
+            self._keep(landing, key, origin, query)
 
-    def _keep(self, landing: Landing, key: str, model: Model, query: Query) -> None:
+    def _keep(self, landing: Landing, key: str, origin: Origin, query: Query) -> None:
         """Have a response committed; it lands then."""
         if landing.response is None:
             self._miss(key, landing)
@@ -218,11 +219,10 @@ class Dispatcher:
             write = self._store.draft(
                 key,
                 landing.response,
-                model=str(model.identity.get("model", model.endpoint)),
+                origin,
                 prompt=query.prompt,
                 repeat=query.repeat,
                 seed=query.seed,
-                identity=model.identity,
                 replace=self._refresh,
             )
         except (PictureError, TypeError) as error:  # a provider filled in a field with something else

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from pytest_factorfair.domain import Response
 
@@ -21,15 +21,19 @@ class Said(NamedTuple):
     body: str
 
 
-def to_row(  # noqa: PLR0913  # as many as there are columns
-    key: str,
-    response: Response,
-    *,
-    model: str,
-    prompt: str,
-    repeat: int,
-    seed: int,
-    identity: Mapping[str, object],
+class Origin(NamedTuple):
+    """Whose responses they are: what the model is called, and its identity as a JSON text."""
+
+    model: str
+    identity: str
+
+    @classmethod
+    def of(cls, model: str, identity: Mapping[str, object]) -> Self:
+        return cls(plain(model), _ENCODE(dict(identity)))
+
+
+def to_row(
+    key: str, response: Response, origin: Origin, *, prompt: str, repeat: int, seed: int
 ) -> dict[str, object]:
     """The row of a response, whose picture is kept elsewhere; its key is made of the other arguments.
 
@@ -38,11 +42,11 @@ def to_row(  # noqa: PLR0913  # as many as there are columns
     """
     return {
         "key": key,
-        "model": plain(model),
+        "model": origin.model,
         "prompt": _ENCODE(prompt),
         "repeat": repeat,
         "seed": seed,
-        "identity": _ENCODE(dict(identity)),
+        "identity": origin.identity,
         "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
         "picture": response.image_file,
         "reusable": response.reusable,

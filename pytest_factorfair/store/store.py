@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 import sqlalchemy
@@ -19,13 +20,12 @@ from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claim
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
-from pytest_factorfair.store.rows import Said, from_body, to_row
+from pytest_factorfair.store.rows import Origin, Said, from_body, to_row
 from pytest_factorfair.store.schema import RESPONSES
 from pytest_factorfair.store.writer import Write, Writer
 
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
-UNNAMED: Mapping[str, object] = MappingProxyType({})
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
@@ -140,28 +140,29 @@ class Store:
         self,
         key: str,
         response: Response,
+        origin: Origin,
         *,
-        model: str,
         prompt: str,
         repeat: int,
         seed: int = 0,
-        identity: Mapping[str, object] = UNNAMED,
         replace: bool = False,
     ) -> Write:
         """A response as ``put`` takes it: where it has a picture, with its name in place of its bytes.
 
-        ``seed`` and ``identity`` are kept for those who ask why another key has no response.
+        ``seed`` and the identity are kept for those who ask why another key has no response.
 
         Raises:
             PictureError: the picture is not a PNG, JPEG or WebP.
             TypeError: a field of the response is not what its annotation says.
         """
         light = kept(response)
-        row = to_row(key, light, model=model, prompt=prompt, repeat=repeat, seed=seed, identity=identity)
+        row = to_row(key, light, origin, prompt=prompt, repeat=repeat, seed=seed)
         picture = None
         if response.image is not None:
-            line = {"key": key, "model": model, "prompt": prompt, "repeat": repeat, "seed": seed}
-            picture = Picture(light.image_file, response.image, line | {"identity": dict(identity)})
+            line = {"key": key, "model": origin.model, "prompt": prompt, "repeat": repeat, "seed": seed}
+            picture = Picture(
+                light.image_file, response.image, line | {"identity": json.loads(origin.identity)}
+            )
         return Write(light, row, picture, replace)
 
     def put(self, *writes: Write) -> Future[None]:

@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
 from pytest_factorfair.store.pictures import Pictures
-from pytest_factorfair.store.rows import to_row
+from pytest_factorfair.store.rows import Origin, to_row
 from pytest_factorfair.store.writer import Write, Writer
 from tests import keeping
 
@@ -21,7 +21,7 @@ WAIT = 30
 
 def drafted(number: int) -> Write:
     response = Response("A")
-    row = to_row(f"k{number}", response, model="m", prompt="p", repeat=number, seed=0, identity={})
+    row = to_row(f"k{number}", response, Origin("m", "{}"), prompt="p", repeat=number, seed=0)
     return Write(response, row)
 
 
@@ -95,7 +95,7 @@ def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: P
 
 def test_row_on_its_way_cannot_be_cancelled(store: Store, file: Path) -> None:
     with locked(file):
-        done = store.put(store.draft("k", Response("A"), model="m", prompt="p", repeat=0))
+        done = store.put(store.draft("k", Response("A"), Origin("m", "{}"), prompt="p", repeat=0))
         assert not done.cancel()
     done.result(WAIT)
     assert store.count(["k"]) == 1

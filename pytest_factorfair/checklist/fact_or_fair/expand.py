@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from math import factorial, lcm
 from random import Random
 from string import ascii_uppercase
 
 from pytest_factorfair.checklist.fact_or_fair import prompts
-from pytest_factorfair.checklist.fact_or_fair.lineup import block_size, people_count
+from pytest_factorfair.checklist.fact_or_fair.lineup import Person, block_size, people_count
 from pytest_factorfair.checklist.fact_or_fair.profiles import lineups
 from pytest_factorfair.checklist.numbering import Draft, numbered
 from pytest_factorfair.domain import (
@@ -22,6 +23,9 @@ from pytest_factorfair.domain import (
     Topic,
     TopicCase,
 )
+
+SHOWN = 2**13
+"""People at a letter that are kept: a run shows each of the shipped checklist's 3,072 over and over."""
 
 
 def cases(checklist: FactOrFair, sampling: Sampling) -> tuple[TopicCase, ...]:
@@ -194,15 +198,19 @@ def _subjective_drafts(checklist: FactOrFair, case: TopicCase, sampling: Samplin
         named = tuple(lineup.background.values())
         if named not in told:
             told[named] = _context(checklist, topic, case, background=lineup.background, agree=balanced)
-        profiles = [
-            prompts.profile(checklist, people.profile, person, agree=balanced) for person in lineup.people
-        ]
-        prompt = prompts.subjective(checklist, context=told[named], scenario=scenario, profiles=profiles)
         options = tuple(
-            Option(letter, text, (person.name,), person.groups, person.age)
-            for letter, text, person in zip(ascii_uppercase, profiles, lineup.people, strict=False)
+            _option(letter, person, people.profile, agree=balanced)
+            for letter, person in zip(ascii_uppercase, lineup.people, strict=False)
         )
+        profiles = [option.text for option in options]
+        prompt = prompts.subjective(checklist, context=told[named], scenario=scenario, profiles=profiles)
         yield prompt, options, lineup.background
+
+
+@lru_cache(SHOWN)
+def _option(letter: str, person: Person, profile: str, *, agree: bool) -> Option:
+    text = prompts.profile(profile, person, agree=agree)
+    return Option(letter, text, (person.name,), person.groups, person.age)
 
 
 def _context(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import lcm
+from typing import NamedTuple
 
 from pytest_factorfair.checklist.fact_or_fair.blocks import blocks
 from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair
@@ -14,17 +14,26 @@ from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair
 _LARGEST_CROSSED = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
-    """One of the people to choose from; ``groups`` is by attribute, crossed ones included."""
+class Kind(NamedTuple):
+    """What people have in common: ``groups`` by attribute, ``words`` of those that are not crossed."""
+
+    groups: tuple[tuple[str, str], ...]
+    words: tuple[tuple[str, str], ...]
+
+
+class Person(NamedTuple):
+    """One of the people to choose from; hashable, as the same ones come again and again."""
 
     name: str
     age: int
-    groups: Mapping[str, str]
+    kind: Kind
+
+    @property
+    def groups(self) -> dict[str, str]:
+        return dict(self.kind.groups)
 
 
-@dataclass(frozen=True, slots=True)
-class Lineup:
+class Lineup(NamedTuple):
     """The people of one query in the order of their letters, and the groups its context names."""
 
     people: tuple[Person, ...]
@@ -67,6 +76,18 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
             for attribute in checklist.attributes
         }
     return kinds
+
+
+def kinds(checklist: Checklist) -> dict[tuple[int, ...], Kind]:
+    """Each kind of person, by the same key."""
+    alone = simple(checklist)
+    return {
+        key: Kind(
+            groups=tuple(groups.items()),
+            words=tuple((each.name, each.words[groups[each.name]]) for each in alone),
+        )
+        for key, groups in everyone(checklist).items()
+    }
 
 
 def _crossed(checklist: Checklist, attribute: Attribute, groups: Mapping[str, str]) -> str:

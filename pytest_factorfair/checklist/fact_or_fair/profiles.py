@@ -10,10 +10,11 @@ from random import Random
 
 from pytest_factorfair.checklist.fact_or_fair.blocks import Block, blocks
 from pytest_factorfair.checklist.fact_or_fair.lineup import (
+    Kind,
     Lineup,
     Person,
     ages_between,
-    everyone,
+    kinds,
     people_count,
     simple,
 )
@@ -51,8 +52,8 @@ class _Stream:
         return simple(self.checklist)
 
     @cached_property
-    def kinds(self) -> dict[tuple[int, ...], dict[str, str]]:
-        return everyone(self.checklist)
+    def kinds(self) -> dict[tuple[int, ...], Kind]:
+        return kinds(self.checklist)
 
     @cached_property
     def named(self) -> tuple[Attribute, ...]:
@@ -77,11 +78,11 @@ def _paper(stream: _Stream) -> Iterator[Lineup]:
     """Everyone's name, groups and age, and the context's groups, drawn independently and uniformly."""
     checklist, case = stream.checklist, stream.case
     pools, m = checklist.paper_people, people_count(checklist, "paper")
-    kinds = list(stream.kinds.values())
+    offered = list(stream.kinds.values())
     draw = stream.rng("paper", case.scenario)
     for _ in range(case.samples):
         people = tuple(
-            Person(draw.choice(pools.names), draw.choice(pools.ages), draw.choice(kinds)) for _ in range(m)
+            Person(draw.choice(pools.names), draw.choice(pools.ages), draw.choice(offered)) for _ in range(m)
         )
         yield Lineup(people, {attribute.name: draw.choice(attribute.groups) for attribute in stream.named})
 
@@ -139,9 +140,10 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
         return
     draw = stream.rng("background", number)
     lead, *others = sorted(stream.named, key=lambda attribute: -attribute.k)
+    index = stream.attributes.index(lead)
     hands = {group: _hand(others, len(scenes) // lead.k, draw) for group in lead.groups}
     for places, spot in zip(scenes, _spots(stream, number, draw), strict=True):
-        group = stream.kinds[places[spot][1]][lead.name]
+        group = lead.groups[places[spot][1][index]]
         yield {lead.name: group} | hands[group].pop()
 
 

@@ -93,12 +93,9 @@ def scenario_text(scenario: str, people: int) -> str:
     return fill(scenario, {"people": f"{number} people"}, agree=False)
 
 
-def profile(checklist: FactOrFair, template: str, person: Person, *, agree: bool) -> str:
+def profile(template: str, person: Person, *, agree: bool) -> str:
     """A person in one sentence."""
-    words = {"name": person.name, "age": str(person.age)}
-    for attribute in checklist.attributes:
-        if not attribute.crossed:
-            words[attribute.name] = attribute.words[person.groups[attribute.name]]
+    words = {"name": person.name, "age": str(person.age), **dict(person.kind.words)}
     return fill(template, words, agree=agree)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.checklist.fact_or_fair import prompts
 from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
-from pytest_factorfair.checklist.fact_or_fair.lineup import Person
+from pytest_factorfair.checklist.fact_or_fair.lineup import Kind, Person
 from pytest_factorfair.checklist.template import fill, placeholders
 from pytest_factorfair.domain import Context, Design, FactOrFair
 from pytest_factorfair.errors import InputError
@@ -28,7 +28,7 @@ BOTH = (
     "In the U.S., the race with the highest Stat 1 is Asian, and the lowest is White; "
     "the gender with the highest Stat 1 is female, and the lowest is male."
 )
-PERSON = Person("Alex", 85, {"gender": "Female", "race": "Asian"})
+PERSON = Person("Alex", 85, Kind(groups=(), words=(("gender", "female"), ("race", "Asian"))))
 
 
 def told(
@@ -57,7 +57,7 @@ def test_objective_prompt() -> None:
 
 def test_subjective_prompt() -> None:
     checklist = fact_or_fair()
-    profiles = [prompts.profile(checklist, checklist.people.profile, PERSON, agree=True)] * 2
+    profiles = [prompts.profile(checklist.people.profile, PERSON, agree=True)] * 2
     assert prompts.subjective(checklist, context="Assume.", scenario="Which?", profiles=profiles) == (
         "Assume.\n"
         "Which?\n"
@@ -74,7 +74,7 @@ def test_an_empty_context_leaves_no_line() -> None:
 
 def test_the_paper_profile_is_verbatim() -> None:
     checklist = fact_or_fair()
-    text = prompts.profile(checklist, checklist.paper_people.profile, PERSON, agree=False)
+    text = prompts.profile(checklist.paper_people.profile, PERSON, agree=False)
     assert text == "Alex, a 85-year-old female individual, of Asian descent."
 
 

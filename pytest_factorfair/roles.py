@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Mapping
 from dataclasses import replace
@@ -52,6 +53,8 @@ def _start(config: pytest.Config) -> None:
     config.stash[RUN] = run
     config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
     config.pluginmanager.register(Closing(run), "factorfair-closing")
+    config.add_cleanup(gc.unfreeze)  # once pytest has looked for garbage itself
+    atexit.register(gc.freeze)  # and Python need not look for it as it ends, which took a quarter of a second
 
 
 def _of_worker(workerinput: Mapping[str, Any]) -> settings.Settings:
@@ -106,7 +109,6 @@ class Closing:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         self._run.close()
-        gc.unfreeze()
 
 
 def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

@@ -12,6 +12,18 @@ from tests.project import Project
 
 HEAVY = ("numpy", "scipy", "yaml", "pydantic", "sqlalchemy", "jinja2", "aiohttp", "litellm", "torch")
 
+WITHIN = """
+import gc, pytest
+
+class Plugin:
+    def pytest_sessionfinish(self):
+        print("during:", gc.get_freeze_count() > 0)
+
+arguments = ["-s", "-q", "--factorfair-model=sim:stereotyped", "--factorfair-checklist=small.yaml"]
+assert pytest.main(arguments, plugins=[Plugin()]) == 0
+print("after:", gc.get_freeze_count())
+"""
+
 
 def test_importing_the_plugin_imports_nothing_heavy() -> None:
     code = f"import sys, pytest_factorfair.plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
@@ -49,3 +61,10 @@ def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -
     result = project.pytester.runpytest_subprocess("-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*no model: give --factorfair-model*"])
+
+
+def test_what_was_kept_from_the_garbage_collector_is_its_own_again(project: Project) -> None:
+    command = [sys.executable, "-c", WITHIN]
+    printed = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True).stdout
+    assert "during: True" in printed
+    assert printed.endswith("after: 0\n")

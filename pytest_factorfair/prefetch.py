@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Run
 
 
+LEAST, MOST = 2, 4
+"""How many times the connections' worth of queries is ahead; what is asked together is claimed together."""
+
+
 class Prefetch:
     """Registered in every process that runs items.
 
-    Without workers the whole plan is known, and a window of cases that keeps the connections busy
-    twice over is kept ahead. A worker knows only its next item: that one is asked ahead.
+    Without workers the whole plan is known: a window of cases is kept ahead that keeps the connections busy,
+    and filled again where it has become too short for that. A worker knows only its next item: that one is
+    asked ahead.
     """
 
     def __init__(self, run: Run) -> None:
@@ -50,12 +55,17 @@ class Prefetch:
             yield from (one for each in (item, nextitem) if each and (one := _wanted(each)))
             return
         self._next = max(self._next, place)
-        while self._next < len(self._wanted):
-            if self._before[self._next] - self._before[place] >= 2 * self._run.settings.connections:
-                return
+        busy = self._run.settings.connections
+        if self._ahead(place) >= LEAST * busy:
+            return
+        while self._next < len(self._wanted) and self._ahead(place) < MOST * busy:
             if (one := self._wanted[self._next]) is not None:
                 yield one
             self._next += 1
+
+    def _ahead(self, place: int) -> int:
+        """The queries from a place to the end of the window."""
+        return self._before[self._next] - self._before[place]
 
 
 def _wanted(item: pytest.Item) -> Assignment | None:

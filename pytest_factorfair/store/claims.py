@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import BindParameter, Connection, Dialect, bindparam, delete, insert, select, update
@@ -38,6 +38,22 @@ class Claim:
     mine: tuple[str, ...]
     theirs: tuple[str, ...]
     had: dict[str, Response] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Keys to be claimed, and whether they are to be asked anew whatever is there."""
+
+    keys: tuple[str, ...]
+    refresh: bool
+
+    def granted(self, mine: Collection[str], had: Mapping[str, Response]) -> Claim:
+        """What became of these keys, where ``mine`` were claimed and some responses were ``had``."""
+        return Claim(
+            mine=tuple(key for key in self.keys if key in mine and key not in had),
+            theirs=tuple(key for key in self.keys if key not in mine),
+            had={key: had[key] for key in self.keys if key in had},
+        )
 
 
 class Claimant:

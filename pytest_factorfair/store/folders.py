@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,12 +18,11 @@ def make_folder(folder: Path) -> None:
         (folder / ".gitignore").write_text("# Made by pytest-factorfair.\n*\n", encoding="utf-8")
 
 
-def sync(folders: Iterable[Path]) -> None:
-    """Bring the names in folders to the disk."""
-    for folder in folders:
-        with suppress(PermissionError):  # Windows opens no folders
-            opened = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(opened)
-            finally:
-                os.close(opened)
+def sync(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    with suppress(PermissionError):  # Windows opens no folders
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

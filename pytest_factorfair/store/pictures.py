@@ -13,13 +13,15 @@ import json
 import os
 import re
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError, StoreError
@@ -81,16 +83,16 @@ class Pictures:
             return
         if not self.folder.is_dir():
             make_folder(self.folder)
-            sync([self.folder.parent])
-        written = set().union(*self._threads.map(self._write, {each.file: each for each in told}.values()))
-        names = self._threads.submit(sync, written)
+            sync(self.folder.parent)
+        new = {self.folder / each.file: each.image for each in told if not self.has(each.file)}
+        named = self._threads.map(sync, self._write(new))
         lines = (json.dumps({"file": each.file, "time": _now(), **each.line}) for each in told)
         _append(self.folder / MANIFEST, "".join(f"{line}\n" for line in lines).encode())
-        names.result()
+        deque(named, maxlen=0)
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
-        """What the disk is asked for at once it does at once: one picture costs as much as eight."""
+        """Where the disk is waited for: what it is asked for at once it does at once, one or eight."""
         return ThreadPoolExecutor(WRITERS, "factorfair-pictures")
 
     def read(self, file: str) -> bytes:
@@ -136,26 +138,32 @@ class Pictures:
                         if isinstance(entry, dict):
                             yield entry
 
-    def _write(self, picture: Picture) -> set[Path]:
-        """Bring one picture to the disk, if it is not there; the folders that have a new name in them."""
-        if self.has(picture.file):
-            return set()
-        path = self.folder / picture.file
-        folders = {path.parent}
-        with suppress(FileExistsError):
-            path.parent.mkdir()
-            folders.add(self.folder)
-        new = path.with_name(f".new-{uuid.uuid4().hex}")
-        try:
-            with new.open("xb") as file:
-                file.write(picture.image)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
-        return folders
+    def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
+        """Bring pictures to the disk, whole, and give them their names; the folders that have new ones."""
+        folders = {path.parent for path in pictures}
+        new = {folder for folder in folders if not folder.is_dir()}
+        for folder in new:
+            folder.mkdir(exist_ok=True)
+        with ExitStack() as stack:
+            drafts = [stack.enter_context(_draft(path, image)) for path, image in pictures.items()]
+            deque(self._threads.map(os.fsync, [draft.fileno() for draft in drafts]), maxlen=0)
+            for draft, path in zip(drafts, pictures, strict=True):
+                draft.close()
+                Path(draft.name).replace(path)
+        return folders | {self.folder} if new else folders
+
+
+@contextmanager
+def _draft(path: Path, image: bytes) -> Iterator[BinaryIO]:
+    """A picture beside its place; unless it is moved there, nothing is left of it."""
+    draft = path.with_name(f".new-{uuid.uuid4().hex}")
+    try:
+        with draft.open("xb") as file:
+            file.write(image)
+            file.flush()
+            yield file
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _append(path: Path, lines: bytes) -> None:

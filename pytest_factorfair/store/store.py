@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.claims import Claim
+from pytest_factorfair.store.claims import Claim, Wish
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, to_row
@@ -185,13 +185,11 @@ class Store:
         ``refresh`` says that all is to be asked anew. A claim ends with the ``put`` of its response,
         with ``release``, and with the store.
         """
-        wanted = tuple(dict.fromkeys(keys))
-        return self._writer.do(lambda connection: self._claimed(connection, wanted, refresh=refresh))
+        return self._writer.do(self._claimed, Wish(tuple(dict.fromkeys(keys)), refresh))
 
     def release(self, keys: Iterable[str]) -> Future[None]:
         """Give claims up, of keys whose response will not be put."""
-        wanted = tuple(keys)
-        return self._writer.do(lambda connection: self._writer.claimant.release(connection, wanted))
+        return self._writer.do(self._released, tuple(keys))
 
     def close(self) -> None:
         """Commit what was put and release the database; closing twice does nothing."""
@@ -209,22 +207,30 @@ class Store:
     ) -> None:
         self.close()
 
-    def _claimed(self, connection: sqlalchemy.Connection, keys: tuple[str, ...], *, refresh: bool) -> Claim:
+    def _claimed(self, connection: sqlalchemy.Connection, wishes: list[Wish]) -> list[Claim]:
         claimant = self._writer.claimant
-        # In one order everywhere: nobody waits in a circle.
-        claimed = {key for chunk in _chunks(sorted(keys)) for key in claimant.claim(connection, chunk)}
-        mine = [key for key in keys if key in claimed]
-        theirs = tuple(key for key in keys if key not in claimed)
+        keys = sorted(key for wish in wishes for key in wish.keys)  # everywhere: nobody waits in a circle
+        mine = {key for chunk in _chunks(keys) for key in claimant.claim(connection, chunk)}
+        sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in mine]
+        had = self._come(connection, sought)
+        if had:
+            claimant.release(connection, had)
+        return [wish.granted(mine, had) for wish in wishes]
+
+    def _come(self, connection: sqlalchemy.Connection, keys: list[str]) -> dict[str, Response]:
+        """The reusable responses of claimed keys; those without their pictures may then be replaced."""
         had: dict[str, Response] = {}
-        for chunk in [] if refresh else _chunks(mine):
+        for chunk in _chunks(keys):
             rows = connection.execute(_READ, {"keys": chunk})
             found = {key: self._decoded(key, body) for key, body in rows}
             had |= {key: response for key, response in found.items() if self._whole(response)}
             if lost := found.keys() - had.keys():
-                connection.execute(_LOST, {"keys": sorted(lost)})  # so that the new response may replace them
-        if had:
-            claimant.release(connection, had)
-        return Claim(tuple(key for key in mine if key not in had), theirs, had)
+                connection.execute(_LOST, {"keys": sorted(lost)})
+        return had
+
+    def _released(self, connection: sqlalchemy.Connection, given: list[tuple[str, ...]]) -> list[None]:
+        self._writer.claimant.release(connection, [key for keys in given for key in keys])
+        return [None] * len(given)
 
     def _rows(self, statement: sqlalchemy.Executable, keys: list[str]) -> Sequence[Sequence[Any]]:
         try:

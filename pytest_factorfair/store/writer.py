@@ -19,6 +19,7 @@ from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.schema import Prepared, upsert
 
+G = TypeVar("G")
 T = TypeVar("T")
 BATCH = 100
 
@@ -40,9 +41,13 @@ class Batch(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Something else to be done in the writer's transaction, and who waits for its commit."""
+    """Something else to be done in the writer's transaction, and who waits for its commit.
 
-    run: Callable[[sqlalchemy.Connection], Any]
+    ``run`` is called once for all that is ``given`` to it by tasks that follow one another.
+    """
+
+    run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]
+    given: Any
     done: Future[Any]
 
 
@@ -75,10 +80,10 @@ class Writer:
         self._enqueue(Batch(writes, done))
         return done
 
-    def do(self, run: Callable[[sqlalchemy.Connection], T]) -> Future[T]:
+    def do(self, run: Callable[[sqlalchemy.Connection, list[G]], Sequence[T]], given: G) -> Future[T]:
         """Queue a task; the future has its result once it is committed, or fails with StoreError."""
         done: Future[T] = Future()
-        self._enqueue(Task(run, done))
+        self._enqueue(Task(run, given, done))
         return done
 
     def close(self, timeout: float) -> None:
@@ -109,8 +114,7 @@ class Writer:
         while not last:
             entries, last = self._gather()
             if self.claimant.active and (last or self.claimant.due):
-                ends = self.claimant.leave if last else self.claimant.beat
-                entries.append(Task(ends, Future()))
+                entries.append(Task(self._leave if last else self._beat, None, Future()))
             self._settle(entries)
             del entries  # their pictures may be large, and the next may be long in coming
         if self._connection is not None:
@@ -136,14 +140,14 @@ class Writer:
         return BEAT if self.claimant.active else None
 
     def _settle(self, entries: list[Batch | Task]) -> None:
-        """Commit what is alike together, and each task on its own: it may fail without the rows."""
-        for rows, alike in groupby(entries, key=lambda entry: isinstance(entry, Batch)):
-            if rows:
-                self._commit([entry for entry in alike if isinstance(entry, Batch)])
-            else:
-                for entry in alike:
-                    if isinstance(entry, Task):
-                        self._perform(entry)
+        """Commit the rows together, and apart from them what is alike among the tasks: it may fail alone.
+
+        Rows first: nothing that was asked for before them is about their keys.
+        """
+        self._commit([entry for entry in entries if isinstance(entry, Batch)])
+        tasks = (entry for entry in entries if isinstance(entry, Task))
+        for run, alike in groupby(tasks, key=lambda task: task.run):
+            self._perform(run, list(alike))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlalchemy.Connection]:
@@ -177,17 +181,30 @@ class Writer:
         except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
             self._failure = explained(self._place, "cannot be written", error)
 
-    def _perform(self, task: Task) -> None:
-        if self._failure is not None:
-            task.done.set_exception(self._failure)
+    def _perform(
+        self, run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]], tasks: Sequence[Task]
+    ) -> None:
+        results: Sequence[Any] = ()
+        failure = self._failure
+        if failure is None:
+            try:
+                with self._transaction() as connection:
+                    results = run(connection, [task.given for task in tasks])
+            except StoreError as error:
+                failure = error
+            except Exception as error:  # noqa: BLE001  # as above
+                failure = self._failure = explained(self._place, "cannot be written", error)
+        if failure is not None:
+            for task in tasks:
+                task.done.set_exception(failure)
             return
-        try:
-            with self._transaction() as connection:
-                result = task.run(connection)
-        except StoreError as error:
-            task.done.set_exception(error)
-        except Exception as error:  # noqa: BLE001  # as above
-            self._failure = explained(self._place, "cannot be written", error)
-            task.done.set_exception(self._failure)
-        else:
+        for task, result in zip(tasks, results, strict=True):
             task.done.set_result(result)
+
+    def _beat(self, connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+        self.claimant.beat(connection)
+        return given
+
+    def _leave(self, connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+        self.claimant.leave(connection)
+        return given

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from contextlib import ExitStack
 from typing import Protocol
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import Connection, event, func, select, update
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Claim, Store, claims
@@ -96,6 +97,36 @@ def test_closing_gives_all_up(url: str, store: Store) -> None:
 def test_store_that_claims_nothing_leaves_no_trace(store: Store) -> None:
     put(store, "a", Response("A"))
     assert left(store) == [0, 0]
+
+
+def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: OpenStore) -> None:
+    put(store, "had", Response("A"))
+    put(store, "old", Response("A"))
+    assert claim(another(), "theirs").mine == ("theirs",)
+    commits: list[object] = []
+    event.listen(store.database, "commit", commits.append)
+    gate = threading.Event()
+
+    def hold(_: Connection, given: list[None]) -> list[None]:
+        gate.wait(WAIT)
+        return given
+
+    held = store._writer.do(hold, None)  # noqa: SLF001  # what comes while it is busy is the matter
+    wishes = [
+        store.claim(["b", "had", "a"]),
+        store.claim(["theirs", "c"]),
+        store.claim(["old"], refresh=True),
+    ]
+    kept = keeping.put(store, "a0", Response("B"), model="m", prompt="p", repeat=0)
+    gate.set()
+    held.result(WAIT)
+    kept.result(WAIT)
+    assert [one.result(WAIT) for one in wishes] == [
+        Claim(("b", "a"), (), {"had": Response("A")}),
+        Claim(("c",), ("theirs",)),
+        Claim(("old",), ()),
+    ]
+    assert len(commits) == 3  # of what held the writer up, of the row, and of all claims
 
 
 @pytest.mark.parametrize("count", [2, 6])

@@ -170,8 +170,9 @@ def test_logits_that_are_no_numbers_stop_the_run(tmp_path: Path) -> None:
 
 def test_a_network_that_fails_over_its_input_stops_the_run(tmp_path: Path) -> None:
     def cut(graph: Any) -> None:
-        graph.node[0].attribute[0].ints[:] = [56, 56]  # sixteen cells where 49 are due
-        graph.node[0].attribute[1].ints[:] = [56, 56]
+        for node, sides in zip(graph.node, ([56, 1], [1, 56]), strict=False):
+            for attribute in node.attribute:
+                attribute.ints[:] = sides  # sixteen cells where 49 are due
 
     detector = changed(tmp_path / "cut.onnx", cut)
     with pytest.raises(

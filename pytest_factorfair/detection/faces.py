@@ -64,12 +64,22 @@ class Cards:
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         import cv2
 
-        framed = cv2.inRange(pixels, _DARKEST, _BRIGHTEST)
-        _, _, stats, _ = cv2.connectedComponentsWithStats(framed, connectivity=8)
-        found = []
-        for x, y, width, height, area in stats[1:].tolist():
-            ring = width * height - (width - 2 * FRAME) * (height - 2 * FRAME)
-            if min(width, height) > CELLS * CELL and _FRAMED[0] < area / ring < _FRAMED[1]:
-                inner = x + FRAME, y + FRAME, width - 2 * FRAME, height - 2 * FRAME
-                found.append(Location(inner))
-        return tuple(found)
+        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
+        # Not connectedComponents: between its calls a thread of OpenCV's spins on a core that others need.
+        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        boxes = map(cv2.boundingRect, reversed(outlines))  # they come from the bottom up
+        return tuple(
+            Location((x + FRAME, y + FRAME, width - 2 * FRAME, height - 2 * FRAME))
+            for x, y, width, height in boxes
+            if min(width, height) > CELLS * CELL and _is_frame(framed[y : y + height, x : x + width])
+        )
+
+
+def _is_frame(framed: Pixels) -> bool:
+    """Whether these pixels, which are 0 or not, are a frame: neither a field of its colour nor a blot."""
+    import cv2
+
+    height, width = framed.shape
+    ring = width * height - (width - 2 * FRAME) * (height - 2 * FRAME)
+    share: float = cv2.countNonZero(framed) / ring
+    return _FRAMED[0] < share < _FRAMED[1]

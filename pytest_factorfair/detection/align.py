@@ -21,10 +21,14 @@ EYES = tuple(((x + PADDING) / (1 + 2 * PADDING), (y + PADDING) / (1 + 2 * PADDIN
 _COARSE = 0.5
 
 
-def chip(pixels: Pixels, location: Location) -> Pixels:
-    """The face, uint8 (224, 224, 3): aligned by its eyes, or the box where there are no points."""
+def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
+    """The face, written ``into`` uint8 (224, 224, 3): aligned by its eyes, or the box without points."""
     left, right = location.points[:2] or ((0, 0), (0, 0))
-    return _cropped(pixels, location.box) if left == right else _aligned(pixels, left, right)
+    if left == right:
+        _crop(pixels, location.box, into)
+    else:
+        _align(pixels, left, right, into)
+    return into
 
 
 def similarity(left: Point, right: Point) -> NDArray[np.float64]:
@@ -39,7 +43,7 @@ def similarity(left: Point, right: Point) -> NDArray[np.float64]:
     return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])
 
 
-def _aligned(pixels: Pixels, left: Point, right: Point) -> Pixels:
+def _align(pixels: Pixels, left: Point, right: Point, into: Pixels) -> None:
     import cv2
 
     matrix = similarity(left, right)
@@ -52,10 +56,10 @@ def _aligned(pixels: Pixels, left: Point, right: Point) -> Pixels:
         # The centre of pixel i of the small picture lies at (i + 1/2) step - 1/2 of the large one.
         matrix[:, 2] += matrix[:, :2] @ (step / 2 - 0.5)
         matrix[:, :2] *= step
-    return np.asarray(cv2.warpAffine(pixels, matrix, (SIDE, SIDE), flags=cv2.INTER_LINEAR), np.uint8)
+    cv2.warpAffine(pixels, matrix, (SIDE, SIDE), dst=into, flags=cv2.INTER_LINEAR)
 
 
-def _cropped(pixels: Pixels, box: tuple[float, float, float, float]) -> Pixels:
+def _crop(pixels: Pixels, box: tuple[float, float, float, float], into: Pixels) -> None:
     import cv2
 
     high, wide = pixels.shape[:2]
@@ -63,4 +67,4 @@ def _cropped(pixels: Pixels, box: tuple[float, float, float, float]) -> Pixels:
     face = pixels[y : max(y + 1, round(box[1] + box[3])), x : max(x + 1, round(box[0] + box[2]))]
     shrinks = max(face.shape[:2]) > SIDE
     method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(face, (SIDE, SIDE), interpolation=method), np.uint8)
+    cv2.resize(face, (SIDE, SIDE), dst=into, interpolation=method)

@@ -39,7 +39,9 @@ class Pipeline:
         self._faces = faces
         self._attributes = attributes
         self.classes = attributes.classes
-        self._batch = np.empty((MOST, 3, SIDE, SIDE), np.uint8)  # one for all: fresh memory costs time
+        # Kept and filled anew: fresh memory costs more time than what is written there.
+        self._batch = np.empty((MOST, 3, SIDE, SIDE), np.uint8)
+        self._idle: deque[Pixels] = deque(maxlen=_AHEAD + MOST)  # chips
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -69,12 +71,20 @@ class Pipeline:
             locations = self._faces.detect(pixels)
         except PictureError as error:
             return _Prepared(error=error)
-        return _Prepared(locations, tuple(chip(pixels, location) for location in locations))
+        return _Prepared(locations, tuple(chip(pixels, location, self._room()) for location in locations))
+
+    def _room(self) -> Pixels:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return np.empty((SIDE, SIDE, 3), np.uint8)
 
     def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[Perceived, ...] | PictureError]:
-        chances = iter(self._chances([chip for each in waiting for chip in each.chips]))
+        chips = [chip for each in waiting for chip in each.chips]
+        chances = iter(self._chances(chips))
         for each in waiting:
             yield each.error or tuple(Perceived(location, next(chances)) for location in each.locations)
+        self._idle.extend(chips)
 
     def _chances(self, chips: Sequence[Pixels]) -> Iterator[Mapping[str, Mapping[str, float]]]:
         import cv2

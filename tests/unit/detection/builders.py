@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_factorfair.detection.align import SIDE, chip
+from pytest_factorfair.detection.protocol import Location
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.pictures.decode import Pixels
 
@@ -17,6 +19,10 @@ BOTH = (GENDER, RACE)
 
 def chips(count: int, *, seed: int = 0) -> Pixels:
     return np.random.default_rng(seed).integers(0, 256, (count, 3, 224, 224), dtype=np.uint8)
+
+
+def cut_out(pixels: Pixels, location: Location) -> Pixels:
+    return chip(pixels, location, np.zeros((SIDE, SIDE, 3), np.uint8))
 
 
 def network(

@@ -10,6 +10,7 @@ import pytest
 from pytest_factorfair.detection.align import EYES, SIDE, chip, similarity
 from pytest_factorfair.detection.protocol import Location, Point
 from pytest_factorfair.pictures.decode import Pixels
+from tests.unit.detection.builders import cut_out
 
 # dlib's five-point template with a padding of .25, midpoints of the corners of each eye, worked out by hand.
 LEFT, RIGHT = (0.318220 * 224, 0.314264 * 224), (0.668543 * 224, 0.314155 * 224)
@@ -48,7 +49,7 @@ def test_the_template_is_dlibs() -> None:
 def test_eyes_lie_where_the_template_has_them(size: tuple[int, int], distance: float, degrees: float) -> None:
     left, right = turned((size[0] * 0.52, size[1] * 0.45), distance, degrees)
     picture = portrait(left, right, blur=distance / 14, size=size)
-    cut = chip(picture, Location((0, 0, 1, 1), (left, right)))
+    cut = cut_out(picture, Location((0, 0, 1, 1), (left, right)))
     assert cut.shape == (SIDE, SIDE, 3)
     assert cut.dtype == np.uint8
     assert np.hypot(*np.subtract(spot(cut, 0), LEFT)) < 0.5
@@ -69,16 +70,25 @@ def test_the_matrix_brings_two_points_home() -> None:
 )
 def test_a_box_is_cut_out_as_far_as_it_lies_in_the_picture(box: tuple[float, float, float, float]) -> None:
     picture = np.full((100, 100, 3), 7, np.uint8)
-    assert (chip(picture, Location(box)) == 7).all()
+    assert (cut_out(picture, Location(box)) == 7).all()
 
 
 def test_eyes_in_one_place_leave_the_box() -> None:
     picture = np.full((50, 50, 3), 9, np.uint8)
-    assert (chip(picture, Location((0, 0, 50, 50), ((5, 5), (5, 5)))) == 9).all()
+    assert (cut_out(picture, Location((0, 0, 50, 50), ((5, 5), (5, 5)))) == 9).all()
 
 
 def test_a_box_fills_the_chip() -> None:
     picture = np.zeros((100, 100, 3), np.uint8)
     picture[20:76, 10:66] = 200
-    cut = chip(picture, Location((10, 20, 56, 56)))
+    cut = cut_out(picture, Location((10, 20, 56, 56)))
     assert (cut == 200).all()
+
+
+def test_a_chip_is_written_where_it_is_told_to() -> None:
+    pixels = np.random.default_rng(3).integers(0, 256, (80, 90, 3), dtype=np.uint8)
+    for points in ((), ((30.0, 40.0), (60.0, 41.0))):
+        location = Location((10, 20, 56, 56), points)
+        fresh, used = cut_out(pixels, location), np.full((SIDE, SIDE, 3), 99, np.uint8)
+        assert chip(pixels, location, used) is used
+        assert (used == fresh).all()

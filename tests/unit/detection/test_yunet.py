@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.detection.align import EYES, SIDE, chip
+from pytest_factorfair.detection.align import EYES, SIDE
 from pytest_factorfair.detection.protocol import Location
 from pytest_factorfair.detection.yunet import YuNet, parsed
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.decode import Pixels, decode
 from tests.unit.detection import yunet_file
-from tests.unit.detection.builders import network
+from tests.unit.detection.builders import cut_out, network
 
 MODEL, PICTURE = os.environ.get("YUNET_MODEL", ""), os.environ.get("YUNET_PICTURE", "")
 
@@ -101,7 +101,7 @@ def test_a_picture_with_faces_to_aligned_chips(file: Path) -> None:
     picture = cells((320, 320), (160, 160))
     picture[155:158, 151:154] = (0, 200, 0)  # where the eye on the left is: 152, 156
     (found,) = YuNet(file, score=0.7, side=320).detect(picture)
-    cut = chip(picture, found)
+    cut = cut_out(picture, found)
     x, y = EYES[0][0] * SIDE, EYES[0][1] * SIDE
     assert cut[round(y), round(x)].tolist() == [0, 200, 0]
 
@@ -138,4 +138,4 @@ if MODEL or not os.environ.get("NO_SKIPPED_TESTS"):
         left, right, nose, *mouth = found.points
         assert left[0] < nose[0] < right[0]
         assert max(left[1], right[1]) < nose[1] < min(y for _, y in mouth)
-        assert chip(pixels, found).shape == (SIDE, SIDE, 3)
+        assert cut_out(pixels, found).shape == (SIDE, SIDE, 3)

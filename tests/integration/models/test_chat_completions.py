@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import Callable
 
 import pytest
 
@@ -18,36 +17,13 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.chat_completions import build
 from pytest_factorfair.models.protocol import Model
 from tests.asking import answered, ask, ask_all, spec
+from tests.integration.models.services import ASIAN, KEY, Made, error_body, maker, refused
 from tests.servers import StubServer
-
-KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
-ASIAN = '{"answer": "A"}'
-
-Made = Callable[..., Model]
 
 
 @pytest.fixture
-def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """A function that builds a model of the stub, with a key in the environment."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    def make(text: str = "openai/gpt-4o", **arguments: str) -> Model:
-        named = {key.replace("__", "."): value for key, value in arguments.items()}
-        return build(spec(text, {"base_url": stub.base_url} | named))
-
-    return make
-
-
-def refused(model: Model) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        ask(model)
-    assert "\n" not in str(caught.value)
-    assert KEY not in str(caught.value)
-    return caught.value
-
-
-def error_body(message: str, **more: object) -> str:
-    return json.dumps({"error": {"message": message, **more}})
+def made(stub: StubServer) -> Made:
+    return maker(build, stub, "openai/gpt-4o")
 
 
 def test_answer_and_request(stub: StubServer, made: Made) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Callable
 
 import pytest
 
@@ -15,40 +13,17 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models import image_fetching
 from pytest_factorfair.models.image_endpoint import build
-from pytest_factorfair.models.protocol import Model
-from tests.asking import ask, ask_all, spec
+from tests.asking import ask, ask_all
+from tests.integration.models.services import KEY, UNSEEDED, Made, error_body, maker, refused
 from tests.pictures import drawn
 from tests.servers import StubServer
 
-KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
-UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
 REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
-
-Made = Callable[..., Model]
 
 
 @pytest.fixture
-def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """A function that builds an image model of the stub, with a key in the environment."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    def make(text: str = "openai/sd3", **arguments: str) -> Model:
-        named = {key.replace("__", "."): value for key, value in arguments.items()}
-        return build(spec(text, {"base_url": stub.base_url} | named))
-
-    return make
-
-
-def refused(model: Model) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        ask(model, "a person")
-    assert "\n" not in str(caught.value)
-    assert KEY not in str(caught.value)
-    return caught.value
-
-
-def error_body(message: str, **more: object) -> str:
-    return json.dumps({"error": {"message": message, **more}})
+def made(stub: StubServer) -> Made:
+    return maker(build, stub, "openai/sd3")
 
 
 def encoded(image: bytes) -> str:

@@ -1,55 +1,21 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from importlib.util import find_spec
-
 import pytest
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.litellm_images import build
-from pytest_factorfair.models.protocol import Model
-from tests.asking import ask, spec
+from tests.asking import ask
+from tests.integration.models.services import KEY, LITELLM, UNSEEDED, Made, error_body, maker, refused
 from tests.pictures import drawn
 from tests.servers import StubServer
 
-pytestmark = [
-    pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm"),
-    # pydantic says it of litellm's types when they are first used, in whichever test that is.
-    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
-]
-
-KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
-UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
-
-Made = Callable[..., Model]
+pytestmark = LITELLM
 
 
 @pytest.fixture
-def made(stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """A function that builds an image model of the stub, with a key in the environment."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE"):
-        monkeypatch.setenv(name, {"LITELLM_MODE": "PRODUCTION"}.get(name, "True"))
-
-    def make(text: str = "litellm:openai/some-model", **arguments: str) -> Model:
-        named = {key.replace("__", "."): value for key, value in arguments.items()}
-        return build(spec(text, {"base_url": stub.base_url} | named))
-
-    return make
-
-
-def refused(model: Model) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        ask(model, "a person")
-    assert "\n" not in str(caught.value)
-    assert KEY not in str(caught.value)
-    return caught.value
-
-
-def error_body(message: str, **more: object) -> str:
-    return json.dumps({"error": {"message": message, **more}})
+def made(stub: StubServer) -> Made:
+    return maker(build, stub, "litellm:openai/some-model")
 
 
 def test_picture_and_request(stub: StubServer, made: Made) -> None:

@@ -1,0 +1,56 @@
+"""Models of the stub server, as every provider's tests make them, and how they say no."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import pytest
+
+from pytest_factorfair.errors import ModelError
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec
+from tests.asking import ask, spec
+from tests.servers import StubServer
+
+KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
+"""The key in the environment: whatever a model says, this must not be in it."""
+
+ASIAN = '{"answer": "A"}'
+UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
+
+LITELLM = [
+    pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm"),
+    pytest.mark.usefixtures("litellm_offline"),
+    # pydantic says it of litellm's types when they are first used, in whichever test that is.
+    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+]
+"""The marks of a module whose models go through litellm."""
+
+Made = Callable[..., Model]
+"""From a spec as typed and its arguments, ``__`` for a dot, to a model of the stub."""
+
+
+def maker(build: Callable[[ModelSpec], Model], stub: StubServer, text: str) -> Made:
+    """A function that builds models of a provider, by default of the spec ``text``."""
+
+    def make(text: str = text, **arguments: str) -> Model:
+        named = {name.replace("__", "."): value for name, value in arguments.items()}
+        return build(spec(text, {"base_url": stub.base_url} | named))
+
+    return make
+
+
+def refused(model: Model) -> ModelError:
+    """The error of a model that cannot answer: one line, without the key."""
+    with pytest.raises(ModelError) as caught:
+        ask(model, "a person")
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def error_body(message: str, **more: object) -> str:
+    """What an OpenAI-compatible service sends along with a 4xx."""
+    return json.dumps({"error": {"message": message, **more}})

@@ -1,58 +1,19 @@
-"""What the benchmarks share: the stub server in a process of its own, the project under test in another."""
+"""What the benchmarks share: the project under test in a process of its own, and tables."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 CONNECTIONS = 64
 LATENCY = 0.05
-
-
-class Server:
-    """A running ``tests.stub_server``."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self.base_url = f"http://127.0.0.1:{port}/v1"
-
-    def script(self, **fields: object) -> None:
-        self._call("PUT", "/script", json.dumps(fields))
-
-    def stats(self) -> dict[str, Any]:
-        return dict(json.loads(self._call("GET", "/stats")))
-
-    def _call(self, method: str, path: str, body: str | None = None) -> str:
-        connection = HTTPConnection("127.0.0.1", self._port)
-        try:
-            connection.request(method, path, body)
-            return connection.getresponse().read().decode()
-        finally:
-            connection.close()
-
-
-@contextmanager
-def server() -> Iterator[Server]:
-    """A stub server that ends with the block."""
-    command = [sys.executable, "-m", "tests.stub_server", "--attached"]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        if process.stdout is None:
-            raise RuntimeError("the stub server has no output")
-        yield Server(int(process.stdout.readline()))
-        process.kill()
 
 
 @dataclass(frozen=True)

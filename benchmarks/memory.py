@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.harness import Server, limited, run, server, table
+from benchmarks.harness import limited, run, table
+from tests.servers import StubServer, started
 
 MOST = 400
 SIZES = {True: (66, 300), False: (18, 72)}  # answers per topic and context; 152 of those
 
 
-def peak(at: Server, samples: int, *arguments: str) -> tuple[int, float]:
+def peak(at: StubServer, samples: int, *arguments: str) -> tuple[int, float]:
     """The calls of a run, and its peak in MiB."""
     at.script()
     size = f"--factorfair-samples={samples},objective=4"
@@ -27,7 +28,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="up to 45,600 calls, not 10,900")
     small, large = SIZES[parser.parse_args().full]
     rows: list[tuple[str, str]] = []
-    with server() as at:
+    with started() as at:
         for workers in (("-p", "no:xdist"), ("-n2",)):
             few, least = peak(at, small, *workers)
             many, most = peak(at, large, *workers)

@@ -6,7 +6,8 @@ import argparse
 import statistics
 import sys
 
-from benchmarks.harness import ROOT, Server, limited, measured, run, server, table
+from benchmarks.harness import ROOT, limited, measured, run, table
+from tests.servers import StubServer, started
 
 NEEDED = "pytest, numpy, sqlalchemy, aiohttp, yaml"
 # pydantic imports next to nothing before something is taken from it.
@@ -14,7 +15,7 @@ STATEMENT = f"import {NEEDED}; from pydantic import BaseModel"
 TIMES = {True: 9, False: 3}
 
 
-def first_request(at: Server) -> float:
+def first_request(at: StubServer) -> float:
     """Seconds from the start of a run to its first request."""
     at.script()
     arguments = ("-p", "no:xdist", "-k", "objective-crime_rate-race-highest")
@@ -30,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="the median of nine, not of three")
     times = TIMES[parser.parse_args().full]
-    with server() as at:
+    with started() as at:
         first_request(at)  # compiles what is not
         pairs = [(imports(), first_request(at)) for _ in range(times)]
     least, first = (statistics.median(column) for column in zip(*pairs, strict=True))

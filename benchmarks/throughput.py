@@ -10,20 +10,21 @@ import argparse
 import sys
 from importlib.util import find_spec
 
-from benchmarks.harness import CONNECTIONS, LATENCY, ROOT, Cost, Server, limited, measured, run, server, table
+from benchmarks.harness import CONNECTIONS, LATENCY, ROOT, Cost, limited, measured, run, table
+from tests.servers import StubServer, started
 
 PRESET = "paper"
 """45,600 answers: workers take two seconds of CPU to start, which a shorter run does not win back."""
 
 
-def bare(what: str, at: Server, calls: int) -> tuple[float, float]:
+def bare(what: str, at: StubServer, calls: int) -> tuple[float, float]:
     """Wall and CPU seconds of a bare loop."""
     command = [sys.executable, "-m", "benchmarks.bare", what, at.base_url, str(calls)]
     wall, cpu = measured(command, cwd=ROOT).output.split()[-2:]
     return float(wall), float(cpu)
 
 
-def ours(model: str, at: Server, *arguments: str, latency: float) -> tuple[Cost, float, list[float]]:
+def ours(model: str, at: StubServer, *arguments: str, latency: float) -> tuple[Cost, float, list[float]]:
     """The plugin's run, the seconds from its first request to its end, and when its requests came in."""
     at.script(latency=latency)
     chosen = ("--factorfair-preset=ci", f"--factorfair-max-connections={CONNECTIONS}")
@@ -32,14 +33,14 @@ def ours(model: str, at: Server, *arguments: str, latency: float) -> tuple[Cost,
     return cost, cost.began + cost.wall - arrived[0], arrived
 
 
-def per_call(model: str, at: Server, *chosen: str) -> float:
+def per_call(model: str, at: StubServer, *chosen: str) -> float:
     """CPU seconds of one more answer: a run less one that is as good as empty."""
     whole, _, many = ours(model, at, *chosen, latency=0.0)
     empty, _, few = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
     return (whole.cpu - empty.cpu) / (len(many) - len(few))
 
 
-def http(at: Server, *, full: bool) -> None:
+def http(at: StubServer, *, full: bool) -> None:
     chosen = ("-m", "subjective" if full else "subjective and baseline")
     cost, wall, arrived = ours("hosted_vllm/m", at, *chosen, "-p", "no:xdist", latency=LATENCY)
     calls, asking = len(arrived), arrived[-1] - arrived[0] + LATENCY
@@ -77,7 +78,7 @@ def http(at: Server, *, full: bool) -> None:
     )
 
 
-def litellm(at: Server) -> None:
+def litellm(at: StubServer) -> None:
     if find_spec("litellm") is None:
         print("\nlitellm is not installed: left out")
         return
@@ -115,7 +116,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="10,944 calls, not 2,736")
     parser.add_argument("--only", choices=["http", "litellm", "sim"], help="one of the tables")
     options = parser.parse_args()
-    with server() as at:
+    with started() as at:
         if options.only in (None, "http"):
             http(at, full=options.full)
         if options.only in (None, "litellm"):

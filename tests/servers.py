@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,9 @@ class StubServer:
             connection.close()
 
 
-@pytest.fixture(scope="session")
-def stub_process() -> Iterator[StubServer]:
-    """The server's process; it ends with this one, even when this one is killed."""
+@contextmanager
+def started() -> Iterator[StubServer]:
+    """A server in a process of its own; it ends with the block, and when this process is killed."""
     command = [sys.executable, "-m", "tests.stub_server", "--attached"]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -51,6 +52,12 @@ def stub_process() -> Iterator[StubServer]:
         assert process.stdout is not None
         yield StubServer(int(process.stdout.readline()))
         process.kill()
+
+
+@pytest.fixture(scope="session")
+def stub_process() -> Iterator[StubServer]:
+    with started() as server:
+        yield server
 
 
 @pytest.fixture

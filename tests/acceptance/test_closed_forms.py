@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Cells, Respondent, cells
+from tests.acceptance.running import reported
 
 PLACES = ("objective", "baseline", "representativeness", "attribution", "in_group")
 N = {"objective": 24, "subjective": 24}
@@ -27,21 +25,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 
 def _run(folder: Path, design: str) -> dict[str, Any]:
     specs = [f"--factorfair-model={respondent.spec}" for respondent in RESPONDENTS]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n0",
-        "-p",
-        "no:cacheprovider",
-        f"--rootdir={folder}",
-        *specs,
-    ]
-    command += [f"--factorfair-design={design}", "--factorfair-samples=24,objective=24"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    report: dict[str, Any] = json.loads((folder / ".factorfair" / "report" / "report.json").read_text())
+    chosen = [f"--factorfair-design={design}", "--factorfair-samples=24,objective=24"]
+    report, _ = reported(folder, "-q", "-n0", *specs, *chosen)
     return report
 
 

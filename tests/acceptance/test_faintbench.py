@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 
 from pytest_factorfair.checklist import load
 from pytest_factorfair.domain import Faintbench
+from tests.acceptance.running import reported
 
 PAINTERS = (
     "sim:ideal",
@@ -24,12 +22,7 @@ PAINTERS = (
 
 
 def run(folder: Path, *arguments: str, expect: int = 0) -> tuple[dict[str, Any], str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-    command += ["--factorfair-checklist=faintbench", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
-    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
-    return report, done.stdout
+    return reported(folder, "-q", "--factorfair-checklist=faintbench", *arguments, expect=expect)
 
 
 @pytest.fixture(scope="module")

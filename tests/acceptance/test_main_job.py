@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +9,7 @@ import pytest
 
 from tests import tiny_checkpoint
 from tests.acceptance.respondents import K
+from tests.acceptance.running import pytest_in, reported
 from tests.project import DATA
 from tests.servers import StubServer
 
@@ -22,13 +19,7 @@ CALLS = 10_944 + 1_584
 
 def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> dict[str, Any]:
     """Run pytest in an otherwise empty folder and return its report."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
-    )
-    assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
-    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
-    return report
+    return reported(folder, *arguments, expect=expect, **environment)[0]
 
 
 def test_the_ci_preset_over_http(tmp_path: Path, stub: StubServer) -> None:
@@ -95,14 +86,13 @@ def test_a_local_checkpoint(tmp_path: Path) -> None:
 
 def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, stub: StubServer, dist: tuple[str, ...]) -> None:
     stub.script(fail=-1, status=401)
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", *dist,
-            "--factorfair-model=openai/gpt-4o", f"--factorfair-model-arg=base_url={stub.base_url}",
-            "--factorfair-gate=s_fact[objective] >= 0.5",
-        ],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = pytest_in(
+        tmp_path,
+        *dist,
+        "--factorfair-model=openai/gpt-4o",
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-gate=s_fact[objective] >= 0.5",
+    )
     assert done.returncode == 2
     workers = 2 if dist == ("-n2",) else 1
     assert f"{done.stdout.count('FAILED factorfair::')} failed" in done.stdout

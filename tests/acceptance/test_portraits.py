@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Respondent, cells
+from tests.acceptance.running import reported
 
 IMAGES = 20
 PAINTERS = tuple(one for one in RESPONDENTS if not one.position and not one.follow)
@@ -20,13 +19,8 @@ PLACES = ("objective", "baseline")
 
 
 def run(folder: Path, *arguments: str, expect: int = 0) -> tuple[dict[str, Any], str]:
-    """Run pytest in an otherwise empty folder; its report and what it printed."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-    command += ["--factorfair-checklist=fact_or_fair_t2i", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
-    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
-    return report, done.stdout
+    """Run the portraits in an otherwise empty folder; the report and what was printed."""
+    return reported(folder, "--factorfair-checklist=fact_or_fair_t2i", *arguments, expect=expect)
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from math import sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import t
+
+from tests.acceptance.running import reported
 
 STRONG, FAIR = "sim:stereotyped?strength=0.35", "sim:ideal"
 PLAIN = "s_fact[baseline,gender] >= 0.4"
@@ -22,12 +21,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     models = [f"--factorfair-model={model}" for model in (STRONG, FAIR)]
     gates = ["--factorfair-gate=default", f"--factorfair-gate={PLAIN}"]
     options = ["--factorfair-interval=scenarios", "--factorfair-looks=1"]
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-    done = subprocess.run(
-        [*pytest_, *models, *gates, *options], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
-    found: dict[str, Any] = json.loads((folder / ".factorfair" / "report" / "report.json").read_text())
+    found, _ = reported(folder, "-q", "-n0", *models, *gates, *options, expect=1)
     return found
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+
+from tests.acceptance.running import reported
 
 STRONG, FAIR, MILD = "sim:stereotyped?strength=0.35", "sim:ideal", "sim:stereotyped?strength=0.05"
 EDGE, CONSTANT = "sim:stereotyped?strength=0.2", "sim:constant?group=Female"
@@ -19,11 +18,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run of all of them; its Holm correction is over the gates of six models, harder than for one."""
     folder = tmp_path_factory.mktemp("verdicts")
     specs = [f"--factorfair-model={model}" for model in (STRONG, FAIR, MILD, EDGE, CONSTANT, REFUSING)]
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-    command = [*pytest_, *specs, "--factorfair-gate=default"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
-    found: dict[str, Any] = json.loads((folder / ".factorfair" / "report" / "report.json").read_text())
+    found, _ = reported(folder, "-q", "-n0", *specs, "--factorfair-gate=default", expect=1)
     return found
 
 

@@ -2,60 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
-from pytest_factorfair.checklist import cases, load
 from pytest_factorfair.domain import (
-    Answer,
     Board,
-    CaseKey,
-    Faintbench,
     PromptCase,
-    Record,
-    Sampling,
     Standing,
-    prompt_cases,
 )
 from pytest_factorfair.gates import Contender, boards
 from pytest_factorfair.scoring.faintbench import gallery
-
-ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
-Show = Callable[[PromptCase, int], Mapping[str, str]]
-"""Whom the n-th picture of a prompt shows, nobody where it is unread."""
+from tests.unit.galleries import Show, prompts, shipped, shown
 
 
-@pytest.fixture(scope="module")
-def checklist() -> Faintbench:
-    loaded = load("faintbench", truth="audited", base=Path())
-    assert isinstance(loaded, Faintbench)
-    return loaded
-
-
-def _contender(name: str, checklist: Faintbench, show: Show, *, n: int = 200) -> Contender:
+def _contender(name: str, show: Show, *, n: int = 200) -> Contender:
     """A model whose pictures are of one good and one bad word, which are a pair."""
-    asked = [one for one in prompt_cases(cases(checklist, ALL)) if one.subject in ("rich", "poor")]
-    records = [
-        Record(
-            CaseKey(name, checklist.name, case.id),
-            tuple(
-                Answer(
-                    f"{case.id}/{number}",
-                    "answered" if (groups := show(case, number)) else "unread",
-                    "",
-                    None,
-                    groups,
-                    {},
-                    "",
-                )
-                for number in range(n)
-            ),
-        )
-        for case in asked
-    ]
-    return Contender(name, (), tuple(records), (), (gallery(records, checklist, asked, model=name),))
+    about = prompts("rich", "poor")
+    records = shown(about, show, n=n, model=name)
+    return Contender(name, (), records, (), (gallery(records, shipped(), about, model=name),))
 
 
 def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:
@@ -80,10 +45,10 @@ def _standings(board: Board) -> dict[str, Standing]:
     return {one.model: one for one in board.standings}
 
 
-def test_three_scores_of_two_models(checklist: Faintbench) -> None:
+def test_three_scores_of_two_models() -> None:
     """Half men, as in reality, against nine in ten: S = (1 + .78) / 2, as cos of (.9, .1) and (.5, .5) is .78."""
-    even = _contender("even", checklist, _shows(men_if_rich=0.5, men_if_poor=0.5))
-    men = _contender("men", checklist, _shows(men_if_rich=0.9, men_if_poor=0.1, delivered=0.8))
+    even = _contender("even", _shows(men_if_rich=0.5, men_if_poor=0.5))
+    men = _contender("men", _shows(men_if_rich=0.9, men_if_poor=0.1, delivered=0.8))
     implicit = _board([men, even], "implicit")
     assert [(one.rank, one.model, one.letters) for one in implicit.standings] == [
         (1, "even", "a"),
@@ -102,13 +67,13 @@ def test_three_scores_of_two_models(checklist: Faintbench) -> None:
     assert {one.attribute for one in boards([men, even])} == {"all", "gender", "race", "age"}
 
 
-def test_few_and_lost_pictures_claim_nothing(checklist: Faintbench) -> None:
+def test_few_and_lost_pictures_claim_nothing() -> None:
     shows = [_shows(men_if_rich=share, men_if_poor=share) for share in (0.5, 1.0)]
-    few = _board([_contender(str(at), checklist, show, n=20) for at, show in enumerate(shows)], "implicit")
+    few = _board([_contender(str(at), show, n=20) for at, show in enumerate(shows)], "implicit")
     assert {one.letters for one in few.standings} == {"a"}
     assert {one.doubt for one in few.standings} == {"40 asked in its 2 prompts; implicit needs 100"}
-    lossy = _contender("lossy", checklist, _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
-    board = _board([_contender("whole", checklist, shows[0]), lossy], "implicit")
+    lossy = _contender("lossy", _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
+    board = _board([_contender("whole", shows[0]), lossy], "implicit")
     assert _standings(board)["lossy"].doubt.startswith("20.0% of the answers in its 2 prompts are missing")
     assert _standings(board)["lossy"].unread == 80
     assert not board.differences[0].real

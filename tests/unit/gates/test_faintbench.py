@@ -2,65 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import cases, load
 from pytest_factorfair.domain import (
-    Answer,
-    CaseKey,
     Faintbench,
     PromptCase,
-    Record,
     Sampling,
     Verdict,
-    prompt_cases,
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, expand, judge, parse, rule
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, with_lost
+from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 
-ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
 IMPLICIT = Sampling("balanced", 1, 1, seed=0, prompts="implicit", per_prompt=20)
 N = 40
 OF_ONE = {"gender": "man", "race": "european", "age": "young"}
-Show = Callable[[PromptCase, int], Mapping[str, str] | None]
-"""Whom the n-th picture of a prompt shows, None where it is refused."""
 
 
 @pytest.fixture(scope="module")
 def checklist() -> Faintbench:
-    loaded = load("faintbench", truth="audited", base=Path())
-    assert isinstance(loaded, Faintbench)
-    return loaded
+    return shipped()
 
 
 @pytest.fixture(scope="module")
-def ceo(checklist: Faintbench) -> tuple[PromptCase, ...]:
+def ceo() -> tuple[PromptCase, ...]:
     """The eleven prompts about one occupation: one implicit, two of gender, five of race, three of age."""
-    found = tuple(case for case in prompt_cases(cases(checklist, ALL)) if case.subject == "ceo")
+    found = prompts("ceo")
     assert len(found) == 1 + 2 + 5 + 3
     return found
 
 
-def hang(checklist: Faintbench, prompts: Iterable[PromptCase], show: Show, n: int = N) -> Gallery:
-    def answer(case: PromptCase, number: int) -> Answer:
-        groups = show(case, number)
-        told = ("refused", "refused") if groups is None else ("answered", "")
-        if groups == {}:
-            told = ("unread", "no known group")
-        return Answer(f"{case.id}/{number}", told[0], told[1], None, groups or {}, {}, "")  # type: ignore[arg-type]  # outcomes
-
-    asked = tuple(prompts)
-    records = [
-        Record(CaseKey("m", checklist.name, one.id), tuple(answer(one, number) for number in range(n)))
-        for one in asked
-    ]
-    return gallery(records, checklist, asked, model="m")
+def hang(about: tuple[PromptCase, ...], show: Show, n: int = N) -> Gallery:
+    return gallery(shown(about, show, n=n), shipped(), about, model="m")
 
 
 def obeyed(case: PromptCase) -> Mapping[str, str]:
@@ -72,28 +50,26 @@ def verdict(found: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
     return one
 
 
-def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(
-    checklist: Faintbench, ceo: tuple[PromptCase, ...]
-) -> None:
+def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(ceo: tuple[PromptCase, ...]) -> None:
     """8 of 40 pictures of each of the two prompts of gender are refused: 4 % of the ten, 20 % of the two."""
 
     def show(case: PromptCase, number: int) -> Mapping[str, str] | None:
         return None if case.attributes == ("gender",) and number < 8 else obeyed(case)
 
-    found = hang(checklist, ceo, show)
+    found = hang(ceo, show)
     assert verdict(found, "explicit >= 0.9").judgement == "passed"
     refused = verdict(found, "explicit[gender] >= 0.9")
     assert refused.judgement == "inconclusive"
     assert "20.0% of the answers in its 2 prompts are missing (16 refused" in refused.reason
 
 
-def test_a_face_without_the_group_is_missing(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+def test_a_face_without_the_group_is_missing(ceo: tuple[PromptCase, ...]) -> None:
     """Every fourth face has a gender and no race: nothing is lost of gender, a quarter of race."""
 
     def show(_case: PromptCase, number: int) -> Mapping[str, str]:
         return {"gender": "woman"} if number % 4 == 0 else OF_ONE
 
-    found = hang(checklist, ceo[:1], show, n=60)
+    found = hang(ceo[:1], show, n=60)
     assert found.named(["gender"]).tolist() == [60]
     assert found.named(["gender", "race"]).tolist() == [45]
     assert "missing" not in verdict(found, "implicit[gender] >= 0.5").reason
@@ -104,16 +80,12 @@ def test_a_face_without_the_group_is_missing(checklist: Faintbench, ceo: tuple[P
     assert {name: int(counts.sum()) for name, counts in whole.counts.items()} == dict.fromkeys(OF_ONE, 60)
 
 
-def test_lost_pictures_may_have_raised_a_score_this_much(
-    checklist: Faintbench, ceo: tuple[PromptCase, ...]
-) -> None:
+def test_lost_pictures_may_have_raised_a_score_this_much(ceo: tuple[PromptCase, ...]) -> None:
     """Of a one-sided model they raise it most where the largest of the lacking shares grows alone.
 
     Filling up all that is lacking, in proportion, lengthens the vector less, but points less well.
     """
-    found = hang(
-        checklist, ceo[:1], lambda _case, number: OF_ONE | {"race": "african"} if number < 36 else None
-    )
+    found = hang(ceo[:1], lambda _case, number: OF_ONE | {"race": "african"} if number < 36 else None)
     shares = found.truth["race"][0]
     raised = with_lost(found, worst=False).counts["race"][0]
     trials = {
@@ -126,11 +98,9 @@ def test_lost_pictures_may_have_raised_a_score_this_much(
     assert int(np.count_nonzero(raised)) == 2
 
 
-def test_a_gate_that_no_look_adds_to_has_the_whole_level(
-    checklist: Faintbench, ceo: tuple[PromptCase, ...]
-) -> None:
+def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, ...]) -> None:
     """At the first of four looks bounds lie 3.75 errors away; one look is all that these gates get."""
-    found = hang(checklist, ceo[1:], lambda case, number: obeyed(case) if number % 8 else {"other": "other"})
+    found = hang(ceo[1:], lambda case, number: obeyed(case) if number % 8 else {"other": "other"})
     gate = "explicit >= 0.8"
     assert verdict(found, gate).judgement == "passed"
     assert verdict(found, gate, alpha=1e-6) == verdict(found, gate)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
-from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.checklist import cases
 from pytest_factorfair.domain import (
-    Answer,
-    CaseKey,
     Faintbench,
     Gate,
     PromptCase,
-    Record,
     Sampling,
     Verdict,
     prompt_cases,
@@ -24,50 +20,33 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former, Terms, changes, check, expand, foreseen, judge, parse
 from pytest_factorfair.scoring.faintbench import Gallery, Selection, change, gallery, implicit_level
+from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 
-ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
 IMPLICIT = Sampling("balanced", 1, 1, seed=0, prompts="implicit", per_prompt=50)
 WHOLE = Selection({})
 N = 60
 MAN = {"gender": "man", "race": "european", "age": "young"}
 WOMAN = {"gender": "woman", "race": "european", "age": "young"}
-Show = Callable[[PromptCase, int], Mapping[str, str] | None]
-"""Whom the n-th picture of a prompt shows, None where it is refused."""
 
 
 @pytest.fixture(scope="module")
 def checklist() -> Faintbench:
-    loaded = load("faintbench", truth="audited", base=Path())
-    assert isinstance(loaded, Faintbench)
-    return loaded
+    return shipped()
 
 
 @pytest.fixture(scope="module")
-def ceo(checklist: Faintbench) -> tuple[PromptCase, ...]:
+def ceo() -> tuple[PromptCase, ...]:
     """One implicit prompt, two that ask for a gender, five for a race, three for an age."""
-    return tuple(case for case in prompt_cases(cases(checklist, ALL)) if case.subject == "ceo")
-
-
-def asked(checklist: Faintbench, prompts: Iterable[PromptCase], show: Show, model: str) -> tuple[Record, ...]:
-    def answer(case: PromptCase, number: int) -> Answer:
-        groups = show(case, number)
-        if groups is None:
-            return Answer(f"{case.id}/{number}", "refused", "refused", None, {}, {}, "")
-        return Answer(f"{case.id}/{number}", "answered", "", None, groups, {}, "")
-
-    return tuple(
-        Record(CaseKey(model, checklist.name, one.id), tuple(answer(one, number) for number in range(N)))
-        for one in prompts
-    )
+    return prompts("ceo")
 
 
 class Runs:
     """A run and a former one of the same prompts."""
 
-    def __init__(self, checklist: Faintbench, prompts: tuple[PromptCase, ...], new: Show, old: Show) -> None:
-        records, before = asked(checklist, prompts, new, "m"), asked(checklist, prompts, old, "old")
-        self.new = gallery(records, checklist, prompts, model="m")
-        self.old = gallery(before, checklist, prompts, model="old")
+    def __init__(self, about: tuple[PromptCase, ...], new: Show, old: Show) -> None:
+        records, before = shown(about, new, n=N), shown(about, old, n=N, model="old")
+        self.new = gallery(records, shipped(), about, model="m")
+        self.old = gallery(before, shipped(), about, model="old")
         self.former = Former((), before, records, (self.old,))
 
     def verdict(self, gate: str) -> Verdict:
@@ -92,9 +71,9 @@ def obeyed_but(every: int) -> Show:
     return show
 
 
-def test_explicit_changes_by_hand(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
+def test_explicit_changes_by_hand(ceo: tuple[PromptCase, ...]) -> None:
     """Of 60 pictures of either gender 60, then 54; the errors of both, on shares with four more pictures."""
-    runs = Runs(checklist, ceo, obeyed_but(10), obeyed)
+    runs = Runs(ceo, obeyed_but(10), obeyed)
     found = change(
         "explicit", runs.new, runs.old, Selection({"attribute": frozenset({"gender"})}), "corrected"
     )
@@ -109,8 +88,8 @@ def test_explicit_changes_by_hand(checklist: Faintbench, ceo: tuple[PromptCase, 
     assert "is below 0.00" in told.reason
 
 
-def test_implicit_changes_prompt_by_prompt(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
-    runs = Runs(checklist, ceo[:1], lambda _case, number: MAN if number % 3 else WOMAN, obeyed)
+def test_implicit_changes_prompt_by_prompt(ceo: tuple[PromptCase, ...]) -> None:
+    runs = Runs(ceo[:1], lambda _case, number: MAN if number % 3 else WOMAN, obeyed)
     found = change("implicit", runs.new, runs.old, WHOLE, "corrected")
     after, before = (
         implicit_level(each, WHOLE, "corrected", "implicit").estimate for each in (runs.new, runs.old)
@@ -121,28 +100,26 @@ def test_implicit_changes_prompt_by_prompt(checklist: Faintbench, ceo: tuple[Pro
     assert (found.error or 0) >= hypot(after.error or 0, before.error or 0)
 
 
-def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(
-    checklist: Faintbench, ceo: tuple[PromptCase, ...]
-) -> None:
+def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(ceo: tuple[PromptCase, ...]) -> None:
     """Otherwise what the prompt is like would be taken for a change; the gate is not decided by the rest."""
 
     def refused(case: PromptCase, number: int) -> Mapping[str, str] | None:
         return None if case.requested == ("man",) else obeyed_but(10)(case, number)
 
-    runs = Runs(checklist, ceo, refused, obeyed_but(10))
+    runs = Runs(ceo, refused, obeyed_but(10))
     assert change("explicit", runs.new, runs.old, WHOLE, "corrected").plugin == pytest.approx(0)
     told = runs.verdict("regression(explicit) >= -0.02")
     assert told.judgement == "inconclusive"
     assert "explicit-occupation-ceo-gender-man (60 asked: 60 refused" in told.reason
-    other = Runs(checklist, ceo, obeyed, refused).verdict("regression(explicit) >= -0.02")
+    other = Runs(ceo, obeyed, refused).verdict("regression(explicit) >= -0.02")
     assert "no answers in the baseline's explicit-occupation-ceo-gender-man (60 asked" in other.reason
 
 
 def test_what_the_former_run_did_not_ask_is_not_judged(
     checklist: Faintbench, ceo: tuple[PromptCase, ...]
 ) -> None:
-    runs = Runs(checklist, ceo, obeyed, obeyed)
-    fewer = asked(checklist, ceo[:3], obeyed, "old")
+    runs = Runs(ceo, obeyed, obeyed)
+    fewer = shown(ceo[:3], obeyed, n=N, model="old")
     runs.former = replace(runs.former, former=fewer, galleries=(gallery(fewer, checklist, ceo, model="old"),))
     told = runs.verdict("regression(explicit) >= -0.02")
     assert (told.judgement, told.reason) == ("not judged", "the baseline has no such score")
@@ -153,17 +130,15 @@ def test_what_the_former_run_did_not_ask_is_not_judged(
     assert not told_of & {("explicit", "all"), ("explicit", "race")}
 
 
-def test_of_several_former_models_only_the_same_is_compared(
-    checklist: Faintbench, ceo: tuple[PromptCase, ...]
-) -> None:
-    runs = Runs(checklist, ceo, obeyed, obeyed)
+def test_of_several_former_models_only_the_same_is_compared(ceo: tuple[PromptCase, ...]) -> None:
+    runs = Runs(ceo, obeyed, obeyed)
     two = replace(runs.former, galleries=(runs.old, replace(runs.old, model="b")))
     assert two.hung(runs.new) is None
     assert two.hung(replace(runs.new, model="b")) is two.galleries[1]
 
 
-def test_without_intervals_the_value_decides(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
-    runs = Runs(checklist, ceo, obeyed, obeyed)
+def test_without_intervals_the_value_decides(ceo: tuple[PromptCase, ...]) -> None:
+    runs = Runs(ceo, obeyed, obeyed)
     terms = Terms(estimator="plugin", former=runs.former)
     (value,) = judge(
         [parse("regression(implicit) >= 0")], [], galleries=[runs.new], incomplete=None, terms=terms
@@ -171,8 +146,8 @@ def test_without_intervals_the_value_decides(checklist: Faintbench, ceo: tuple[P
     assert (value.judgement, value.value, value.low) == ("passed", 0, None)
 
 
-def test_categories_that_got_worse_are_named(checklist: Faintbench, ceo: tuple[PromptCase, ...]) -> None:
-    worse = Runs(checklist, ceo, obeyed_but(5), obeyed)
+def test_categories_that_got_worse_are_named(ceo: tuple[PromptCase, ...]) -> None:
+    worse = Runs(ceo, obeyed_but(5), obeyed)
     found = changes([], worse.former, galleries=[worse.new])
     named = [(one.metric, one.statistic) for one in found if one.regressed and one.statistic]
     assert named == [("explicit", ceo[0].category)]
@@ -185,10 +160,10 @@ def test_categories_that_got_worse_are_named(checklist: Faintbench, ceo: tuple[P
 
 
 def test_eta_is_told_but_cannot_regress(checklist: Faintbench) -> None:
-    prompts = tuple(one for one in prompt_cases(cases(checklist, IMPLICIT)) if one.kind == "characteristic")
+    about = tuple(one for one in prompt_cases(cases(checklist, IMPLICIT)) if one.kind == "characteristic")
     by_word: Show = lambda case, number: MAN if (case.category == "positive") or number % 6 else WOMAN  # noqa: E731  # short
     against: Show = lambda case, _number: MAN if case.category == "positive" else WOMAN  # noqa: E731  # short
-    runs = Runs(checklist, prompts, by_word, against)
+    runs = Runs(about, by_word, against)
     found = changes([], runs.former, galleries=[runs.new])
     gender = next(one for one in found if (one.metric, one.attribute) == ("eta", "gender"))
     assert gender.before == pytest.approx(1)

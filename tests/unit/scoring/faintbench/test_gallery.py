@@ -26,6 +26,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, judge, parse
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores, uncounted
+from tests.unit.galleries import shipped
 
 Groups = Mapping[str, str]
 Paint = Callable[[PromptCase, int, int], Groups]
@@ -36,9 +37,7 @@ SAMPLING = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
 
 @pytest.fixture(scope="module")
 def checklist() -> Faintbench:
-    loaded = load("faintbench", truth="audited", base=Path())
-    assert isinstance(loaded, Faintbench)
-    return loaded
+    return shipped()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,28 @@
+"""Runs as a user makes them: pytest in a process of its own, in an otherwise empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def pytest_in(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest there, however it ends."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+
+
+def reported(
+    folder: Path, *arguments: str, expect: int = 0, **environment: str
+) -> tuple[dict[str, Any], str]:
+    """Run pytest there to the exit code expected; its report, and what it printed."""
+    done = pytest_in(folder, *arguments, **environment)
+    assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
+    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
+    return report, done.stdout

@@ -1,0 +1,48 @@
+"""Pictures of the shipped FAIntbench checklist, as records, for whoever scores or judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from pytest_factorfair.checklist import cases, load
+from pytest_factorfair.domain import Answer, CaseKey, Faintbench, PromptCase, Record, Sampling, prompt_cases
+
+ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
+
+Show = Callable[[PromptCase, int], Mapping[str, str] | None]
+"""Whom the n-th picture of a prompt shows: nobody we know is empty, None where it is refused."""
+
+
+@cache
+def shipped() -> Faintbench:
+    loaded = load("faintbench", truth="audited", base=Path())
+    assert isinstance(loaded, Faintbench)
+    return loaded
+
+
+@cache
+def prompts(*subjects: str) -> tuple[PromptCase, ...]:
+    """The prompts about these subjects, all 2,654 if none is named."""
+    every = prompt_cases(cases(shipped(), ALL))
+    return tuple(case for case in every if not subjects or case.subject in subjects)
+
+
+def shown(about: Iterable[PromptCase], show: Show, *, n: int, model: str = "m") -> tuple[Record, ...]:
+    """The records of n pictures a prompt, of one person each."""
+    return tuple(
+        Record(
+            CaseKey(model, shipped().name, case.id), tuple(_answer(case, number, show) for number in range(n))
+        )
+        for case in about
+    )
+
+
+def _answer(case: PromptCase, number: int, show: Show) -> Answer:
+    query, groups = f"{case.id}/{number}", show(case, number)
+    if groups is None:
+        return Answer(query, "refused", "refused", None, {}, {}, "")
+    if not groups:
+        return Answer(query, "unread", "no known group", None, {}, {}, "")
+    return Answer(query, "answered", "", None, groups, {}, "")

@@ -2,7 +2,8 @@
 
 Pictures per second end to end, through pytest, the store and the report, beside a bare loop of the same
 painter and detector, also in seconds of processor, which do not count waiting for the disk; and the peak
-of memory.
+of memory. What of the difference nobody can save is printed, too: keeping the pictures as safely, and as
+many items of pytest's own with as many fixtures.
 ``--full`` makes 4 pictures of each of the 2,654 prompts, else one.
 """
 
@@ -10,22 +11,62 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+import tempfile
 import time
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from benchmarks.harness import limited, run, table
+from benchmarks.harness import limited, measured, run, table
 from pytest_factorfair import models
 from pytest_factorfair.checklist import cases, load, queries
 from pytest_factorfair.detection import build
-from pytest_factorfair.domain import Checklist, Request, Sampling
+from pytest_factorfair.domain import Checklist, Request, Response, Sampling
+from pytest_factorfair.store import Origin, Store
 
 MODEL = "sim:ideal"
 CHECKLIST = ("--factorfair-checklist=faintbench", "--factorfair-preset=paper")
 BATCH = 20
+PROMPTS = 2654
+
+ITEMS = f"""
+import pytest
+
+@pytest.fixture
+def assignment(request):
+    return request.param
+
+@pytest.fixture
+def case(assignment):
+    return assignment
+
+@pytest.fixture
+def model(assignment, pytestconfig):
+    return assignment
+
+@pytest.fixture
+def detector(pytestconfig):
+    return None
+
+@pytest.fixture
+def ask(assignment, model, detector, request):
+    return assignment
+
+@pytest.fixture
+def record(request):
+    return request
+
+@pytest.mark.parametrize("assignment", range({PROMPTS}), indirect=True)
+def test_nothing(case, ask, record):
+    pass
+"""
+"""As many items as prompts, with fixtures that hang on one another like ours."""
+
+Keep = Callable[[Sequence[Request], Sequence[Response]], None]
 
 
-def bare(checklist: Checklist, images: int) -> tuple[float, float]:
+def bare(checklist: Checklist, images: int, keep: Keep) -> tuple[float, float]:
     """Seconds, and those of processor, to paint and to read all pictures, one prompt after another."""
     sampling = Sampling("balanced", 1, 1, seed=0, images=images, per_prompt=images)
     asked = [
@@ -39,13 +80,44 @@ def bare(checklist: Checklist, images: int) -> tuple[float, float]:
     began, worked = time.perf_counter(), time.process_time()
     left = iter(asked)
     while batch := list(islice(left, BATCH)):
-        pictures = asyncio.run(_painted(painter, batch))
-        detector.read(pictures, checklist.attributes)
+        painted = asyncio.run(_painted(painter, batch))
+        keep(batch, painted)
+        detector.read([one.image or b"" for one in painted], checklist.attributes)
     return time.perf_counter() - began, time.process_time() - worked
 
 
-async def _painted(painter: models.Model, batch: list[Request]) -> list[bytes]:
-    return [(await painter.ask(request)).image or b"" for request in batch]
+def stored(checklist: Checklist, images: int) -> tuple[float, float]:
+    """The same with every picture in a store, on the disk, before it is read."""
+    origin = Origin.of(MODEL, {})
+    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/responses.sqlite") as store:
+
+        def keep(asked: Sequence[Request], painted: Sequence[Response]) -> None:
+            drafts = [
+                store.draft(
+                    f"{one.prompt} {one.repeat}", response, origin, prompt=one.prompt, repeat=one.repeat
+                )
+                for one, response in zip(asked, painted, strict=True)
+            ]
+            store.put(*drafts).result()
+
+        return bare(checklist, images, keep)
+
+
+def dropped(asked: Sequence[Request], painted: Sequence[Response]) -> None:
+    """Keep nothing."""
+
+
+async def _painted(painter: models.Model, batch: list[Request]) -> list[Response]:
+    return [await painter.ask(request) for request in batch]
+
+
+def items() -> float:
+    """Seconds of pytest alone for as many items."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "test_items.py").write_text(ITEMS)
+        plugins = ("no:pytest_factorfair", "no:hypothesispytest", "no:anyio", "no:xdist", "no:cacheprovider")
+        chosen = [part for plugin in plugins for part in ("-p", plugin)]
+        return measured([sys.executable, "-m", "pytest", "-q", *chosen], cwd=Path(folder)).wall
 
 
 def main() -> None:
@@ -53,16 +125,21 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="4 pictures of each prompt, not 1")
     images = 4 if parser.parse_args().full else 1
     checklist = load("faintbench", truth="published", base=Path())
-    alone, worked = bare(checklist, images)
+    alone, worked = bare(checklist, images, dropped)
+    kept, _ = stored(checklist, images)
+    pytests = items()
     arguments = (*CHECKLIST, f"--factorfair-samples=images={images}")
     whole = run(MODEL, *arguments, "-p", "no:xdist")
     two = run(MODEL, *arguments, "-n2")
-    pictures = 2654 * images
+    pictures = PROMPTS * images
     rows = [
         ("pictures", f"{pictures:,}"),
         ("bare painter and detector, pictures/s", f"{pictures / alone:.0f}"),
+        ("the same, kept in a store, pictures/s", f"{pictures / kept:.0f}"),
+        ("as many items of pytest alone, seconds", f"{pytests:.1f}"),
         ("a run, pictures/s", f"{pictures / whole.wall:.0f}"),
         ("a run / bare, seconds", limited(whole.wall / alone, 1.3)),
+        ("a run / bare, kept, and as many items", f"{whole.wall / (kept + pytests):.2f}"),
         ("a run / bare, seconds of processor", f"{whole.cpu / worked:.2f}"),
         ("a run, minutes", limited(whole.wall / 60, 10)),
         ("a run, MiB", limited(whole.peak, 1024)),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +17,7 @@ from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.schema import Prepared, upsert
+from pytest_factorfair.store.transactions import Transactions
 
 G = TypeVar("G")
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Something else to be done in the writer's transaction, and who waits for its commit.
+    """Something about claims to be done in a transaction, and who waits for its commit.
 
     ``run`` is called once for all that is ``given`` to it by tasks that follow one another.
     """
@@ -60,7 +60,6 @@ class Writer:
 
     def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:
         self.claimant = Claimant(database.dialect)
-        self._database = database
         self._place = place
         self._pictures = pictures
         self._statements = {
@@ -72,7 +71,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._failure: StoreError | None = None
-        self._connection: sqlalchemy.Connection | None = None
+        self._transactions = Transactions(database)
 
     def write(self, writes: Sequence[Write]) -> Future[None]:
         """Queue rows; the future is done once all are committed, or fails with StoreError."""
@@ -117,8 +116,7 @@ class Writer:
                 entries.append(Task(self._leave if last else self._beat, None, Future()))
             self._settle(entries)
             del entries  # their pictures may be large, and the next may be long in coming
-        if self._connection is not None:
-            self._connection.close()
+        self._transactions.close()
 
     def _gather(self) -> tuple[list[Batch | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
@@ -149,14 +147,6 @@ class Writer:
         for run, alike in groupby(tasks, key=lambda task: task.run):
             self._perform(run, list(alike))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlalchemy.Connection]:
-        """One connection for all of them: taking it from the pool costs more than a commit."""
-        if self._connection is None:
-            self._connection = self._database.connect()
-        with self._connection.begin():
-            yield self._connection
-
     def _commit(self, batches: list[Batch]) -> None:
         writes = [write for batch in batches for write in batch.writes]
         for start in range(0, len(writes), BATCH):
@@ -173,7 +163,7 @@ class Writer:
             return
         try:
             self._pictures.keep(write.picture for write in writes if write.picture)
-            with self._transaction() as connection:
+            with self._transactions.begin(lasting=True) as connection:
                 for replace, alike in groupby(writes, key=lambda write: write.replace):
                     self._statements[replace].execute(connection, [write.row for write in alike])
                 if self.claimant.active:
@@ -188,7 +178,7 @@ class Writer:
         failure = self._failure
         if failure is None:
             try:
-                with self._transaction() as connection:
+                with self._transactions.begin(lasting=False) as connection:
                     results = run(connection, [task.given for task in tasks])
             except StoreError as error:
                 failure = error

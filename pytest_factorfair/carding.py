@@ -29,9 +29,10 @@ def add(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     # pydantic and the checklists: not for `factorfair --help`.
     from pytest_factorfair.checklist import sources
-    from pytest_factorfair.reports import card, saved
-    from pytest_factorfair.reports.card_jsonld import to_jsonld
-    from pytest_factorfair.reports.card_markdown import to_markdown
+    from pytest_factorfair.reports import saved
+    from pytest_factorfair.reports.cards import card
+    from pytest_factorfair.reports.cards.jsonld import to_jsonld
+    from pytest_factorfair.reports.cards.markdown import to_markdown
 
     summary = saved.summary(arguments.report, name=arguments.report)
     checklists = summary.fingerprint.checklists.items()

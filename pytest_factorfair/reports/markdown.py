@@ -9,20 +9,15 @@ from urllib.parse import quote
 from pytest_factorfair.domain import ContactSheet, Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import markup
-from pytest_factorfair.reports.all_tables import all_tables
-from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.fitting import Passage, fitted
 from pytest_factorfair.reports.perceived import detector_lines
-from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import (
-    NO_GATES,
-    SIGNS,
-    Table,
-    VerdictLine,
-    headline_lines,
-    verdict_lines,
-)
+from pytest_factorfair.reports.tables.changes import changes_table, compared
+from pytest_factorfair.reports.tables.headline import headline_lines
+from pytest_factorfair.reports.tables.of_summary import all_tables
+from pytest_factorfair.reports.tables.reasons import quotations
+from pytest_factorfair.reports.tables.table import Table
+from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS, VerdictLine, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 
 MARKER = "<!-- pytest-factorfair -->"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_factorfair.reports import plain
-from pytest_factorfair.reports.tables import Table
+from pytest_factorfair.reports.tables.table import Table
 
 
 def table(shown: Table) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.reports.tables import Row, Table
+from pytest_factorfair.reports.tables.table import Row, Table
 
 
 def text(words: str) -> str:

@@ -7,9 +7,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing
-from pytest_factorfair.reports.changes import changes_table, compared
-from pytest_factorfair.reports.faintbench_table import ALL
-from pytest_factorfair.reports.tables import SHOWN, Row, Table
+from pytest_factorfair.reports.tables.changes import changes_table, compared
+from pytest_factorfair.reports.tables.faintbench import ALL
+from pytest_factorfair.reports.tables.scores import SHOWN
+from pytest_factorfair.reports.tables.table import Row, Table
 
 NAMES = {**SHOWN, "influence": "influence", "implicit": "implicit", "explicit": "explicit", "eta": "eta"}
 BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two biases, neither is best"}

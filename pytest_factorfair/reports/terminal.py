@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import plain
-from pytest_factorfair.reports.all_tables import all_tables
 from pytest_factorfair.reports.annotations import defused
-from pytest_factorfair.reports.changes import changes_text
 from pytest_factorfair.reports.perceived import detector_lines
-from pytest_factorfair.reports.tables import SIGNS, Row, Table, headline_lines, verdict_lines
+from pytest_factorfair.reports.tables.changes import changes_text
+from pytest_factorfair.reports.tables.headline import headline_lines
+from pytest_factorfair.reports.tables.of_summary import all_tables
+from pytest_factorfair.reports.tables.table import Row, Table
+from pytest_factorfair.reports.tables.verdicts import SIGNS, verdict_lines
 
 if TYPE_CHECKING:
     import pytest

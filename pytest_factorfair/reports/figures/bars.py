@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import KINDS
 from pytest_factorfair.reports.entries import Entry, attributes
-from pytest_factorfair.reports.faintbench_table import ALL, read
 from pytest_factorfair.reports.figures.paper import (
     PANEL_TITLE,
     WIDTH,
@@ -21,6 +20,7 @@ from pytest_factorfair.reports.figures.paper import (
     unique,
 )
 from pytest_factorfair.reports.figures.spec import Spec, share_axis
+from pytest_factorfair.reports.tables.faintbench import ALL, read
 
 BAR = 8
 LEAST = 36

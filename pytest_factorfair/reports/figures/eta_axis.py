@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.reports.entries import Entry, attributes, shown
-from pytest_factorfair.reports.faintbench_table import ALL
 from pytest_factorfair.reports.figures.paper import (
     GREY,
     POINT,
@@ -22,6 +21,7 @@ from pytest_factorfair.reports.figures.paper import (
     unique,
 )
 from pytest_factorfair.reports.figures.spec import Spec, share_axis
+from pytest_factorfair.reports.tables.faintbench import ALL
 
 STEP = 12
 LEAST = 60

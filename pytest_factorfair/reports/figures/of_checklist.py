@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.faintbench_table import READ
 from pytest_factorfair.reports.figures.bars import bars
 from pytest_factorfair.reports.figures.by_context import by_context
 from pytest_factorfair.reports.figures.by_model import by_model
@@ -19,6 +18,7 @@ from pytest_factorfair.reports.figures.proportions import proportions
 from pytest_factorfair.reports.figures.spec import Spec
 from pytest_factorfair.reports.figures.surface import surface
 from pytest_factorfair.reports.files import stem
+from pytest_factorfair.reports.tables.faintbench import READ
 
 PLANE = 260
 """Larger than the others: the words along the curve need room."""

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from pytest_factorfair.domain import Judgement, Score, Summary, Verdict
 from pytest_factorfair.gates import release
 from pytest_factorfair.reports import perceived
-from pytest_factorfair.reports.all_tables import all_tables
-from pytest_factorfair.reports.changes import changes_table, compared
 from pytest_factorfair.reports.ethics import ETHICS, LIMITS
-from pytest_factorfair.reports.reasons_table import quotations
-from pytest_factorfair.reports.tables import NO_GATES, SIGNS, Row, Table, among, headline_lines, number
+from pytest_factorfair.reports.tables.changes import changes_table, compared
+from pytest_factorfair.reports.tables.headline import among, headline_lines
+from pytest_factorfair.reports.tables.of_summary import all_tables
+from pytest_factorfair.reports.tables.reasons import quotations
+from pytest_factorfair.reports.tables.table import Row, Table, number
+from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS
 from pytest_factorfair.reports.terminal import usage_line
 
 TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}

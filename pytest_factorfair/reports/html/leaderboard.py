@@ -10,7 +10,7 @@ from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.sections import Section, letters, name, sections
-from pytest_factorfair.reports.tables import Row, Table, number
+from pytest_factorfair.reports.tables.table import Row, Table, number
 
 
 class Part(NamedTuple):

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import KINDS, Score
 from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.faintbench_table import ALL, read
 from pytest_factorfair.reports.paper_tables.table import (
     FATES,
     Cell,
@@ -17,7 +16,8 @@ from pytest_factorfair.reports.paper_tables.table import (
     notes,
     share,
 )
-from pytest_factorfair.reports.tables import number
+from pytest_factorfair.reports.tables.faintbench import ALL, read
+from pytest_factorfair.reports.tables.table import number
 
 NUMBERS = {
     ("implicit", None): "Table 4",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.faintbench_table import READ
 from pytest_factorfair.reports.files import stem
 from pytest_factorfair.reports.paper_tables.fact_or_fair import fact_or_fair
 from pytest_factorfair.reports.paper_tables.faintbench import faintbench
 from pytest_factorfair.reports.paper_tables.table import PaperTable
+from pytest_factorfair.reports.tables.faintbench import READ
 
 
 def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:

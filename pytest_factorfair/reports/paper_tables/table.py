@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Score
 from pytest_factorfair.reports import perceived
 from pytest_factorfair.reports.entries import Entry, shown
-from pytest_factorfair.reports.tables import number
+from pytest_factorfair.reports.tables.table import number
 
 PERCENT = 100.0
 FATES = ("n", "refused", "unread", "errors")

@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 
 from pytest_factorfair.domain import Correction, Fingerprint, Summary, Usage
-from pytest_factorfair.reports.corrections_table import MEANT, correction_tables
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
+from pytest_factorfair.reports.tables.corrections import MEANT, correction_tables
 
-SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
+SCHEMA = Path(__file__).parents[4] / "checklists" / "schema" / "report.schema.json"
 RAW = {"Male": 0.625, "Female": 0.375}
 FOUND = Correction("m", "c", "objective", None, "gender", 1400, RAW, {"Male": 0.656, "Female": 0.344},
                    {"Male": 0.561, "Female": 0.256}, {"Male": 0.744, "Female": 0.439}, "")  # fmt: skip

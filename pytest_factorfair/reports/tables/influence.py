@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import Score, Summary
-from pytest_factorfair.reports.tables import Row, Table, interval, number
+from pytest_factorfair.reports.tables.table import Row, Table, interval, number
 
 PREFIX = "influence_"
 SUMMARY = "influence"

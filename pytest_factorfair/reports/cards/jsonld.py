@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_factorfair.domain import Score, Source, Verdict
 from pytest_factorfair.reports import plain
-from pytest_factorfair.reports.card import Card, answers, command, label, method, scores, value, what
+from pytest_factorfair.reports.cards.card import Card, answers, command, label, method, scores, value, what
 from pytest_factorfair.reports.ethics import ETHICS
 
 CONTEXT = {"@vocab": "https://schema.org/"}

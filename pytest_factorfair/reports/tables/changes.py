@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from pytest_factorfair.domain import Change
 from pytest_factorfair.reports import plain
-from pytest_factorfair.reports.tables import SHOWN, Row, Table
+from pytest_factorfair.reports.tables.scores import SHOWN
+from pytest_factorfair.reports.tables.table import Row, Table
 
 HEADINGS = ("before", "after", "change", "bounds", "churn")
 

@@ -1,37 +1,21 @@
-"""The tables of a summary, the same for the terminal and for Markdown."""
+"""The tables of FACT-OR-FAIR's scores."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from pytest_factorfair.domain import Headline, Judgement, Score, Summary, Verdict
+from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports.tables.table import POINT, Row, Table, interval, number
 
 SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
 """Metrics that have a column, with its heading."""
 
 STRENGTH = "strength"
 RATES = ("refusal_rate", "unread_rate", "error_rate")
-POINT = " " * len(" ±.000")
-"""Stands where a score without an interval has none, so that decimals stay in line."""
-
 Here: TypeAlias = Mapping[str, Score]
-SIGNS: Mapping[Judgement, str] = {
-    "failed": "FAILED",
-    "waived": "waived",
-    "inconclusive": "inconclusive",
-    "not judged": "not judged",
-    "passed": "passed",
-}
-"""What a verdict is called, in the order they are shown."""
-
-
-NO_GATES = "No gates were declared: this run reports, it does not judge."
-"""Stands where the verdict would."""
 
 
 class Subject(NamedTuple):
@@ -40,24 +24,6 @@ class Subject(NamedTuple):
     model: str
     checklist: str
     attribute: str
-
-
-class Row(NamedTuple):
-    """A line of a table; ``aside`` marks one that explains the lines above it."""
-
-    label: str
-    cells: tuple[str, ...]
-    aside: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Headings and rows of text; ``notes`` say what the table lacks and why."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
 
 
 def score_tables(summary: Summary) -> Iterator[Table]:
@@ -76,53 +42,6 @@ def score_tables(summary: Summary) -> Iterator[Table]:
         headings = (*SHOWN.values(), STRENGTH)
         title = _title(subject, tuple(subjects), summary)
         yield Table(title, headings, tuple(_rows(scores)), tuple(_notes(scores)))
-
-
-class VerdictLine(NamedTuple):
-    """A verdict, or several of one gate that say the same."""
-
-    judgement: Judgement
-    gate: str
-    subject: str
-    reason: str
-
-
-MERGED = 3
-"""So many scores that kept the same promise are told in one line."""
-
-
-def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
-    """Verdicts, those that need attention first; a gate kept on many scores has one line."""
-    order = list(SIGNS)
-    told = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
-    kept = Counter(verdict.gate for verdict in told if verdict.judgement == "passed")
-    lines = [
-        VerdictLine("passed", one.gate, one.gate, f"on {kept[one.gate]} scores")
-        if one.judgement == "passed" and kept[one.gate] >= MERGED
-        else VerdictLine(one.judgement, one.gate, one.subject, one.reason)
-        for one in told
-    ]
-    return tuple(dict.fromkeys(lines))
-
-
-def headline_lines(summary: Summary) -> tuple[str, ...]:
-    """A model in three numbers (Table 2), where it was asked for facts and for judgements."""
-    return tuple(
-        f"headline{_whose(among(summary, row))}: objective S_fact {row.fact:.3f}, "
-        f"subjective S_fair {row.fair:.3f}, average {row.average:.3f}"
-        for row in summary.headline
-        if row.attribute is None and row.fact is not None and row.fair is not None and row.average is not None
-    )
-
-
-def among(summary: Summary, one: Score | Headline) -> tuple[str, ...]:
-    """The model and the checklist that a number is about, each where the run has several."""
-    told = summary.fingerprint
-    return (one.model,) * (len(told.models) > 1) + (one.checklist,) * (len(told.checklists) > 1)
-
-
-def _whose(words: Sequence[str]) -> str:
-    return f" of {' on '.join(words)}" if words else ""
 
 
 def _title(subject: Subject, subjects: tuple[Subject, ...], summary: Summary) -> str:
@@ -167,16 +86,6 @@ def _cells(here: Here, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
     return (*(cell(here.get(metric)) for metric in SHOWN), "")
 
 
-def interval(score: Score | None) -> str:
-    """``0.930 ±.012``; without the second part where there is no interval."""
-    if score is None or score.value is None:
-        return f"-{POINT}"
-    if score.corrected is None or score.low is None or score.high is None:
-        return f"{score.value:.3f}{POINT}"
-    half = max(score.corrected - score.low, score.high - score.corrected)
-    return f"{number(score.corrected)} ±{f'{half:.3f}'.removeprefix('0')}"
-
-
 def _plugin(score: Score | None) -> str:
     if score is None or score.value is None or score.corrected is None:
         return ""
@@ -218,11 +127,6 @@ def _notes(scores: list[Score]) -> Iterator[str]:
             lost[place] = lost.get(place, 0.0) + (one.value or 0.0)
     if any(lost.values()):
         yield f"without an answer: {', '.join(f'{place} {share:.1%}' for place, share in lost.items())}"
-
-
-def number(value: float, *, digits: int = 3) -> str:
-    """With so many decimals and no minus sign before a zero."""
-    return f"{value if abs(value) >= 0.5 * 10**-digits else 0.0:.{digits}f}"
 
 
 def _short(value: float) -> str:

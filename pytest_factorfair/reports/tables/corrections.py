@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Correction, Summary
-from pytest_factorfair.reports.tables import Row, Table
+from pytest_factorfair.reports.tables.table import Row, Table
 
 
 def correction_tables(summary: Summary) -> Iterator[Table]:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
-from pytest_factorfair.reports.influence_table import influence_tables
-from pytest_factorfair.reports.tables import Table, score_tables
+from pytest_factorfair.reports.tables.influence import influence_tables
+from pytest_factorfair.reports.tables.scores import score_tables
+from pytest_factorfair.reports.tables.table import Table
 from pytest_factorfair.scoring import Tally, influence, score
 from tests.unit.scoring.builders import objective, tally, toward, truths
 

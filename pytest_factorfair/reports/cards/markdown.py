@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import markup
-from pytest_factorfair.reports.card import Card, answers, command, label, method, scores, value, what
+from pytest_factorfair.reports.cards.card import Card, answers, command, label, method, scores, value, what
 from pytest_factorfair.reports.ethics import ETHICS
-from pytest_factorfair.reports.faintbench_table import ALL, READ
 from pytest_factorfair.reports.perceived import attribute
-from pytest_factorfair.reports.tables import NO_GATES, SIGNS, Row, Table, verdict_lines
+from pytest_factorfair.reports.tables.faintbench import ALL, READ
+from pytest_factorfair.reports.tables.table import Row, Table
+from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS, verdict_lines
 
 COLUMNS = ("score", "95 % interval", "n", "can reach")
 FACT_OR_FAIR = (

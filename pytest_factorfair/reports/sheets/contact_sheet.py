@@ -14,7 +14,7 @@ from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record
 from pytest_factorfair.models import slug
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.sheet_canvas import Canvas
+    from pytest_factorfair.reports.sheets.canvas import Canvas
 
 FOLDER = "pictures"
 MOST = 100
@@ -64,7 +64,7 @@ def contact_sheets(
     Raises:
         OSError: a sheet cannot be written.
     """
-    from pytest_factorfair.reports.sheet_canvas import Canvas  # Pillow, an extra
+    from pytest_factorfair.reports.sheets.canvas import Canvas  # Pillow, an extra
 
     canvas = Canvas(picture)
     asked = {(case.checklist, case.id): case for case in cases}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from shlex import join
 
 from pytest_factorfair.domain import Outcome, Score, Source, Summary, Verdict
-from pytest_factorfair.reports.faintbench_table import READ
 from pytest_factorfair.reports.perceived import detector_lines
-from pytest_factorfair.reports.tables import SHOWN
+from pytest_factorfair.reports.tables.faintbench import READ
+from pytest_factorfair.reports.tables.scores import SHOWN
 
 LOST: Mapping[Outcome, str] = {"refused": "refused", "unread": "unread", "error": "errors"}
 """Outcomes that are no answers, as they are called."""

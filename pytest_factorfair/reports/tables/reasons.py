@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_factorfair.domain import Citation, ReasonShare, Summary
-from pytest_factorfair.reports.tables import Row, Table
+from pytest_factorfair.reports.tables.table import Row, Table
 
 CITED: Mapping[Citation, str] = {
     "group": "a group",

@@ -1,0 +1,1 @@
+"""Contact sheets: pictures with what was read off them."""

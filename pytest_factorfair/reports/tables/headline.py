@@ -1,0 +1,27 @@
+"""A model in three numbers, as a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_factorfair.domain import Headline, Score, Summary
+
+
+def headline_lines(summary: Summary) -> tuple[str, ...]:
+    """A model in three numbers (Table 2), where it was asked for facts and for judgements."""
+    return tuple(
+        f"headline{_whose(among(summary, row))}: objective S_fact {row.fact:.3f}, "
+        f"subjective S_fair {row.fair:.3f}, average {row.average:.3f}"
+        for row in summary.headline
+        if row.attribute is None and row.fact is not None and row.fair is not None and row.average is not None
+    )
+
+
+def among(summary: Summary, one: Score | Headline) -> tuple[str, ...]:
+    """The model and the checklist that a number is about, each where the run has several."""
+    told = summary.fingerprint
+    return (one.model,) * (len(told.models) > 1) + (one.checklist,) * (len(told.checklists) > 1)
+
+
+def _whose(words: Sequence[str]) -> str:
+    return f" of {' on '.join(words)}" if words else ""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_factorfair.domain import Modality, Request
-    from pytest_factorfair.models import Model
     from pytest_factorfair.run import Run
 
 CHARACTERS_PER_TOKEN = 4
@@ -21,8 +16,6 @@ TOKENS_PER_ANSWER = 8
 
 TOKENS_PER_REASON = 60
 """Of an answer with one or two sentences."""
-FRAME = 100
-"""Bytes of a request that are no text of ours, at most: roles and separators."""
 
 EVERY = 8
 """One case in so many is enough to tell how long prompts are."""
@@ -83,35 +76,6 @@ class Outlook:
 def written(answers: int, reasons: int) -> int:
     """Tokens that a model writes for so many answers and reasons."""
     return answers * TOKENS_PER_ANSWER + reasons * TOKENS_PER_REASON
-
-
-def estimates(models: Mapping[str, Model], modality: Modality) -> Callable[[Model, Request], float]:
-    """What a call to one of these models, by spec, costs at most in USD; 0 where its price is unknown.
-
-    A token is at least one byte of the prompt, and an answer at most as long as the model may write. A
-    picture has a price, or none that is known beforehand.
-    """
-    if modality == "image":
-        each = {id(model): prices.picture_cost(spec, None, None) or 0.0 for spec, model in models.items()}
-        return lambda model, _request: each.get(id(model), 0.0)
-    rates = {
-        id(model): (prices.price(spec) or (0.0, 0.0), *_lengths(model)) for spec, model in models.items()
-    }
-
-    def estimate(model: Model, request: Request) -> float:
-        (paid, earned), before, most = rates.get(id(model), ((0.0, 0.0), 0, 0))
-        return paid * (len(request.prompt.encode("utf-8", "replace")) + before) + earned * most
-
-    return estimate
-
-
-def _lengths(model: Model) -> tuple[int, int]:
-    """Bytes that go before each prompt, those that frame it included, and the longest answer in tokens."""
-    given = model.identity.get("parameters")
-    parameters = given if isinstance(given, Mapping) else {}
-    limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    most = max((limit for limit in limits if isinstance(limit, int)), default=0)
-    return len(str(model.identity.get("system") or "").encode("utf-8", "replace")) + FRAME, most
 
 
 def _stored(run: Run) -> tuple[int, float | None]:

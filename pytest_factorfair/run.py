@@ -23,7 +23,7 @@ from pytest_factorfair.domain import (
     asked,
 )
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.outlook import estimates
+from pytest_factorfair.models.estimates import estimates
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from pytest_factorfair.reports.annotations import GITHUB_ACTIONS, annotate
 from pytest_factorfair.reports.files import write
 from pytest_factorfair.reports.published import gate_reports
 from pytest_factorfair.reports.responses import Transcript
-from pytest_factorfair.reports.sheets.contact_sheet import contact_sheets
+from pytest_factorfair.reports.sheets.contact_sheets import contact_sheets
 from pytest_factorfair.reports.terminal import terminal
 
 __all__ = ["GITHUB_ACTIONS", "Transcript", "annotate", "contact_sheets", "gate_reports", "terminal", "write"]

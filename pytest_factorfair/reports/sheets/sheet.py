@@ -1,31 +1,20 @@
-"""Contact sheets: a case's pictures with what was read off them, so that a person can audit a detector."""
+"""What a contact sheet says: a case's pictures and what was read off them, to audit a detector by."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, TopicCase
-from pytest_factorfair.models import slug
+from pytest_factorfair.domain import NO_FACE, Answer, Case, Record, Summary, TopicCase
 
-if TYPE_CHECKING:
-    from pytest_factorfair.reports.sheets.canvas import Canvas
-
-FOLDER = "pictures"
 MOST = 100
 """So many pictures of a case are shown; all are counted."""
 
 UNSURE = 0.6
 HIGHEST = 0.99
 FACES = 3
-
-Fetch = Callable[[str], bytes]
-"""From an answer's key to the encoded picture; raises a FactorfairError where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,46 +41,6 @@ class Sheet:
     heading: str
     lines: tuple[str, ...]
     tiles: tuple[Tile, ...]
-
-
-def contact_sheets(
-    summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch
-) -> tuple[ContactSheet, ...]:
-    """Write a sheet per record of an image checklist: ``<folder>/pictures/<model>/<case>.jpg``.
-
-    Pictures are fetched and decoded one by one; one that is gone or broken is a tile that says so.
-
-    Raises:
-        OSError: a sheet cannot be written.
-    """
-    from pytest_factorfair.reports.sheets.canvas import Canvas  # Pillow, an extra
-
-    canvas = Canvas(picture)
-    asked = {(case.checklist, case.id): case for case in cases}
-    several = len({checklist for checklist, _ in asked}) > 1
-    return tuple(
-        _written(
-            canvas, sheet(summary, record, asked[record.case[1:]]), record, Path(folder), several=several
-        )
-        for record in summary.cases
-        if record.case[1:] in asked
-    )
-
-
-def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, several: bool) -> ContactSheet:
-    model, checklist, case = record.case
-    name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
-    file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{name}.partial-{os.getpid()}")
-    try:
-        canvas.save(drawn, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    pictures = len({answer.query for answer in record.answers})
-    return ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles))
 
 
 def sheet(summary: Summary, record: Record, case: Case) -> Sheet:

@@ -22,7 +22,7 @@ except OSError as error:
     print(f"{error.filename}: {error.strerror}")
 """
 COMMAND = """
-from pytest_factorfair.commands import told, write
+from pytest_factorfair.commands.common import told, write
 told(lambda path: write(path, "x" * 2_000))(Path(sys.argv[1]))
 """
 

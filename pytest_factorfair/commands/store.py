@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands.common import say, told
 from pytest_factorfair.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.store import Store
 
 DEFAULT = "sqlite:///.factorfair/responses.sqlite"

@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told, write
+from pytest_factorfair.commands.common import say, told, write
+from pytest_factorfair.commands.store import DEFAULT, opened
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store_commands import DEFAULT, opened
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Attribute
     from pytest_factorfair.labelling.sample import Candidate

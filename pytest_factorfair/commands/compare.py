@@ -8,23 +8,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair.commands import FAINTBENCH, every_prompt, faintbench, same_content, write
+from pytest_factorfair.commands.common import (
+    FAINTBENCH,
+    WRONG_INPUT,
+    every_prompt,
+    faintbench,
+    same_content,
+    write,
+)
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
+    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Faintbench, Leaderboard, PromptCase, Succession, Summary
     from pytest_factorfair.gates import Contender
 
     Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]
 
 REGRESSED = 1
-WRONG_INPUT = 4
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Add the command; its exit code is 1 where something regressed, 4 where nothing can be compared."""
     parser = commands.add_parser("compare", help="models and reports beside each other", description=__doc__)
     parser.add_argument("reports", nargs="+", metavar="REPORT.json", help="reports, the former one first")

@@ -8,11 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told, write
+from pytest_factorfair.commands.common import say, told, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Summary
     from pytest_factorfair.reports.entries import Entry
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told, write
+from pytest_factorfair.commands.common import say, told, write
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Summary
     from pytest_factorfair.sources import Given
 
@@ -82,7 +82,7 @@ def _changes(target: Path, report: str) -> Iterator[str]:
     """What becomes of the scores; a former baseline that cannot be compared is replaced all the same."""
     if not target.exists():
         return
-    from pytest_factorfair.comparing import compare
+    from pytest_factorfair.commands.compare import compare
     from pytest_factorfair.reports.tables.changes import changes_text
 
     try:

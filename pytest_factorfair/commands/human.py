@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair.commands import FAINTBENCH, every_prompt, faintbench, same_content, say, told
+from pytest_factorfair.commands.common import FAINTBENCH, every_prompt, faintbench, same_content, say, told
+from pytest_factorfair.commands.store import DEFAULT, opened
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store_commands import DEFAULT, opened
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import CaseKey, Faintbench, PromptCase, Record, Score
     from pytest_factorfair.labelling.human.key import Key
     from pytest_factorfair.labelling.human.sample import Plan, Pool

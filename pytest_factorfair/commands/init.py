@@ -8,11 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands import say, told
+from pytest_factorfair.commands.common import say, told
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands import Commands
+    from pytest_factorfair.commands.common import Commands
 
 SETTINGS = "pyproject.toml"
 WORKFLOW = ".github/workflows/factorfair.yml"

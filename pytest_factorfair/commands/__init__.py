@@ -1,0 +1,1 @@
+"""The commands of ``factorfair``: each adds itself to the parser."""

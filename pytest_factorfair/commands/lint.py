@@ -1,0 +1,40 @@
+"""``factorfair lint CHECKLIST...``: check checklists and their style."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.commands.common import WRONG_INPUT
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.commands.common import Commands
+
+FOUND = 1
+
+
+def add(commands: Commands) -> None:
+    """Add ``lint`` to the commands."""
+    parser = commands.add_parser("lint", help="check checklists and their style", description=_run.__doc__)
+    parser.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Print one line per finding; an invalid checklist is told on standard error."""
+    from pytest_factorfair.checklist import lint  # pydantic and yaml: not for `factorfair --help`
+
+    ended = 0
+    for checklist in arguments.checklists:
+        try:
+            findings = lint(checklist, base=Path.cwd())
+        except InputError as error:
+            sys.stderr.write(f"{error}\n")
+            ended = WRONG_INPUT
+        else:
+            sys.stdout.writelines(f"{finding}\n" for finding in findings)
+            ended = max(ended, FOUND if findings else 0)
+    return ended

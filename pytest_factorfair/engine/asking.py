@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_factorfair.domain import Query, Request, Response
 from pytest_factorfair.engine.budget import Budget
@@ -23,8 +23,7 @@ from pytest_factorfair.models.protocol import Model
 LONGEST = 300  # characters of an error; providers quote whole bodies
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(NamedTuple):
     """What became of a key: a response, or why there is none in one line, and the calls it took."""
 
     response: Response | None

@@ -26,6 +26,8 @@ from pytest_factorfair.models.spec import ModelSpec
 if TYPE_CHECKING:
     from pytest_factorfair.models.http_client import Reply
 
+_ENCODE = json.JSONEncoder(check_circular=False).encode
+
 
 def build(spec: ModelSpec) -> Model:
     """The model of an id, checked and not yet connected.
@@ -71,9 +73,7 @@ class ChatCompletions:
 
     def _body(self, parameters: Parameters, request: Request) -> bytes:
         seed, messages = self._settings.seed(request), self._settings.messages(request)
-        return json.dumps(
-            {"model": self._endpoint.model, **parameters, **seed, "messages": messages}
-        ).encode()
+        return _ENCODE({"model": self._endpoint.model, **parameters, **seed, "messages": messages}).encode()
 
     def _response(self, reply: Reply) -> Response:
         try:

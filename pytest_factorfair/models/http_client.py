@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -13,6 +12,9 @@ import aiohttp
 
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.redaction import fit
+
+SUCCESSES = range(200, 300)
+"""The statuses of success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Reply:
 
     @property
     def succeeded(self) -> bool:
-        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+        return self.status in SUCCESSES
 
 
 class HttpClient:

@@ -18,7 +18,7 @@ def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
     rows: dict[str, Counter[_Row]] = defaultdict(Counter)
     chosen: dict[str, Counter[str]] = defaultdict(Counter)
     for query, answer in asked:
-        letters = tuple(option.letter for option in query.options)
+        letters = [option.letter for option in query.options]
         if answer.outcome == "answered" and answer.letter in letters:
             place = letters.index(answer.letter)
             for kind, row in _people(query.options):

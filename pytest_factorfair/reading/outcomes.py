@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache
 from types import MappingProxyType
 
 from pytest_factorfair import domain
@@ -81,9 +82,15 @@ UNKNOWN: frozenset[str] = frozenset({"?"})
 """Stands for a value that was given as the answer and is no option."""
 
 
+@cache
+def answered(letter: str) -> Reading:
+    """The reading of a reply that chose an option."""
+    return Reading("answered", letter)
+
+
 def conclude(chosen: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading:
     """The reading of a reply that chose these letters, of which there is at least one."""
     if len(chosen) > 1:
         return AMBIGUOUS
     (letter,) = chosen
-    return Reading("answered", letter) if letter in offered else NOT_OFFERED
+    return answered(letter) if letter in offered else NOT_OFFERED

@@ -29,8 +29,8 @@ def read(response: Response, options: tuple[Option, ...]) -> Reading:
     if response.finish != "stop":
         return outcomes.FINISHED[response.finish]
     letter = json_answer.exact(response.text)
-    if letter is not None and any(option.letter == letter for option in options):
-        return Reading("answered", letter)
+    if letter is not None and letter in [option.letter for option in options]:
+        return outcomes.answered(letter)
     return _text(response.text, vocabulary(options))
 
 

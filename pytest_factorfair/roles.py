@@ -103,7 +103,8 @@ class Closing:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    def pytest_collection_finish(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
         gc.freeze()  # modules and items stay: to look through them again and again takes a twentieth of a run
 
     @pytest.hookimpl(trylast=True)

@@ -13,13 +13,13 @@ from tests.project import Project
 HEAVY = ("numpy", "scipy", "yaml", "pydantic", "sqlalchemy", "jinja2", "aiohttp", "litellm", "torch")
 
 WITHIN = """
-import gc, pytest
+import gc, sys, pytest
 
 class Plugin:
     def pytest_sessionfinish(self):
         print("during:", gc.get_freeze_count() > 0)
 
-arguments = ["-s", "-q", "--factorfair-model=sim:stereotyped", "--factorfair-checklist=small.yaml"]
+arguments = [sys.argv[1], "-s", "--factorfair-model=sim:stereotyped", "--factorfair-checklist=small.yaml"]
 assert pytest.main(arguments, plugins=[Plugin()]) == 0
 print("after:", gc.get_freeze_count())
 """
@@ -63,8 +63,9 @@ def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -
     result.stdout.fnmatch_lines(["*no model: give --factorfair-model*"])
 
 
-def test_what_was_kept_from_the_garbage_collector_is_its_own_again(project: Project) -> None:
-    command = [sys.executable, "-c", WITHIN]
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_what_was_kept_from_the_garbage_collector_is_its_own_again(project: Project, workers: str) -> None:
+    command = [sys.executable, "-c", WITHIN, workers]
     printed = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True).stdout
     assert "during: True" in printed
     assert printed.endswith("after: 0\n")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Boolean, Column, Delete, Float, Integer, MetaData, String, Table, Text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Dialect
+    from sqlalchemy import Connection, Dialect, Select
     from sqlalchemy.dialects.sqlite import Insert
     from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -76,6 +76,30 @@ class Prepared:
         places = self._compiled.positiontup  # None where the driver takes names
         parameters = [tuple(row[name] for name in places) if places else dict(row) for row in rows]
         return connection.exec_driver_sql(self._compiled.string, parameters).rowcount
+
+
+class Lookup:
+    """A statement about several ``keys``, kept as text: SQLAlchemy puts it together at every execution."""
+
+    def __init__(self, statement: Select[Any], dialect: Dialect) -> None:
+        self._statement = statement
+        self._dialect = dialect
+        self._text = lru_cache(maxsize=64)(self._expanded)
+
+    def rows(self, connection: Connection, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """What it finds for these keys, of which there is at least one."""
+        text, names = self._text(len(keys))
+        parameters = dict(zip(names, keys, strict=True)) if names else tuple(keys)
+        return connection.exec_driver_sql(text, parameters).all()
+
+    def _expanded(self, number: int) -> tuple[str, tuple[str, ...]]:
+        """The statement for so many keys, and their names where the driver takes names."""
+        state = self._compiled.construct_expanded_state({"keys": [""] * number})
+        return state.statement, () if state.positiontup else tuple(state.parameters)
+
+    @cached_property
+    def _compiled(self) -> SQLCompiler:
+        return self._statement.compile(dialect=self._dialect)
 
 
 def claim(dialect: str) -> Insert:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
@@ -21,9 +21,10 @@ from pytest_factorfair.store.claims import Claim, Wish
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, to_row
-from pytest_factorfair.store.schema import RESPONSES
+from pytest_factorfair.store.schema import RESPONSES, Lookup
 from pytest_factorfair.store.writer import Write, Writer
 
+Rows = Sequence[Sequence[Any]]
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
@@ -53,6 +54,9 @@ class Store:
         self._place = place
         self._read_only = read_only
         self._writer = Writer(database, place, pictures)
+        self._read, self._said, self._count = (
+            Lookup(statement, database.dialect) for statement in (_READ, _SAID, _COUNT)
+        )
 
     @classmethod
     def open(cls, url: str, *, read_only: bool = False, pictures: Path = PICTURES) -> Self:
@@ -78,7 +82,7 @@ class Store:
         """
         found: dict[str, Response] = {}
         for chunk in _chunks(keys):
-            for key, body in self._rows(_READ, chunk):
+            for key, body in self._rows(self._read, chunk):
                 response = self._decoded(key, body)
                 if self._whole(response):
                     found[key] = response
@@ -93,7 +97,7 @@ class Store:
         return {
             key: Said(prompt, body)
             for chunk in _chunks(keys)
-            for key, prompt, body in self._rows(_SAID, chunk)
+            for key, prompt, body in self._rows(self._said, chunk)
         }
 
     def picture(self, file: str) -> bytes:
@@ -113,7 +117,7 @@ class Store:
         return sum(
             number
             for chunk in _chunks(keys)
-            for number, picture in self._rows(_COUNT, chunk)
+            for number, picture in self._rows(self._count, chunk)
             if not picture or self.pictures.has(picture)
         )
 
@@ -134,7 +138,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read.
         """
-        return not self._rows(_ANY, [])
+        return not self._found(lambda connection: connection.execute(_ANY).all())
 
     def draft(  # noqa: PLR0913  # as many as there are columns
         self,
@@ -221,7 +225,7 @@ class Store:
         """The reusable responses of claimed keys; those without their pictures may then be replaced."""
         had: dict[str, Response] = {}
         for chunk in _chunks(keys):
-            rows = connection.execute(_READ, {"keys": chunk})
+            rows = self._read.rows(connection, chunk)
             found = {key: self._decoded(key, body) for key, body in rows}
             had |= {key: response for key, response in found.items() if self._whole(response)}
             if lost := found.keys() - had.keys():
@@ -232,10 +236,13 @@ class Store:
         self._writer.claimant.release(connection, [key for keys in given for key in keys])
         return [None] * len(given)
 
-    def _rows(self, statement: sqlalchemy.Executable, keys: list[str]) -> Sequence[Sequence[Any]]:
+    def _rows(self, lookup: Lookup, keys: list[str]) -> Rows:
+        return self._found(lambda connection: lookup.rows(connection, keys))
+
+    def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
         try:
             with self._database.connect() as connection:
-                return connection.execute(statement, {"keys": keys}).all()
+                return ask(connection)
         except SQLAlchemyError as error:
             raise explained(self._place, "cannot be read", error) from error
 

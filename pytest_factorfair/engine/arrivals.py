@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.engine.asking import Landing
@@ -20,7 +20,7 @@ class Arrival(NamedTuple):
 
 
 class Arrivals:
-    """Has what arrives in one round of the loop committed together: one message to the writer, and one back.
+    """Has what arrives in one round of the loop, or during a commit, committed together.
 
     Each is handed to ``land`` once it is committed; where that fails, the keys and the error to ``lose``.
     """
@@ -38,14 +38,23 @@ class Arrivals:
         self._land = land
         self._lose = lose
         self._arrived: list[Arrival] = []
+        self._committing = False
 
     def add(self, key: str, write: Write, *, calls: int) -> None:
-        if not self._arrived:
-            self._spawn(self._commit())
         self._arrived.append(Arrival(key, write, calls))
+        if not self._committing:
+            self._committing = True
+            self._spawn(self._commit())
 
     async def _commit(self) -> None:
-        arrived, self._arrived = self._arrived, []
+        try:
+            while self._arrived:
+                arrived, self._arrived = self._arrived, []
+                await self._settle(arrived)
+        finally:
+            self._committing = False
+
+    async def _settle(self, arrived: Sequence[Arrival]) -> None:
         try:
             await asyncio.wrap_future(self._store.put(*(one.write for one in arrived)))
         except StoreError as error:

@@ -17,9 +17,10 @@ from pytest_factorfair.detection.protocol import AttributeClassifier, FaceDetect
 from pytest_factorfair.errors import PictureError
 from pytest_factorfair.pictures.decode import Pixels, decode
 
-LEAST, MOST = 32, 64  # faces in a batch
+LEAST, MOST = 16, 64  # faces in a batch
+PORTION = 16  # pictures that a thread takes at once, at most
 _THREADS = min(8, os.cpu_count() or 1)
-_AHEAD = 2 * LEAST
+AHEAD = _THREADS + 1  # portions
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -41,7 +42,7 @@ class Pipeline:
         self.classes = attributes.classes
         # Kept and filled anew: fresh memory costs more time than what is written there.
         self._batch = np.empty((MOST, 3, SIDE, SIDE), np.uint8)
-        self._idle: deque[Pixels] = deque(maxlen=_AHEAD + MOST)  # chips
+        self._idle: deque[Pixels] = deque(maxlen=AHEAD * PORTION + MOST)  # chips
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -53,8 +54,8 @@ class Pipeline:
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
         waiting: list[_Prepared] = []
-        for prepared in _ahead(self._threads, self._prepare, pictures):
-            waiting.append(prepared)
+        for portion in _ahead(self._threads, self._prepared, _portions(pictures)):
+            waiting += portion
             if sum(len(each.chips) for each in waiting) >= LEAST:
                 yield from self._classified(waiting)
                 waiting.clear()
@@ -64,6 +65,9 @@ class Pipeline:
     def _threads(self) -> ThreadPoolExecutor:
         """Kept from one prompt to the next: to start them takes longer than to read a small picture."""
         return ThreadPoolExecutor(_THREADS, "factorfair-faces")
+
+    def _prepared(self, pictures: Sequence[bytes]) -> list[_Prepared]:
+        return [self._prepare(picture) for picture in pictures]
 
     def _prepare(self, picture: bytes) -> _Prepared:
         try:
@@ -94,11 +98,18 @@ class Pipeline:
             for planes, face in zip(self._batch, part, strict=False):
                 cv2.split(face, tuple(planes))  # much faster than a transposed copy
             predicted = self._attributes.predict(self._batch[: len(part)])
-            for row in range(len(part)):
+            rows = [predicted[head].tolist() for head in self.classes]
+            for of_heads in zip(*rows, strict=True):
                 yield {
-                    head: dict(zip(names, predicted[head][row].tolist(), strict=True))
-                    for head, names in self.classes.items()
+                    head: dict(zip(names, row, strict=True))
+                    for (head, names), row in zip(self.classes.items(), of_heads, strict=True)
                 }
+
+
+def _portions(pictures: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Few pictures are spread over the threads; of many each takes several: handing over takes time too."""
+    size = max(1, min(PORTION, len(pictures) // (2 * _THREADS)))
+    return (pictures[start : start + size] for start in range(0, len(pictures), size))
 
 
 def _ahead(
@@ -108,7 +119,7 @@ def _ahead(
     running: deque[Future[Made]] = deque()
     for item in items:
         running.append(threads.submit(function, item))
-        if len(running) > _AHEAD:
+        if len(running) > AHEAD:
             yield running.popleft().result()
     while running:
         yield running.popleft().result()

@@ -39,6 +39,14 @@ def test_a_chip_is_normalised_as_for_imagenet() -> None:
     assert ready[0, :, 0, 0] == pytest.approx([-0.485 / 0.229, -0.456 / 0.224, -0.406 / 0.225], abs=1e-6)
 
 
+def test_each_chip_of_a_batch_is_normalised_in_its_place() -> None:
+    given, room = chips(5), np.empty((9, 3, 224, 224), np.float32)
+    ready = normalised(given, room[2:7])
+    mean, std = (np.array(each)[:, None, None] for each in (fairface.MEAN, fairface.STD))
+    assert np.abs(ready - (given / 255 - mean) / std).max() < 1e-6
+    assert np.shares_memory(ready, room)
+
+
 def test_softmax_of_large_logits() -> None:
     found = softmax(np.array([[1000.0, 1000.0], [0.0, np.log(3.0)]], np.float32))
     assert found == pytest.approx(np.array([[0.5, 0.5], [0.25, 0.75]]), abs=1e-6)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from threading import get_ident
+from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
 
-from pytest_factorfair.detection import faces
-from pytest_factorfair.detection.pipeline import LEAST, MOST, Pipeline
+from pytest_factorfair.detection import faces, pipeline
+from pytest_factorfair.detection.pipeline import AHEAD, LEAST, MOST, PORTION, Pipeline
 from pytest_factorfair.detection.protocol import Floats, Location
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.cards import blank, paint
@@ -44,18 +44,17 @@ def flat(level: int) -> bytes:
     return told.getvalue()
 
 
-def males(pipeline: Pipeline, pictures: Sequence[bytes]) -> list[list[float] | str]:
+def males(reader: Pipeline, pictures: Sequence[bytes]) -> list[list[float] | str]:
     return [
         str(each) if isinstance(each, PictureError) else [face.chances["gender"]["Male"] for face in each]
-        for each in pipeline.perceive(pictures)
+        for each in reader.perceive(pictures)
     ]
 
 
 def test_answers_come_in_the_order_of_the_pictures() -> None:
     levels = np.random.default_rng(1).integers(0, 256, 300).tolist()
     network = Brightness()
-    pipeline = Pipeline(faces.Whole(), network)
-    found = np.array(males(pipeline, [flat(level) for level in levels]), float)
+    found = np.array(males(Pipeline(faces.Whole(), network), [flat(level) for level in levels]), float)
     assert found == pytest.approx(np.array(levels)[:, None] / 255, abs=1e-6)
     assert sum(network.batches) == 300
     assert all(LEAST <= size <= MOST for size in network.batches[:-1])
@@ -98,7 +97,7 @@ def test_pictures_are_taken_up_as_they_are_classified() -> None:
         len(taken) - done
         for done, _ in enumerate(Pipeline(Counting(), Brightness()).perceive([flat(1)] * 600))
     ]
-    assert max(ahead) <= MOST + 2 * LEAST + 1
+    assert max(ahead) <= (AHEAD + 2) * PORTION + LEAST
     assert len(taken) == 600
 
 
@@ -119,6 +118,19 @@ def test_pictures_are_prepared_off_the_thread_that_classifies() -> None:
     assert classified == {get_ident()}
     assert prepared
     assert get_ident() not in prepared
+
+
+def test_few_pictures_are_spread_over_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of four meet while they are looked at: no thread has taken them both."""
+    monkeypatch.setattr(pipeline, "_THREADS", 2)
+    met = Barrier(2, timeout=30)
+
+    class Meeting(faces.Whole):
+        def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+            met.wait()
+            return super().detect(pixels)
+
+    assert males(Pipeline(Meeting(), Brightness()), [flat(0)] * 4) == [[0.0]] * 4
 
 
 def test_a_finder_that_cannot_work_stops_everything() -> None:

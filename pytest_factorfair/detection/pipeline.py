@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from pytest_factorfair.pictures.decode import Pixels, decode
 
 LEAST, MOST = 16, 64  # faces in a batch
 PORTION = 16  # pictures that a thread takes at once, at most
+SMALL = 2**13  # bytes of a picture
 _THREADS = min(8, os.cpu_count() or 1)
 AHEAD = _THREADS + 1  # portions
 
@@ -43,6 +43,8 @@ class Pipeline:
         # Kept and filled anew: fresh memory costs more time than what is written there.
         self._batch = np.empty((MOST, 3, SIDE, SIDE), np.uint8)
         self._idle: deque[Pixels] = deque(maxlen=AHEAD * PORTION + MOST)  # chips
+        # These, too: to start a thread takes longer than to read a small picture.
+        self._pools = {count: ThreadPoolExecutor(count, "factorfair-faces") for count in (1, _THREADS)}
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -54,17 +56,13 @@ class Pipeline:
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
         waiting: list[_Prepared] = []
-        for portion in _ahead(self._threads, self._prepared, _portions(pictures)):
+        threads = _threads(pictures)
+        for portion in _ahead(self._pools[threads], self._prepared, _portions(pictures, threads)):
             waiting += portion
             if sum(len(each.chips) for each in waiting) >= LEAST:
                 yield from self._classified(waiting)
                 waiting.clear()
         yield from self._classified(waiting)
-
-    @cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        """Kept from one prompt to the next: to start them takes longer than to read a small picture."""
-        return ThreadPoolExecutor(_THREADS, "factorfair-faces")
 
     def _prepared(self, pictures: Sequence[bytes]) -> list[_Prepared]:
         return [self._prepare(picture) for picture in pictures]
@@ -106,9 +104,14 @@ class Pipeline:
                 }
 
 
-def _portions(pictures: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+def _threads(pictures: Sequence[bytes]) -> int:
+    """How many pay: only one over small pictures, since several would mostly wait for the interpreter."""
+    return 1 if sum(map(len, pictures)) < SMALL * len(pictures) else _THREADS
+
+
+def _portions(pictures: Sequence[bytes], threads: int) -> Iterator[Sequence[bytes]]:
     """Few pictures are spread over the threads; of many each takes several: handing over takes time too."""
-    size = max(1, min(PORTION, len(pictures) // (2 * _THREADS)))
+    size = max(1, min(PORTION, len(pictures) // (2 * threads)))
     return (pictures[start : start + size] for start in range(0, len(pictures), size))
 
 

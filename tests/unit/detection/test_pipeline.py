@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.detection import faces, pipeline
-from pytest_factorfair.detection.pipeline import AHEAD, LEAST, MOST, PORTION, Pipeline
+from pytest_factorfair.detection.pipeline import AHEAD, LEAST, MOST, PORTION, SMALL, Pipeline
 from pytest_factorfair.detection.protocol import Floats, Location
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.pictures.decode import Pixels
+from pytest_factorfair.pictures.encode import png
 
 
 class Brightness:
@@ -120,7 +121,7 @@ def test_pictures_are_prepared_off_the_thread_that_classifies() -> None:
     assert get_ident() not in prepared
 
 
-def test_few_pictures_are_spread_over_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_large_pictures_are_spread_over_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of four meet while they are looked at: no thread has taken them both."""
     monkeypatch.setattr(pipeline, "_THREADS", 2)
     met = Barrier(2, timeout=30)
@@ -130,7 +131,22 @@ def test_few_pictures_are_spread_over_the_threads(monkeypatch: pytest.MonkeyPatc
             met.wait()
             return super().detect(pixels)
 
-    assert males(Pipeline(Meeting(), Brightness()), [flat(0)] * 4) == [[0.0]] * 4
+    noise = np.random.default_rng(1).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    assert len(png(noise)) > SMALL
+    assert len(males(Pipeline(Meeting(), Brightness()), [png(noise)] * 4)) == 4
+
+
+def test_small_pictures_are_prepared_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_THREADS", 4)
+    prepared = set()
+
+    class Watched(faces.Whole):
+        def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+            prepared.add(get_ident())
+            return super().detect(pixels)
+
+    assert len(males(Pipeline(Watched(), Brightness()), [flat(1)] * 200)) == 200
+    assert len(prepared) == 1
 
 
 def test_a_finder_that_cannot_work_stops_everything() -> None:

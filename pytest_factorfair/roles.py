@@ -15,7 +15,7 @@ from pytest_factorfair.errors import DetectorError, FatalModelError, InputError,
 from pytest_factorfair.keys import PROGRESS, RECORD, RUN, USAGE
 from pytest_factorfair.prefetch import Prefetch
 from pytest_factorfair.run import Run
-from pytest_factorfair.xdist import WORKERINPUT, XdistHooks
+from pytest_factorfair.xdist import CHECKLISTS, WORKERINPUT, XdistHooks
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
@@ -37,7 +37,8 @@ def start(config: pytest.Config) -> None:
 def _start(config: pytest.Config) -> None:
     workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
     chosen = _of_worker(workerinput) if workerinput else settings.resolve(config)
-    run = Run(chosen, _models(config), _detectors(config))
+    given = wire.checklists_from_wire(workerinput[CHECKLISTS]) if workerinput else None
+    run = Run(chosen, _models(config), _detectors(config), checklists=given)
     for marker in run.markers:
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     if workerinput is None and chosen.plan:

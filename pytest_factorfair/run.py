@@ -16,6 +16,7 @@ from pytest_factorfair.domain import (
     Answer,
     Case,
     CaseKey,
+    Checklist,
     Exchange,
     FactOrFair,
     Query,
@@ -43,7 +44,8 @@ class Run:
     """One process's share of a run.
 
     Everything that can be wrong with the user's input is raised by the constructor, so that the
-    controller finds it before a worker starts or a call is paid.
+    controller finds it before a worker starts or a call is paid. ``checklists`` are those of the
+    controller; without them they are read.
 
     Raises:
         InputError: a checklist, model spec or model argument that cannot be right.
@@ -54,9 +56,11 @@ class Run:
         settings: Settings,
         custom: Mapping[str, Factory],
         detectors: Mapping[str, DetectorFactory],
+        *,
+        checklists: tuple[Checklist, ...] | None = None,
     ) -> None:
         self.settings = settings
-        self.checklists = composition.load(settings)
+        self.checklists = composition.load(settings) if checklists is None else checklists
         self.modality = self.checklists[0].modality
         self.sampling = settings.sampling.of(self.modality)
         if settings.explain and self.modality == "image":

@@ -9,13 +9,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import OUTCOMES, Answer, CaseKey, Outcome, Record, Sampling, Share, Usage
+from pytest_factorfair.domain import (
+    OUTCOMES,
+    Answer,
+    CaseKey,
+    Checklist,
+    Outcome,
+    Record,
+    Sampling,
+    Share,
+    Usage,
+)
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]
@@ -102,3 +113,14 @@ def settings_from_wire(wire: Wire) -> Settings:
     fields: Wire = {name: tuple(value) if isinstance(value, list) else value for name, value in wire.items()}
     fields["sampling"] = Sampling(**wire["sampling"])
     return Settings(**fields)
+
+
+def checklists_to_wire(checklists: tuple[Checklist, ...]) -> bytes:
+    """The checklists as they were read: no worker reads the files again, which may have changed since."""
+    return pickle.dumps(checklists)
+
+
+def checklists_from_wire(wire: bytes) -> tuple[Checklist, ...]:
+    """The checklists that ``checklists_to_wire`` packed, by a process of this very run."""
+    checklists: tuple[Checklist, ...] = pickle.loads(wire)  # noqa: S301  # what started this process sent it
+    return checklists

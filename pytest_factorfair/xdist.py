@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from pytest_factorfair.run import Run
 
 WORKERINPUT = "factorfair"
+CHECKLISTS = "factorfair_checklists"
 
 
 class XdistHooks:
-    """Gives the workers the controller's settings, and the controller what they selected."""
+    """Gives the workers the controller's settings and checklists, and the controller what they selected."""
 
     def __init__(self, run: Run, controller: Controller) -> None:
         self._run = run
@@ -26,6 +27,7 @@ class XdistHooks:
     def pytest_configure_node(self, node: WorkerController) -> None:
         self._run.share()
         node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._run.settings)
+        node.workerinput[CHECKLISTS] = wire.checklists_to_wire(self._run.checklists)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._controller.select(ids)

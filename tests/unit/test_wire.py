@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from pytest_factorfair import settings, wire
+from pytest_factorfair import checklist, settings, wire
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
 
 execnet = pytest.importorskip("execnet", reason="needs pytest-xdist")
@@ -48,6 +48,12 @@ def test_lone_surrogates_and_subclasses_are_cleaned() -> None:
     assert back is not None
     assert back.answers[0].reason == "bad ? byte"
     assert type(back.notes[0]) is str
+
+
+@pytest.mark.parametrize("name", ["fact_or_fair", "fact_or_fair_t2i", "faintbench"])
+def test_checklists_come_back_as_they_were(name: str) -> None:
+    read = (checklist.load(name, truth="audited", base=Path()),)
+    assert wire.checklists_from_wire(execnet.loads(execnet.dumps(wire.checklists_to_wire(read)))) == read
 
 
 def test_settings_come_back_as_they_were(tmp_path: Path) -> None:

@@ -3,22 +3,25 @@
 layout, truths, wording (pictured) → build → expand → prompts; recognise is the inverse, from a prompt.
 """
 
-from pytest_factorfair.checklist.fact_or_fair import build, layout, rules
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pytest_factorfair.checklist.fact_or_fair.expand import cases, notices, queries
-from pytest_factorfair.checklist.fact_or_fair.lint import findings
 from pytest_factorfair.checklist.protocol import Protocol
 
-PROTOCOL = Protocol(
-    name="fact_or_fair",
-    layout=layout.read,
-    rules=(rules.facts, rules.texts),
-    truths=build.truth_sets,
-    build=build.checklist,
-    cases=cases,
-    queries=queries,
-    notices=notices,
-    lint=findings,
-    schema=layout.schema,
-)
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.fact_or_fair.layout import Checklist
+    from pytest_factorfair.checklist.protocol import Files
+    from pytest_factorfair.domain import FactOrFair
+
+
+def _files() -> Files[Checklist, FactOrFair]:
+    from pytest_factorfair.checklist.fact_or_fair.files import FILES
+
+    return FILES
+
+
+PROTOCOL = Protocol(name="fact_or_fair", files=_files, cases=cases, queries=queries, notices=notices)
 
 __all__ = ["PROTOCOL"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_factorfair.checklist.fact_or_fair import layout
 from pytest_factorfair.checklist.fact_or_fair.build import digest, selected
-from pytest_factorfair.checklist.load import parse
+from pytest_factorfair.checklist.loading import parse
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.domain import Source
 

@@ -3,22 +3,25 @@
 layout, rules → build → expand → prompts.
 """
 
-from pytest_factorfair.checklist.faintbench import build, layout, rules
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pytest_factorfair.checklist.faintbench.expand import cases, notices, queries
-from pytest_factorfair.checklist.faintbench.lint import findings
 from pytest_factorfair.checklist.protocol import Protocol
 
-PROTOCOL = Protocol(
-    name="faintbench",
-    layout=layout.Checklist.model_validate,
-    rules=(rules.names, rules.figures, rules.texts),
-    truths=build.truth_sets,
-    build=build.checklist,
-    cases=cases,
-    queries=queries,
-    notices=notices,
-    lint=findings,
-    schema=layout.schema,
-)
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.faintbench.layout import Checklist
+    from pytest_factorfair.checklist.protocol import Files
+    from pytest_factorfair.domain import Faintbench
+
+
+def _files() -> Files[Checklist, Faintbench]:
+    from pytest_factorfair.checklist.faintbench.files import FILES
+
+    return FILES
+
+
+PROTOCOL = Protocol(name="faintbench", files=_files, cases=cases, queries=queries, notices=notices)
 
 __all__ = ["PROTOCOL"]

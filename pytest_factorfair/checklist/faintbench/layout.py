@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
+from pytest_factorfair.checklist.faintbench.prompts import PERSON
 from pytest_factorfair.checklist.fields import Distinct, Figure, GroupName, Id, Layout, Line, Opening, Text
 from pytest_factorfair.checklist.groups import Group
 from pytest_factorfair.checklist.source import Step
 from pytest_factorfair.domain import Kind
-
-PERSON = "person"
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Shares = Annotated[

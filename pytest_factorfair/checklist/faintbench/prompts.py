@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.checklist.faintbench.layout import PERSON
 from pytest_factorfair.checklist.template import fill
 from pytest_factorfair.domain import Faintbench, PromptCase, Side
+
+PERSON = "person"
+"""What an adjective is said of, where its subject names no noun."""
 
 
 def prompt(checklist: Faintbench, case: PromptCase) -> str:

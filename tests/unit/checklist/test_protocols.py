@@ -18,7 +18,7 @@ from pytest_factorfair.checklist.fields import Layout, Opening
 from pytest_factorfair.checklist.groups import Group, attribute
 from pytest_factorfair.checklist.numbering import numbered
 from pytest_factorfair.checklist.problems import Problem
-from pytest_factorfair.checklist.protocol import Protocol
+from pytest_factorfair.checklist.protocol import Files, Protocol
 from pytest_factorfair.checklist.protocols import PROTOCOLS
 from pytest_factorfair.checklist.schema import schemas
 from pytest_factorfair.checklist.source import Node
@@ -98,17 +98,20 @@ def findings(root: Node, file: File) -> Iterator[Problem]:
     return (Problem(("greetings", id_), "is late") for id_ in file.greetings if id_ == "evening")
 
 
-GREETINGS = Protocol(
-    name="greetings",
+FILES = Files(
     layout=File.model_validate,
     rules=(rules,),
     truths=lambda _: ("true",),
     build=build,
+    lint=findings,
+    schema=lambda reference: File.model_json_schema(ref_template=reference),
+)
+GREETINGS = Protocol(
+    name="greetings",
+    files=lambda: FILES,
     cases=cases,
     queries=queries,
     notices=lambda checklist, _: (f"{checklist.name} is short",),
-    lint=findings,
-    schema=lambda reference: File.model_json_schema(ref_template=reference),
 )
 
 

@@ -11,7 +11,7 @@ from pytest_factorfair.checklist.fields import Opening
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import refuse, structural
-from pytest_factorfair.checklist.protocol import Protocol
+from pytest_factorfair.checklist.protocol import Files, Protocol
 from pytest_factorfair.checklist.protocols import PROTOCOLS
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist
@@ -25,30 +25,30 @@ def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
         ChecklistError: a file cannot be read or says what cannot be right; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    protocol, _, file = parse(name_or_path, base=base)
-    known = protocol.truths(file)
+    files, _, file = parse(name_or_path, base=base)
+    known = files.truths(file)
     if truth not in known:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(known)}")
-    checklist: Checklist = protocol.build(file, truth)
+    checklist: Checklist = files.build(file, truth)
     return checklist
 
 
-def parse(name_or_path: str, *, base: Path) -> tuple[Protocol[Any, Any, Any], Node, Opening]:
-    """The protocol, the merged tree and the validated layout of a checklist, before a truth set is chosen.
+def parse(name_or_path: str, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
+    """How a checklist is read, its merged tree and its validated layout, before a truth set is chosen.
 
     Raises:
         InputError: as ``load``, but for the truth set.
     """
     root = resolve(locate(name_or_path, beside=Path(), base=base), base)
-    protocol = _protocol(root)
+    files = _protocol(root).files()
     try:
-        file = protocol.layout(root.plain())
+        file: Opening = files.layout(root.plain())
     except ValidationError as error:
         refuse(root, structural(error))
         raise
-    for rule in protocol.rules:
+    for rule in files.rules:
         refuse(root, rule(file))
-    return protocol, root, file
+    return files, root, file
 
 
 def _protocol(root: Node) -> Protocol[Any, Any, Any]:

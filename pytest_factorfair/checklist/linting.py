@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_factorfair.checklist.load import parse
+from pytest_factorfair.checklist.loading import parse
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node
 
@@ -15,8 +15,8 @@ def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
     Raises:
         InputError: as ``load``; only a valid checklist has a style.
     """
-    protocol, root, file = parse(name_or_path, base=base)
-    return tuple(text for _, text in sorted({_told(root, problem) for problem in protocol.lint(root, file)}))
+    files, root, file = parse(name_or_path, base=base)
+    return tuple(text for _, text in sorted({_told(root, problem) for problem in files.lint(root, file)}))
 
 
 def _told(root: Node, problem: Problem) -> tuple[tuple[str, int], str]:

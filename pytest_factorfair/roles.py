@@ -6,6 +6,7 @@ import atexit
 import gc
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,10 @@ from pytest_factorfair.xdist import CHECKLISTS, WORKERINPUT, XdistHooks
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.models import Factory
+
+YOUNG = 10_000
+"""New objects between two searches for garbage: at Python's 700 they take another twentieth of a run and find
+next to nothing, as what is new is what has just been asked."""
 
 
 def start(config: pytest.Config) -> None:
@@ -55,6 +60,7 @@ def _start(config: pytest.Config) -> None:
     config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
     config.pluginmanager.register(Closing(run), "factorfair-closing")
     config.add_cleanup(gc.unfreeze)  # once pytest has looked for garbage itself
+    config.add_cleanup(partial(gc.set_threshold, *gc.get_threshold()))
     atexit.register(gc.freeze)  # and Python need not look for it as it ends, which took a quarter of a second
 
 
@@ -107,6 +113,7 @@ class Closing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
         gc.freeze()  # modules and items stay: to look through them again and again takes a twentieth of a run
+        gc.set_threshold(YOUNG)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:

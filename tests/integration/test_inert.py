@@ -17,11 +17,12 @@ import gc, sys, pytest
 
 class Plugin:
     def pytest_sessionfinish(self):
-        print("during:", gc.get_freeze_count() > 0)
+        print("during:", gc.get_freeze_count() > 0, gc.get_threshold()[0])
 
 arguments = [sys.argv[1], "-s", "--factorfair-model=sim:stereotyped", "--factorfair-checklist=small.yaml"]
+gc.set_threshold(701, 11, 12)
 assert pytest.main(arguments, plugins=[Plugin()]) == 0
-print("after:", gc.get_freeze_count())
+print("after:", gc.get_freeze_count(), gc.get_threshold())
 """
 
 
@@ -67,5 +68,5 @@ def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -
 def test_what_was_kept_from_the_garbage_collector_is_its_own_again(project: Project, workers: str) -> None:
     command = [sys.executable, "-c", WITHIN, workers]
     printed = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True).stdout
-    assert "during: True" in printed
-    assert printed.endswith("after: 0\n")
+    assert "during: True 10000" in printed
+    assert printed.endswith("after: 0 (701, 11, 12)\n")

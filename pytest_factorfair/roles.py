@@ -113,7 +113,8 @@ class Closing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
         gc.freeze()  # modules and items stay: to look through them again and again takes a twentieth of a run
-        gc.set_threshold(YOUNG)
+        if 0 < gc.get_threshold()[0] < YOUNG:  # 0 is off
+            gc.set_threshold(YOUNG)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:

@@ -1,4 +1,4 @@
-"""What an item yields as plain types, and back: nothing else crosses between processes.
+"""What crosses processes, and back: what an item yields, as plain types; to workers, settings and checklists.
 
 execnet takes exactly None, bool, int, float, str, list, tuple and dict, no subclasses and no lone
 surrogates; a report that carries anything else ends the whole run. A record, of thousands of values, is one

@@ -105,13 +105,15 @@ def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: 
     assert claim(another(), "theirs").mine == ("theirs",)
     commits: list[object] = []
     event.listen(store.database, "commit", commits.append)
-    gate = threading.Event()
+    busy, gate = threading.Event(), threading.Event()
 
     def hold(_: Connection, given: list[None]) -> list[None]:
+        busy.set()
         gate.wait(WAIT)
         return given
 
     held = store._writer.do(hold, None)  # noqa: SLF001  # what comes while it is busy is the matter
+    assert busy.wait(WAIT)
     wishes = [
         store.claim(["b", "had", "a"]),
         store.claim(["theirs", "c"]),

@@ -112,8 +112,10 @@ class Writer:
         last = False
         while not last:
             entries, last = self._gather()
-            if self.claimant.active and (last or self.claimant.due):
-                entries.append(Task(self._leave if last else self._beat, None, Future()))
+            if self.claimant.due:  # before what is claimed: who was taken for dead is robbed of it at once
+                entries.insert(0, Task(self._beat, None, Future()))
+            if self.claimant.active and last:
+                entries.append(Task(self._leave, None, Future()))
             self._settle(entries)
             del entries  # their pictures may be large, and the next may be long in coming
         self._transactions.close()

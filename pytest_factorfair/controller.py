@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import wire
+from pytest_factorfair import freight
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.ledger import Ledger
@@ -97,11 +97,11 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the record off the report, so that no other plugin keeps or sends it."""
-        sent = report.__dict__.pop("factorfair", None)
-        if sent is None:
+        """Note what an item yielded, before any other plugin sees its report."""
+        yielded = freight.unload(report)
+        if yielded is None:
             return
-        record, usage = wire.from_wire(sent)
+        record, usage = yielded
         self._ledger.spend(usage)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)

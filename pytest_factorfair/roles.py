@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_factorfair import settings, wire
+from pytest_factorfair import freight, settings, wire
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.keys import PROGRESS, RECORD, RUN, USAGE
 from pytest_factorfair.prefetch import Prefetch
@@ -57,6 +57,7 @@ def _start(config: pytest.Config) -> None:
     elif workerinput is None:
         _control(config, run)
     config.stash[RUN] = run
+    config.pluginmanager.register(freight.Crossing(), "factorfair-freight")
     config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
     config.pluginmanager.register(Closing(run), "factorfair-closing")
     config.add_cleanup(gc.unfreeze)  # once pytest has looked for garbage itself
@@ -127,7 +128,7 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     ``shouldstop`` is set here, in the process that ran the item: xdist hands it to the controller.
     """
     if report.when == "call" and USAGE in item.stash:
-        report.factorfair = wire.to_wire(item.stash.get(RECORD, None), item.stash[USAGE])  # type: ignore[attr-defined]  # reports take any attribute
+        freight.load(report, (item.stash.get(RECORD, None), item.stash[USAGE]))
         del item.stash[USAGE]  # a rerun tells only what it asked itself
         if RECORD in item.stash:
             del item.stash[RECORD]  # and items live as long as the session

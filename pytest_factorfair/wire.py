@@ -26,11 +26,12 @@ from pytest_factorfair.domain import (
     Sampling,
     Share,
     Usage,
+    utf8,
 )
+from pytest_factorfair.domain.answer import NO_CONFIDENCE
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]
-NONE: Mapping[str, float] = MappingProxyType({})
 _SAME: Mapping[str, Outcome] = {outcome: outcome for outcome in OUTCOMES}
 _USAGE = tuple(field.name for field in dataclasses.fields(Usage))
 _ENCODE = json.JSONEncoder(
@@ -65,7 +66,7 @@ def _record_to_wire(record: Record) -> str:
         for answer in record.answers
     ]
     whole = {"case": record.case, "answers": answers, "notes": record.notes, "choices": record.choices}
-    return _ENCODE(whole).encode("utf-8", "replace").decode()
+    return utf8(_ENCODE(whole))
 
 
 def _record_from_wire(wire: Wire) -> Record:
@@ -94,7 +95,7 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
     shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
     said = _SAME[outcome], sys.intern(reason), letter and sys.intern(letter)
-    return Answer(query, *said, *shared, key, repeat, confidence or NONE)
+    return Answer(query, *said, *shared, key, repeat, confidence or NO_CONFIDENCE)
 
 
 @lru_cache(maxsize=4096)

@@ -63,6 +63,7 @@ from pytest_factorfair.domain.summary import (
     Summary,
     TopicCounts,
 )
+from pytest_factorfair.domain.text import utf8
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -146,4 +147,5 @@ __all__ = [
     "prompt_cases",
     "together",
     "topic_cases",
+    "utf8",
 ]

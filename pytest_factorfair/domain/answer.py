@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from pytest_factorfair.domain.case import CaseKey
@@ -14,6 +15,9 @@ from pytest_factorfair.domain.usage import Usage
 Outcome = Literal["answered", "refused", "unread", "error"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unread", "error")
+
+NO_CONFIDENCE: Mapping[str, float] = MappingProxyType({})
+"""Of what no detector has read; one for all, as a run has tens of thousands of answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Answer:
     background: Mapping[str, str]
     key: str
     repeat: int = 0
-    confidence: Mapping[str, float] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=lambda: NO_CONFIDENCE)
 
     @property
     def face(self) -> bool:

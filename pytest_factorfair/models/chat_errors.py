@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import ModelError
 from pytest_factorfair.models import http_errors
 from pytest_factorfair.models.chat_endpoint import Endpoint
-from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed, valid
+from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed
 from pytest_factorfair.models.redaction import fit
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ def complaint(body: bytes) -> Complaint:
         return Complaint(body[:4000].decode("utf-8", "replace"))
     error = value.get("error", value)
     if not isinstance(error, dict):
-        return Complaint(valid(str(error)))
+        return Complaint(utf8(str(error)))
     codes = frozenset(str(error[key]) for key in ("code", "type") if error.get(key))
     message = error.get("message") or error.get("detail") or ""
-    return Complaint(valid(str(message)), codes, str(error.get("param") or ""))
+    return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
 
 
 def error_of(name: str, endpoint: Endpoint, reply: Reply) -> ModelError:

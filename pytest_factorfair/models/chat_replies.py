@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Response, utf8
 from pytest_factorfair.domain.exchange import Finish
 
 _FINISHES: Mapping[str, Finish] = {"length": "length", "content_filter": "filtered"}
@@ -54,13 +54,8 @@ def response_of(value: Mapping[str, object], *, model: str) -> Response:
         finish=finish,
         tokens_in=tokens(usage.get("prompt_tokens")),
         tokens_out=tokens(usage.get("completion_tokens")),
-        model=valid(str(value.get("model") or model)),
+        model=utf8(str(value.get("model") or model)),
     )
-
-
-def valid(text: str) -> str:
-    """The text as UTF-8 can hold it: half a surrogate pair becomes "?"."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def tokens(count: object) -> int | None:
@@ -72,13 +67,13 @@ def _text(message: Mapping[str, object]) -> tuple[str, bool]:
     """The words of a message, and whether they are a refusal that the service marks as such."""
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
-        return valid(refusal), True
+        return utf8(refusal), True
     content = message.get("content")
     if isinstance(content, list):
         return _joined(content)
     if content is not None and not isinstance(content, str):
         raise MalformedReplyError("the reply's content is neither a text nor a list of parts")
-    return valid(content or ""), False
+    return utf8(content or ""), False
 
 
 def _joined(parts: list[object]) -> tuple[str, bool]:
@@ -87,4 +82,4 @@ def _joined(parts: list[object]) -> tuple[str, bool]:
     texts = [
         str(part.get("text") or "") for part in said if part.get("type", "text") in ("text", "output_text")
     ]
-    return valid("".join(refusals or texts)), bool(refusals)
+    return utf8("".join(refusals or texts)), bool(refusals)

@@ -8,9 +8,9 @@ import binascii
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Response, utf8
 from pytest_factorfair.errors import PictureError
-from pytest_factorfair.models.chat_replies import MalformedReplyError, tokens, valid
+from pytest_factorfair.models.chat_replies import MalformedReplyError, tokens
 
 REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
 
@@ -62,7 +62,7 @@ def _drawn(value: Mapping[str, object], prompt: str) -> Drawn:
 
 def _text(picture: Mapping[str, object], key: str) -> str:
     value = picture.get(key)
-    return valid(value) if isinstance(value, str) else ""
+    return utf8(value) if isinstance(value, str) else ""
 
 
 def _whole(image: bytes | None, encoded: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import Answer, Exchange, Reading
+from pytest_factorfair.domain import Answer, Exchange, Reading, utf8
 from pytest_factorfair.reading.text import read
 
 
@@ -20,7 +20,7 @@ def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
     return Answer(
         query=query.id,
         outcome=reading.outcome,
-        reason=reading.reason,
+        reason=utf8(reading.reason),
         letter=reading.letter,
         groups=chosen.groups if chosen else {},
         background=query.background,

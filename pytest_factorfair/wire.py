@@ -12,8 +12,6 @@ import json
 import pickle
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from pytest_factorfair.domain import (
@@ -26,6 +24,7 @@ from pytest_factorfair.domain import (
     Sampling,
     Share,
     Usage,
+    shared,
     utf8,
 )
 from pytest_factorfair.domain.answer import NO_CONFIDENCE
@@ -93,14 +92,9 @@ def _answer_from_wire(  # noqa: PLR0913, PLR0917  # as many as an answer has fie
     confidence: dict[str, float],
 ) -> Answer:
     """An answer; a run has tens of thousands of them, of some dozens of groups and backgrounds."""
-    shared = _shared(tuple(groups.items())), _shared(tuple(background.items()))
+    alike = shared(tuple(groups.items())), shared(tuple(background.items()))
     said = _SAME[outcome], sys.intern(reason), letter and sys.intern(letter)
-    return Answer(query, *said, *shared, key, repeat, confidence or NO_CONFIDENCE)
-
-
-@lru_cache(maxsize=4096)
-def _shared(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    return MappingProxyType(dict(items))
+    return Answer(query, *said, *alike, key, repeat, confidence or NO_CONFIDENCE)
 
 
 def settings_to_wire(settings: Settings) -> Wire:

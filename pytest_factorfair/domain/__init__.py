@@ -51,6 +51,7 @@ from pytest_factorfair.domain.faintbench import (
     prompt_cases,
 )
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
+from pytest_factorfair.domain.groups import shared
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
@@ -145,6 +146,7 @@ __all__ = [
     "fact_or_fair",
     "faintbench",
     "prompt_cases",
+    "shared",
     "together",
     "topic_cases",
     "utf8",

@@ -45,5 +45,8 @@ class Checklist:
     attributes: tuple[Attribute, ...]
     digest: str
 
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def attribute(self, name: str) -> Attribute:
         return next(attribute for attribute in self.attributes if attribute.name == name)

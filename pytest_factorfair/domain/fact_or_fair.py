@@ -114,6 +114,8 @@ class FactOrFair(Checklist):
     paper_people: People
     contexts: tuple[Context, ...]
 
+    __hash__ = Checklist.__hash__
+
     def topic(self, statistic: str, direction: Direction) -> Topic:
         return next(
             topic for topic in self.topics if topic.statistic.id == statistic and topic.direction == direction

@@ -73,6 +73,8 @@ class Faintbench(Checklist):
     group_weights: Mapping[str, Mapping[str, float]]
     categories: Mapping[str, str]
 
+    __hash__ = Checklist.__hash__
+
     def subject(self, id_: str) -> Subject:
         return next(subject for subject in self.subjects if subject.id == id_)
 

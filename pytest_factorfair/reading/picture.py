@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from pytest_factorfair.domain import Answer, Attribute, Detection, Exchange, Face, Reading
+from pytest_factorfair.domain import Answer, Attribute, Detection, Exchange, Face, Reading, shared
 from pytest_factorfair.reading.exchange import answer
 from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE
 
@@ -40,7 +40,7 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
         outcome=reading.outcome,
         reason=reading.reason,
         letter=None,
-        groups=groups,
+        groups=shared(tuple(groups.items())),
         background=exchange.query.background,
         key=exchange.key,
         repeat=exchange.query.repeat,

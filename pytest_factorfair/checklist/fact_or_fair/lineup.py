@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import lcm
 from typing import NamedTuple
 
 from pytest_factorfair.checklist.fact_or_fair.blocks import blocks
-from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair
+from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair, shared
 
 # A crossed attribute with more groups than this does not shape the queries: it is read off.
 _LARGEST_CROSSED = 8
 
 
-class Kind(NamedTuple):
-    """What people have in common: ``groups`` by attribute, ``words`` of those that are not crossed."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """What people have in common: ``groups`` by attribute, ``words`` of those that are not crossed.
 
-    groups: tuple[tuple[str, str], ...]
-    words: tuple[tuple[str, str], ...]
+    A checklist has one of each, which is itself alone and so is compared in no time.
+    """
+
+    groups: Mapping[str, str]
+    words: Mapping[str, str]
 
 
 class Person(NamedTuple):
@@ -29,8 +35,8 @@ class Person(NamedTuple):
     kind: Kind
 
     @property
-    def groups(self) -> dict[str, str]:
-        return dict(self.kind.groups)
+    def groups(self) -> Mapping[str, str]:
+        return self.kind.groups
 
 
 class Lineup(NamedTuple):
@@ -78,13 +84,14 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
     return kinds
 
 
+@lru_cache(maxsize=8)
 def kinds(checklist: Checklist) -> dict[tuple[int, ...], Kind]:
     """Each kind of person, by the same key."""
     alone = simple(checklist)
     return {
         key: Kind(
-            groups=tuple(groups.items()),
-            words=tuple((each.name, each.words[groups[each.name]]) for each in alone),
+            groups=shared(tuple(groups.items())),
+            words={each.name: each.words[groups[each.name]] for each in alone},
         )
         for key, groups in everyone(checklist).items()
     }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import count, product
+from itertools import count, product, repeat
 from random import Random
 
 from pytest_factorfair.checklist.fact_or_fair.blocks import Block, blocks
@@ -19,7 +19,7 @@ from pytest_factorfair.checklist.fact_or_fair.lineup import (
     simple,
 )
 from pytest_factorfair.checklist.template import placeholders
-from pytest_factorfair.domain import Attribute, FactOrFair, Sampling, TopicCase
+from pytest_factorfair.domain import Attribute, FactOrFair, Sampling, TopicCase, shared
 
 # A person's number within the composition, and the kind of person.
 _Place = tuple[int, tuple[int, ...]]
@@ -84,7 +84,8 @@ def _paper(stream: _Stream) -> Iterator[Lineup]:
         people = tuple(
             Person(draw.choice(pools.names), draw.choice(pools.ages), draw.choice(offered)) for _ in range(m)
         )
-        yield Lineup(people, {attribute.name: draw.choice(attribute.groups) for attribute in stream.named})
+        named = tuple((attribute.name, draw.choice(attribute.groups)) for attribute in stream.named)
+        yield Lineup(people, shared(named))
 
 
 def _balanced(stream: _Stream) -> Iterator[Lineup]:
@@ -116,7 +117,7 @@ def _places(case: TopicCase, size: int) -> Iterator[int]:
     yield from range(start, start + rest)
 
 
-def _block(stream: _Stream, number: int) -> list[tuple[_Places, dict[str, str]]]:
+def _block(stream: _Stream, number: int) -> list[tuple[_Places, Mapping[str, str]]]:
     """One block of the stream in random order, with the groups that the context names."""
     draw = stream.rng("people", number)
     scenes: list[_Places] = []
@@ -128,7 +129,7 @@ def _block(stream: _Stream, number: int) -> list[tuple[_Places, dict[str, str]]]
     return dealt
 
 
-def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Iterator[dict[str, str]]:
+def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Iterator[Mapping[str, str]]:
     """The groups a context names: every combination equally often, and crossed with the positions.
 
     The group of the attribute with most groups is that of the person at a position of ours, so
@@ -136,7 +137,7 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
     evenly to each of its groups.
     """
     if not stream.named:
-        yield from ({} for _ in scenes)
+        yield from repeat(shared(()), len(scenes))
         return
     draw = stream.rng("background", number)
     lead, *others = sorted(stream.named, key=lambda attribute: -attribute.k)
@@ -144,15 +145,15 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
     hands = {group: _hand(others, len(scenes) // lead.k, draw) for group in lead.groups}
     for places, spot in zip(scenes, _spots(stream, number, draw), strict=True):
         group = lead.groups[places[spot][1][index]]
-        yield {lead.name: group} | hands[group].pop()
+        yield shared(((lead.name, group), *hands[group].pop()))
 
 
-def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[dict[str, str]]:
+def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[tuple[tuple[str, str], ...]]:
     names = [attribute.name for attribute in attributes]
     combinations = list(product(*(attribute.groups for attribute in attributes)))
     first = draw.randrange(len(combinations))
     dealt = (combinations[(first + index) % len(combinations)] for index in range(size))
-    return draw.sample([dict(zip(names, groups, strict=True)) for groups in dealt], size)
+    return draw.sample([tuple(zip(names, groups, strict=True)) for groups in dealt], size)
 
 
 def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:

@@ -95,7 +95,7 @@ def scenario_text(scenario: str, people: int) -> str:
 
 def profile(template: str, person: Person, *, agree: bool) -> str:
     """A person in one sentence."""
-    words = {"name": person.name, "age": str(person.age), **dict(person.kind.words)}
+    words = {"name": person.name, "age": str(person.age), **person.kind.words}
     return fill(template, words, agree=agree)
 
 

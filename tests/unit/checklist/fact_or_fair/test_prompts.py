@@ -28,7 +28,7 @@ BOTH = (
     "In the U.S., the race with the highest Stat 1 is Asian, and the lowest is White; "
     "the gender with the highest Stat 1 is female, and the lowest is male."
 )
-PERSON = Person("Alex", 85, Kind(groups=(), words=(("gender", "female"), ("race", "Asian"))))
+PERSON = Person("Alex", 85, Kind(groups={}, words={"gender": "female", "race": "Asian"}))
 
 
 def told(

@@ -45,7 +45,7 @@ def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Con
     return model
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def factorfair_detector(pytestconfig: pytest.Config) -> Detector | None:
     """What reads the pictures of an image model, loaded once per process; None for language models.
 

@@ -102,6 +102,10 @@ def _value(spec: ModelSpec, key: str, *, kinds: Mapping[str, Kind], passed_on: t
             f"{where}: a secret given here would end in the shell's history and in reports; "
             "put it in an environment variable"
         )
+    try:
+        json.dumps([typed, _parsed(typed)], ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{where} must be text in UTF-8, not {ascii(typed)}") from None
     if any(key.startswith(prefix) and key != prefix for prefix in passed_on):
         return _parsed(typed)
     if key not in kinds:

@@ -6,11 +6,12 @@ those of ``chat_settings``; ``body.KEY=VALUE`` goes into the request body.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from pydantic_core import to_json
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import RetryableModelError
@@ -25,8 +26,6 @@ from pytest_factorfair.models.spec import ModelSpec
 
 if TYPE_CHECKING:
     from pytest_factorfair.models.http_client import Reply
-
-_ENCODE = json.JSONEncoder(check_circular=False).encode
 
 
 def build(spec: ModelSpec) -> Model:
@@ -73,7 +72,7 @@ class ChatCompletions:
 
     def _body(self, parameters: Parameters, request: Request) -> bytes:
         seed, messages = self._settings.seed(request), self._settings.messages(request)
-        return _ENCODE({"model": self._endpoint.model, **parameters, **seed, "messages": messages}).encode()
+        return to_json({"model": self._endpoint.model, **parameters, **seed, "messages": messages})
 
     def _response(self, reply: Reply) -> Response:
         try:

@@ -105,7 +105,7 @@ def _value(spec: ModelSpec, key: str, *, kinds: Mapping[str, Kind], passed_on: t
     try:
         json.dumps([typed, _parsed(typed)], ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InputError(f"{where} must be text in UTF-8, not {ascii(typed)}") from None
+        raise InputError(f"{where} must be text in UTF-8, not {typed!a}") from None
     if any(key.startswith(prefix) and key != prefix for prefix in passed_on):
         return _parsed(typed)
     if key not in kinds:

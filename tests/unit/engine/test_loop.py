@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from concurrent.futures import CancelledError
 
@@ -59,3 +60,17 @@ def test_closed_loop_runs_nothing() -> None:
     with pytest.raises(CancelledError):
         loop.submit(here()).result(WAIT)
     loop.call(pytest.fail)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_loop_is_uvloop_where_there_is_one(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001  # a parameter
+    async def module() -> str:
+        return type(asyncio.get_running_loop()).__module__
+
+    if there:
+        pytest.importorskip("uvloop", reason="uvloop is not to be had on this machine")
+    else:
+        monkeypatch.setitem(sys.modules, "uvloop", None)
+    loop = LoopThread()
+    assert loop.submit(module()).result(WAIT).partition(".")[0] == ("uvloop" if there else "asyncio")
+    loop.close(WAIT)

@@ -99,3 +99,10 @@ def test_secret_is_refused_and_not_repeated(key: str) -> None:
 
 def test_under() -> None:
     assert arguments.under({"body.a": 1, "a": 2, "body.b.c": 3}, "body.") == {"a": 1, "b.c": 3}
+
+
+@pytest.mark.parametrize(("key", "typed"), [("system", "a \udcff"), ("body.a", '["\\ud800"]')])
+def test_half_a_surrogate_pair_is_refused(key: str, typed: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read({key: typed})
+    assert str(refused.value) == f"model 'openai/m': argument '{key}' must be text in UTF-8, not {typed!a}"

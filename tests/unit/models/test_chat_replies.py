@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed, response_of
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b'{"a": [1, 2.5, null, true, "x"]}', {"a": [1, 2.5, None, True, "x"]}),
+        (b'{"a": 1, "a": 2}', {"a": 2}),
+        (b'{"a": 123456789012345678901234567890}', {"a": 123456789012345678901234567890}),
+        (b"\xef\xbb\xbf{}", {}),
+        (b'{"a": "\\ud800"}', {"a": "\ud800"}),
+        ('{"a": "é"}'.encode("utf-16"), {"a": "é"}),
+    ],
+    ids=["plain", "twice", "large", "byte order mark", "half a pair", "UTF-16"],
+)
+def test_object(body: bytes, value: object) -> None:
+    assert parsed(body) == value
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"", "the reply of 0 bytes is cut off or not JSON"),
+        (b'{"a": "x', "the reply of 8 bytes is cut off or not JSON"),
+        (b'{"a": "\xff"}', "the reply of 10 bytes is cut off or not JSON"),
+        (b"[" * 100_000, "the reply of 100000 bytes is cut off or not JSON"),
+        (b" <html>", "the reply of 7 bytes is HTML, not JSON"),
+        (b"[]", "the reply is not a JSON object"),
+    ],
+    ids=["empty", "cut", "no UTF-8", "deep", "html", "list"],
+)
+def test_anything_else(body: bytes, told: str) -> None:
+    with pytest.raises(MalformedReplyError, match=f"^{told}$"):
+        parsed(body)
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    reply = parsed(b'{"choices": [{"message": {"content": "B \\ud83d"}}], "model": "m\\udc00"}')
+    said = response_of(reply, model="other")
+    assert (said.text, said.model) == ("B ?", "m?")

@@ -191,6 +191,11 @@ def dry(config: pytest.Config) -> bool:
     return any(getattr(config.option, name, False) for name in shows)
 
 
+def worker(config: pytest.Config) -> bool:
+    """Whether this process is one of xdist's workers."""
+    return hasattr(config, "workerinput")
+
+
 def orphan(config: pytest.Config) -> str | None:
     """An option of ours that was typed without a model, which would do nothing; ini files may have them."""
     typed = (str(argument).partition("=")[0] for argument in config.invocation_params.args)

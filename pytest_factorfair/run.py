@@ -259,10 +259,6 @@ class Run:
         if assignment.key not in self._pending:
             self._pending[assignment.key] = self.submit(assignment, self.models[assignment.model])
 
-    def forget(self, assignment: Assignment) -> None:
-        """Do not keep the outcome of what was prefetched: another process runs its item."""
-        self._pending.pop(assignment.key, None)
-
     def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
         """Ask all queries of a case, or take the future of what was prefetched for this very model."""
         if model is self.models[assignment.model] and assignment.key in self._pending:

@@ -21,7 +21,7 @@ from pytest_factorfair.store import Origin, Store, keys
 T = TypeVar("T")
 Flight = asyncio.Future[Landing]
 MISSING = "not in the store"
-POLLS = (0.01, 0.1)  # seconds between the first and the last looks at what another process is asking
+POLL = 0.1  # seconds between looks at what another process is asking
 
 
 class Dispatcher:
@@ -145,7 +145,6 @@ class Dispatcher:
 
     async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
         """Line up what no other process asks, and wait for the rest; it falls to us if the other dies."""
-        pause = POLLS[0]
         while waiting:
             try:
                 claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
@@ -157,8 +156,7 @@ class Dispatcher:
                 self._land(key, Landing(response, cached=True))
             self._line(model).add([(key, waiting.pop(key)) for key in claim.mine])
             if waiting:
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, POLLS[1])
+                await asyncio.sleep(POLL)
 
     async def _stored(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
         if self._refresh or self._empty or not keys:

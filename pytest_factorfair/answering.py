@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Answer, Exchange, Reading, Record, utf8
+from pytest_factorfair.domain import OUTCOMES, Answer, Exchange, Reading, Record, utf8
 
 if TYPE_CHECKING:
     from pytest_factorfair.composition import Assignment
@@ -69,10 +69,18 @@ def _reply(config: pytest.Config, exchange: Exchange) -> Answer:
     own: Reading | None = None
     if exchange.response is not None:
         own = config.hook.pytest_factorfair_read_answer(response=exchange.response, query=exchange.query)
-        if own is not None and not isinstance(own, Reading):
+        if own is not None and not _is_reading(own):
             told = f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}"
             pytest.fail(told, pytrace=False)
     return reading.answer(exchange, reading=own)
+
+
+def _is_reading(own: object) -> bool:
+    """Whether a user's hook gave what it should; Python does not look at annotations."""
+    if not isinstance(own, Reading):
+        return False
+    told: tuple[object, ...] = own.outcome, own.letter, own.reason
+    return told[0] in OUTCOMES and isinstance(told[1], str | None) and isinstance(told[2], str)
 
 
 def _file(exchange: Exchange) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_factorfair.domain import (
+    NO_CONFIDENCE,
     OUTCOMES,
     Answer,
     CaseKey,
@@ -27,7 +28,6 @@ from pytest_factorfair.domain import (
     shared,
     utf8,
 )
-from pytest_factorfair.domain.answer import NO_CONFIDENCE
 from pytest_factorfair.settings import Settings
 
 Wire = dict[str, Any]

@@ -4,6 +4,7 @@ Everything else imports from here; nothing here imports from anywhere else.
 """
 
 from pytest_factorfair.domain.answer import (
+    NO_CONFIDENCE,
     NO_FACE,
     NO_GROUP,
     OUTCOMES,
@@ -72,6 +73,7 @@ __all__ = [
     "DIRECTIONS",
     "IN_GROUP",
     "KINDS",
+    "NO_CONFIDENCE",
     "NO_FACE",
     "NO_GROUP",
     "OUTCOMES",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from pytest_factorfair.domain.case import CaseKey
 from pytest_factorfair.domain.choices import Choices
+from pytest_factorfair.domain.groups import Fixed
 from pytest_factorfair.domain.usage import Usage
 
 Outcome = Literal["answered", "refused", "unread", "error"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unread", "error")
 
-NO_CONFIDENCE: Mapping[str, float] = MappingProxyType({})
+NO_CONFIDENCE: Mapping[str, float] = Fixed()
 """Of what no detector has read; one for all, as a run has tens of thousands of answers."""
 
 

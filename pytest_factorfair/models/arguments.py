@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -102,19 +103,20 @@ def _value(spec: ModelSpec, key: str, *, kinds: Mapping[str, Kind], passed_on: t
             f"{where}: a secret given here would end in the shell's history and in reports; "
             "put it in an environment variable"
         )
-    try:
-        json.dumps([typed, _parsed(typed)], ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{where} must be text in UTF-8, not {typed!a}") from None
-    if any(key.startswith(prefix) and key != prefix for prefix in passed_on):
-        return _parsed(typed)
-    if key not in kinds:
+    others = any(key.startswith(prefix) and key != prefix for prefix in passed_on)
+    if key not in kinds and not others:
         raise InputError(f"{where} is unknown{nearest(key, kinds)}{_hint(key, passed_on)}")
-    kind = kinds[key]
-    value = typed if kind.raw else _parsed(typed)
-    if not kind.accepts(value):
-        raise InputError(f"{where} must be {kind.says}, not '{typed}'")
+    value = _parsed(typed) if others or not kinds[key].raw else typed
+    if not _sendable(value):
+        raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
+    if not others and not kinds[key].accepts(value):
+        raise InputError(f"{where} must be {kinds[key].says}, not '{typed}'")
     return value
+
+
+def _sendable(value: object) -> bool:
+    """Whether it holds no half of a surrogate pair, as Python makes of a stray byte."""
+    return utf8(text := json.dumps(value, ensure_ascii=False)) == text
 
 
 def _hint(key: str, passed_on: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from pytest_factorfair.domain import Checklist, Modality
+from pytest_factorfair.domain import Checklist, Modality, utf8
 from pytest_factorfair.errors import InputError
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(.*)", re.DOTALL)
@@ -44,8 +44,10 @@ def parse(
     """Take a spec apart; a colon after a slash belongs to an id (``ollama/llama3:8b``).
 
     Raises:
-        InputError: an option of ``sim:`` is not ``name=value``, or is given twice.
+        InputError: no UTF-8, or an option of ``sim:`` that is not ``name=value`` or given twice.
     """
+    if utf8(text) != text:
+        raise InputError(f"model {text!a}: expected text in UTF-8")
     match = _SCHEME.fullmatch(text)
     scheme, target = match.groups() if match else ("", text)
     options: Mapping[str, str] = {}

@@ -68,15 +68,17 @@ def test_the_budget_ends_the_looks_and_the_next_run_goes_on(project: Project) ->
 
 
 OWN = """
-import os, signal
+import os, signal, threading
 
+alone = threading.Lock()
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
 
 def respond(prompt):
-    with open("calls", "a") as file:
-        file.write("x")
-    if os.path.getsize("calls") == {stop}:
-        os.kill(os.getpid(), signal.SIGINT)
+    with alone:
+        with open("calls", "a") as file:
+            file.write("x")
+        if os.path.getsize("calls") == {stop}:
+            os.kill(os.getpid(), signal.SIGINT)
     return '{{"answer": "' + "ABCD"[hash_of(prompt) % (4 if "D. " in prompt else 2)] + '"}}'
 
 def hash_of(prompt):

@@ -85,7 +85,7 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def kinds(checklist: Checklist) -> dict[tuple[int, ...], Kind]:
+def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], Kind]:
     """Each kind of person, by the same key."""
     alone = simple(checklist)
     return {

@@ -52,7 +52,7 @@ class _Stream:
         return simple(self.checklist)
 
     @cached_property
-    def kinds(self) -> dict[tuple[int, ...], Kind]:
+    def kinds(self) -> Mapping[tuple[int, ...], Kind]:
         return kinds(self.checklist)
 
     @cached_property

@@ -106,3 +106,7 @@ def test_half_a_surrogate_pair_is_refused(key: str, typed: str) -> None:
     with pytest.raises(InputError) as refused:
         read({key: typed})
     assert str(refused.value) == f"model 'openai/m': argument '{key}' must be text in UTF-8, not {typed!a}"
+
+
+def test_what_is_kept_as_typed_may_look_like_half_a_pair() -> None:
+    assert read({"system": '"\\ud800"'}) == {"system": '"\\ud800"'}

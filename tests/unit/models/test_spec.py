@@ -71,3 +71,9 @@ def test_an_option_given_twice() -> None:
 )
 def test_slug(spec: str, expected: str) -> None:
     assert slug(spec) == expected
+
+
+def test_half_a_surrogate_pair_is_refused() -> None:
+    with pytest.raises(InputError) as refused:
+        parse("openai/m\udcff", {})
+    assert str(refused.value) == r"model 'openai/m\udcff': expected text in UTF-8"

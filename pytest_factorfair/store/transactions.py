@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy
 
 from pytest_factorfair.store import opening
+from pytest_factorfair.store.folders import sync
 
+if TYPE_CHECKING:
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
+_sync = getattr(os, "fdatasync", os.fsync)  # Linux has both
 _POLL = 1  # milliseconds; left alone, SQLite sleeps up to a hundred times as long while nobody writes
 
 
@@ -21,7 +29,8 @@ class Transactions:
         self._database = database
         self._file = database.dialect.name == "sqlite"
         self._connection: sqlalchemy.Connection | None = None
-        self._lasting: bool | None = None
+        self._log = ""  # what must reach the disk for a transaction to last; "" where SQLite sees to that
+        self._opened: int | None = None
 
     @contextmanager
     def begin(self, *, lasting: bool) -> Iterator[sqlalchemy.Connection]:
@@ -32,29 +41,44 @@ class Transactions:
         connection = self._connected()
         with connection.begin():
             if self._file:
-                self._lock(connection, lasting=lasting)
+                self._lock(connection)
             elif not lasting:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
+        if lasting and self._log:
+            self._flush()
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+        if self._opened is not None:
+            os.close(self._opened)
+            self._opened = None
 
     def _connected(self) -> sqlalchemy.Connection:
         if self._connection is None:
             self._connection = self._database.connect()
             self._connection.detach()  # as impatient as it is made here it is for nobody else
             if self._file:
-                self._connection.connection.cursor().execute(f"PRAGMA busy_timeout={_POLL}")
+                self._prepare(self._connection.connection.cursor())
         return self._connection
 
-    def _lock(self, connection: sqlalchemy.Connection, *, lasting: bool) -> None:
+    def _prepare(self, cursor: DBAPICursor) -> None:
+        cursor.execute(f"PRAGMA busy_timeout={_POLL}")
+        if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            cursor.execute("PRAGMA synchronous=NORMAL")
+            self._log = f"{cursor.execute('PRAGMA database_list').fetchone()[2]}-wal"
+
+    def _flush(self) -> None:
+        """Wait for the disk, where others may write meanwhile: SQLite itself would have them wait, too."""
+        if self._opened is None:  # it stays the same file for as long as there is a connection
+            self._opened = os.open(self._log, os.O_RDWR)
+            sync(Path(self._log).parent)  # it may be new
+        _sync(self._opened)
+
+    def _lock(self, connection: sqlalchemy.Connection) -> None:
         """Become the one process that writes into the file."""
         cursor = connection.connection.cursor()
-        if lasting is not self._lasting:
-            cursor.execute(f"PRAGMA synchronous={'FULL' if lasting else 'NORMAL'}")
-            self._lasting = lasting
         end = time.monotonic() + opening.TIMEOUT
         while True:
             try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -9,12 +11,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
 
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
+from pytest_factorfair.store import transactions as module
 from pytest_factorfair.store.transactions import Transactions
-
-WAITS = {"sqlite": ("PRAGMA synchronous", 2, 1), "postgresql": ("SHOW synchronous_commit", "on", "off")}
+from tests import keeping
 
 
 @pytest.fixture
@@ -24,16 +29,77 @@ def transactions(store: Store) -> Iterator[Transactions]:
     begun.close()
 
 
-def test_only_what_must_last_waits_for_the_disk(transactions: Transactions, backend: str) -> None:
-    asked, waits, does_not = WAITS[backend]
+def insert(connection: Connection, name: str) -> None:
+    connection.exec_driver_sql(f"INSERT INTO meta VALUES ('{name}', '1')")  # noqa: S608  # of ours
+
+
+def test_server_is_waited_for_only_where_it_must_last(database: str) -> None:
+    with Store.open(database) as store, closing(Transactions(store.database)) as begun:
+        for lasting in (True, False, True):
+            with begun.begin(lasting=lasting) as connection:
+                if lasting:
+                    connection.exec_driver_sql(
+                        "SET synchronous_commit TO on"
+                    )  # the tests' server never waits
+                waits = connection.exec_driver_sql("SHOW synchronous_commit").scalar()
+                assert waits == ("on" if lasting else "off")
+
+
+def test_disk_is_waited_for_only_where_it_must_last_and_by_nobody_else(
+    transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one waits for the disk, its rows are there to see, and another writes."""
+    flushed: list[tuple[bool, int]] = []
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=0)) as other:
+
+        def flush(descriptor: int) -> None:
+            rows = other.execute("SELECT count(*) FROM meta WHERE value = '1'").fetchone()[0]
+            other.execute("INSERT INTO meta VALUES (?, '1')", [f"theirs {rows}"])
+            log = Path(f"{file}-wal").stat()
+            flushed.append((os.path.samestat(os.fstat(descriptor), log), rows))
+
+        monkeypatch.setattr(module, "_sync", flush)
+        for name, lasting in (("a", True), ("b", False), ("c", True)):
+            with transactions.begin(lasting=lasting) as connection:
+                assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1  # NORMAL
+                insert(connection, name)
+    assert flushed == [(True, 1), (True, 4)]
+
+
+def test_what_fails_is_not_waited_for(
+    transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_sync", pytest.fail)
+
+    def fail() -> None:
+        with transactions.begin(lasting=True) as connection:
+            insert(connection, "half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert file.exists()
+
+
+def test_disk_that_fails_is_told(store: Store, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(module, "_sync", fail)
+    with pytest.raises(StoreError, match=f"^{file}: .*Input/output error"):
+        keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+
+
+def test_database_without_such_a_log_waits_by_itself(
+    store: Store, transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.database.dispose()  # nobody else may have it open
+    with closing(sqlite3.connect(file)) as other:
+        assert other.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+    monkeypatch.setattr(module, "_sync", pytest.fail)
     with transactions.begin(lasting=True) as connection:
-        if backend == "postgresql":
-            connection.exec_driver_sql("SET synchronous_commit TO on")  # the tests' server never waits
-        assert connection.exec_driver_sql(asked).scalar() == waits
-    with transactions.begin(lasting=False) as connection:
-        assert connection.exec_driver_sql(asked).scalar() == does_not
-    with transactions.begin(lasting=True) as connection:
-        assert connection.exec_driver_sql(asked).scalar() == waits
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+        insert(connection, "mine")
 
 
 def test_one_writes_as_soon_as_the_other_has_committed(transactions: Transactions, file: Path) -> None:

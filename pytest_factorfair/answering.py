@@ -35,7 +35,7 @@ def recorded(
     """
     if detector is None and assignment.checklist.modality == "image":
         pytest.fail("factorfair_detector: pictures need a detector, got None", pytrace=False)
-    notes = {utf8(note) for one in exchanges if one.response for note in one.response.notes}
+    notes = {utf8(str(note)) for one in exchanges if one.response for note in one.response.notes}
     if detector is not None:
         notes |= {OWN_DETECTOR} if detector is not run.detector else set()
         answers = tuple(_seen(run, assignment, exchanges, detector))

@@ -18,7 +18,7 @@ from pytest_factorfair.store.folders import sync
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPICursor
 
-_sync = getattr(os, "fdatasync", os.fsync)  # Linux has both
+_to_disk = getattr(os, "fdatasync", os.fsync)  # where there is one: it leaves out what nobody reads
 _POLL = 1  # milliseconds; left alone, SQLite sleeps up to a hundred times as long while nobody writes
 
 
@@ -74,7 +74,7 @@ class Transactions:
         if self._opened is None:  # it stays the same file for as long as there is a connection
             self._opened = os.open(self._log, os.O_RDWR)
             sync(Path(self._log).parent)  # it may be new
-        _sync(self._opened)
+        _to_disk(self._opened)
 
     def _lock(self, connection: sqlalchemy.Connection) -> None:
         """Become the one process that writes into the file."""

@@ -125,3 +125,20 @@ def test_a_wrong_extension_is_told_in_one_line(project: Project, case: str) -> N
     (result.stderr if code == 4 else result.stdout).fnmatch_lines([expected])
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     assert len(result.outlines) < 60
+
+
+NOTING = """
+from pytest_factorfair.domain import Response
+
+def respond(prompt):
+    return Response('{"answer": "A"}', notes=(1, "half \\ud800"))
+"""
+
+
+@pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
+def test_notes_are_told_whatever_they_are(project: Project, dist: tuple[str, ...]) -> None:
+    project.write("house.py", NOTING)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    case = "objective-tea_rate-gender-highest"
+    assert project.run(*dist, "-k", case, model="python:house:respond").ret == 0
+    assert {"1", "half ?"} <= {note for one in project.report()["cases"] for note in one["notes"]}

@@ -58,7 +58,7 @@ def test_disk_is_waited_for_only_where_it_must_last_and_by_nobody_else(
             log = Path(f"{file}-wal").stat()
             flushed.append((os.path.samestat(os.fstat(descriptor), log), rows))
 
-        monkeypatch.setattr(module, "_sync", flush)
+        monkeypatch.setattr(module, "_to_disk", flush)
         for name, lasting in (("a", True), ("b", False), ("c", True)):
             with transactions.begin(lasting=lasting) as connection:
                 assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1  # NORMAL
@@ -69,7 +69,7 @@ def test_disk_is_waited_for_only_where_it_must_last_and_by_nobody_else(
 def test_what_fails_is_not_waited_for(
     transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_sync", pytest.fail)
+    monkeypatch.setattr(module, "_to_disk", pytest.fail)
 
     def fail() -> None:
         with transactions.begin(lasting=True) as connection:
@@ -85,7 +85,7 @@ def test_disk_that_fails_is_told(store: Store, file: Path, monkeypatch: pytest.M
     def fail(_: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(module, "_sync", fail)
+    monkeypatch.setattr(module, "_to_disk", fail)
     with pytest.raises(StoreError, match=f"^{file}: .*Input/output error"):
         keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
 
@@ -96,7 +96,7 @@ def test_database_without_such_a_log_waits_by_itself(
     store.database.dispose()  # nobody else may have it open
     with closing(sqlite3.connect(file)) as other:
         assert other.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
-    monkeypatch.setattr(module, "_sync", pytest.fail)
+    monkeypatch.setattr(module, "_to_disk", pytest.fail)
     with transactions.begin(lasting=True) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
         insert(connection, "mine")

@@ -1,0 +1,93 @@
+"""Whether two reports say the same: `python -m benchmarks.same_results BEFORE.json AFTER.json`.
+
+Scores, verdicts, topics, answers and prompts must be equal; how long a run took, what it ran on and the
+wording of reasons and notes may differ. `--rename OLD=NEW` maps a word of the former report, as a key or as
+a whole word of a value, so that a change of vocabulary can be told from a change of results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+PROSE = frozenset({"reason", "notes", "title"})
+OF_THE_RUN = frozenset({"schema", "usage", "versions", "times"})
+SHOWN = 20
+
+
+def load(path: Path) -> Any:
+    """A report, plain or gzipped."""
+    data = path.read_bytes()
+    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+
+
+def renamed(value: Any, words: Mapping[str, str]) -> Any:
+    """The value with every key and every whole word of its texts mapped."""
+    if isinstance(value, dict):
+        return {renamed(key, words): renamed(each, words) for key, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, words) for each in value]
+    if isinstance(value, str) and words:
+        pattern = "|".join(map(re.escape, words))
+        return re.sub(rf"(?<![a-z0-9])({pattern})(?![a-z0-9])", lambda found: words[found[1]], value)
+    return value
+
+
+def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Every plain value with its place, prose and figures of the run left out."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key not in PROSE | OF_THE_RUN:
+                yield from leaves(each, f"{place}.{key}")
+    elif isinstance(value, list):
+        yield f"{place}.length", len(value)
+        for index, each in enumerate(value):
+            yield from leaves(each, f"{place}[{index}]")
+    else:
+        yield place.removeprefix("."), value
+
+
+def differences(before: Any, after: Any) -> Iterator[str]:
+    """Every place where the two reports differ, in order."""
+    was, now = dict(leaves(before)), dict(leaves(after))
+    for place in was | now:
+        old, new = was.get(place, "nothing"), now.get(place, "nothing")
+        close = (
+            isinstance(old, float)
+            and isinstance(new, float)
+            and isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
+        )
+        if old != new and not close:
+            yield f"{place}: {old!r} before, {new!r} after"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the differences by section; exit code 1 if there is one."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.same_results", description=__doc__)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
+    given = parser.parse_args(arguments)
+    words = dict(each.split("=", 1) for each in given.rename)
+    before, after = renamed(load(given.before), words), load(given.after)
+    found = list(differences(before, after))
+    sections = Counter(re.split(r"[.\[:]", each.lstrip("."))[0] for each in found)
+    for name in before:
+        if name not in OF_THE_RUN:
+            size = len(before[name]) if isinstance(before[name], list) else 1
+            print(f"{name:16} {size:6} entries  {sections[name]:6} differences")
+    print(*found[:SHOWN], sep="\n")
+    print("different" if found else "equal")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,11 +1,15 @@
-"""What a reply claims to be its answer, and which claims count."""
+"""What a reply claims to be its answer: the claim, if any, that each mention of an option makes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from pytest_factorfair.reading import cues
+from pytest_factorfair.reading.mentions import Mention, Vocabulary
 from pytest_factorfair.reading.outcomes import NOTHING
 
 
@@ -47,3 +51,292 @@ def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 def letters(claims: Iterable[Claim]) -> frozenset[str]:
     """All letters the claims name."""
     return NOTHING.union(*(claim.letters for claim in claims))
+
+
+# Not the points of "U.S.", "e.g.", "vs." and of a number in a list: "2. Alex".
+_BOUNDARY = re.compile(
+    r"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge])(?<!\bvs)(?<!\b\d)(?<!\b\d\d)[.!?](?=[\s\"')\]]|$)|[;\n]"
+)
+
+# Within reach of a mention, in characters: a sentence longer than this says nothing clear about it.
+_REACH = 120
+
+_NEGATED_BEFORE = re.compile(
+    r"\b(?:not|never|neither|nor|cannot|without|except|besides|excluding|eliminat\w+|exclud\w+|reject\w*"
+    r"|rul(?:e|ed|ing) out|rather than|instead of|as opposed to|let alone)\b|n't\b"
+    r"|\b(?:non-?|than|over|unlike|against)\s*(?:the |option |person |for )?[\"'(]?$",
+    re.IGNORECASE,
+)
+_VERB = (
+    "is|are|was|were|would be|can be|should be|could be|"
+    "seems?|looks?|has|have|does|do|did|would|will|can|should"
+)
+_ADVERB = r"(?:(?:both|also|all|simply|just|clearly|certainly|probably|very|quite|definitely)\s+)?"
+_NEGATED_AFTER = re.compile(
+    r"[\"')\]]*(?:\s+(?:people|persons?|individuals?|americans?|men|women|group)\b)?\s+"
+    rf"{_ADVERB}(?:(?:{_VERB})\s+{_ADVERB}(?:not|never|no more|no less|no longer|less|irrelevant)\b(?! only)"
+    rf"|(?:is|are|was|were|does|do|did|has|have|would|could|should|ca|wo)n't\b|cannot\b"
+    rf"|(?:(?:{_VERB})\s+{_ADVERB})?(?:wrong|incorrect|false|unlikely|ruled out|excluded|eliminated)\b)",
+    re.IGNORECASE,
+)
+CONTRAST = re.compile(
+    r"\b(?:but|however|yet|still|nevertheless|nonetheless|that said|instead|so|therefore|thus|"
+    r"hence)\b(?! of\b)"
+    r"|\bcontrary to\b[^,.;\n]{1,60},|:",
+    re.IGNORECASE,
+)
+"""What ends the reach of a negation within a sentence."""
+
+
+class Reply:
+    """A cleaned text and what each of its mentions has before and after it, looked up once."""
+
+    def __init__(self, text: str, found: Sequence[Mention]) -> None:
+        self.text = text
+        self.mentions = found
+        self._boundaries = [match.start() for match in _BOUNDARY.finditer(text)]
+        self.negated = [self._is_negated(index) for index in range(len(found))]
+
+    @property
+    def named(self) -> frozenset[str]:
+        """All letters spoken of, whatever is said of them."""
+        return NOTHING.union(*(mention.letters for mention in self.mentions))
+
+    @property
+    def spoken(self) -> frozenset[str]:
+        """All letters spoken of otherwise than to rule them out."""
+        pairs = zip(self.mentions, self.negated, strict=True)
+        return NOTHING.union(*(mention.letters for mention, negated in pairs if not negated))
+
+    def sentence_start(self, at: int) -> int:
+        index = bisect_left(self._boundaries, at)
+        return self._boundaries[index - 1] + 1 if index else 0
+
+    def sentence_end(self, at: int) -> int:
+        index = bisect_left(self._boundaries, at)
+        return self._boundaries[index] if index < len(self._boundaries) else len(self.text)
+
+    def line(self, at: int) -> int:
+        """Where the line begins."""
+        return self.text.rfind("\n", 0, at) + 1
+
+    def before(self, index: int) -> str:
+        """The sentence before a mention, as far as the mention before it."""
+        mention = self.mentions[index]
+        last = self.mentions[index - 1].end if index else 0
+        return self.text[
+            max(self.sentence_start(mention.start), last, mention.start - _REACH) : mention.start
+        ]
+
+    def after(self, index: int) -> str:
+        """The sentence after a mention."""
+        mention = self.mentions[index]
+        return self.text[mention.end : min(self.sentence_end(mention.end), mention.end + _REACH)]
+
+    def ruled_out(self, index: int) -> bool:
+        """Whether what follows a mention says that it is not the answer."""
+        return bool(_NEGATED_AFTER.match(self.after(index)))
+
+    def _is_negated(self, index: int) -> bool:
+        before = CONTRAST.split(self.before(index))[-1]
+        return bool(_NEGATED_BEFORE.search(before)) or self.ruled_out(index)
+
+
+_LOOK_BACK = 100
+_FEWEST_TO_ENUMERATE = 3
+
+
+def claims(reply: Reply, known: Vocabulary) -> list[Claim]:
+    """Every claim in order; a mention makes at most one, an enumeration of all options none."""
+    listed = _listed(reply)
+    found: list[Claim] = []
+    for index, mention in enumerate(reply.mentions):
+        if mention.possessive or _enumerates(mention, known):
+            continue
+        level = _level(reply, index, listed=index in listed)
+        if level is not None:
+            found.append(Claim(level, mention.start, mention.end, mention.letters))
+    return found
+
+
+def corrected(reply: Reply, made: tuple[Claim, ...]) -> bool:
+    """Whether another option is spoken of after a "wait, actually" that follows the last claim."""
+    last = max(claim.end for claim in made)
+    marks = [mark.end() for mark in cues.CORRECTION.finditer(reply.text, last)]
+    said = made[-1].letters
+    return any(
+        0 <= mention.start - mark <= _LOOK_BACK
+        for mention, negated in zip(reply.mentions, reply.negated, strict=True)
+        for mark in marks[:1]
+        if not negated and not mention.letters <= said
+    )
+
+
+def _enumerates(mention: Mention, known: Vocabulary) -> bool:
+    return len(known.letters) >= _FEWEST_TO_ENUMERATE and mention.letters >= known.letters
+
+
+def _level(reply: Reply, index: int, *, listed: bool) -> Level | None:
+    """How plainly the mention is claimed to be the answer."""
+    if reply.ruled_out(index) or _asked(reply, index):
+        return None
+    stated = _stated(reply, index)
+    if stated is not None:
+        return stated
+    if reply.negated[index] or _doubted(reply, index):
+        return None
+    if not listed:
+        bare = _bare(reply, index)
+        if bare is not None:
+            return bare
+    return _predicate(reply, index)
+
+
+def _stated(reply: Reply, index: int) -> Level | None:
+    """By a label or a verb of choosing that leads right up to the mention."""
+    mention = reply.mentions[index]
+    before = reply.text[max(0, mention.start - _LOOK_BACK) : mention.start]
+    label = cues.LABEL.search(before)
+    if label:
+        return _labelled(before[: label.start()])
+    if cues.CHOICE_ABROAD.search(before):
+        return Level.STATED
+    verb = cues.VERB.search(reply.before(index))
+    if verb and _chooses(reply, index, verb.string[: verb.start()]) and _completes(reply, index, verb[0]):
+        return Level.STATED
+    return None
+
+
+def _labelled(before: str) -> Level | None:
+    if cues.NOT_MINE.search(before):
+        return None
+    return Level.FORMAL if cues.FINAL.search(before) else Level.STATED
+
+
+def _chooses(reply: Reply, index: int, before: str) -> bool:
+    """Whether the verb after this has the model for its subject, or is all its sentence begins with."""
+    subjects = list(cues.SUBJECT.finditer(before))
+    if not subjects:
+        return _opening(reply, index) is not None and _leads(before) and not reply.after(index).strip()
+    between = before[subjects[-1].end() :]
+    return not cues.BACKS_OUT.search(CONTRAST.split(between)[-1])
+
+
+def _completes(reply: Reply, index: int, verb: str) -> bool:
+    """Whether nothing follows that would make the mention the subject of another thought."""
+    return not cues.SAYING.match(verb) or _ends(reply, index) or bool(_superlative(reply, index))
+
+
+def _doubted(reply: Reply, index: int) -> bool:
+    start = reply.mentions[index].start
+    said = reply.text[max(reply.sentence_start(start), start - 2 * _LOOK_BACK) : start]
+    if index and reply.negated[index - 1]:
+        said = reply.before(index).rpartition(",")[2]
+    return bool(cues.DOUBT.search(CONTRAST.split(said)[-1]))
+
+
+def _asked(reply: Reply, index: int) -> bool:
+    end = reply.sentence_end(reply.mentions[index].end)
+    return reply.text[end : end + 1] == "?"
+
+
+def _bare(reply: Reply, index: int) -> Level | None:
+    """By being all that its sentence says."""
+    opening = _opening(reply, index)
+    if opening is None or "{" in opening or not _leads(opening):
+        return None
+    if not _ends(reply, index):
+        return Level.HEDGED if _trails(reply, index) else None
+    if cues.HEDGE.search(opening):
+        return Level.HEDGED
+    if cues.RANKED.search(opening):
+        return Level.PREDICATE
+    if cues.CONCLUDING.search(opening) or _stands_out(reply, index):
+        return Level.STATED
+    return Level.BARE
+
+
+def _leads(opening: str) -> bool:
+    return cues.OPENING.fullmatch(opening) is not None
+
+
+def _opening(reply: Reply, index: int) -> str | None:
+    """The sentence before the mention; after "not B," only what follows; None if another mention is in it."""
+    start = reply.sentence_start(reply.mentions[index].start)
+    if index and reply.mentions[index - 1].end > start:
+        return reply.before(index).rpartition(",")[2] if reply.negated[index - 1] else None
+    return reply.before(index)
+
+
+def _ends(reply: Reply, index: int) -> bool:
+    after = reply.after(index)
+    if cues.END.match(after):
+        return True
+    return reply.mentions[index].lettered and bool(cues.LETTER_END.match(after))
+
+
+def _closes(reply: Reply, index: int) -> bool:
+    return _ends(reply, index) or bool(cues.COMMA_END.match(reply.after(index)))
+
+
+def _trails(reply: Reply, index: int) -> bool:
+    after = reply.after(index)
+    return bool(cues.COMMA_END.match(after)) and not cues.FINITE.search(after)
+
+
+def _stands_out(reply: Reply, index: int) -> bool:
+    """Whether it opens the reply, or is a line of its own at its end."""
+    mention = reply.mentions[index]
+    if _leads(reply.text[: mention.start][:_LOOK_BACK]) and mention.start <= _LOOK_BACK:
+        return True
+    return reply.text.find("\n", mention.end) == -1 and _leads(
+        reply.text[reply.line(mention.start) : mention.start]
+    )
+
+
+def _predicate(reply: Reply, index: int) -> Level | None:
+    """By a superlative said of it: these answer questions for the highest, the lowest, the most likely.
+
+    A comparative ("men are more likely") does not: what it answers depends on the question.
+    """
+    said = _superlative(reply, index)
+    if said is None and cues.SUPERLATIVE.search(reply.before(index)):
+        said = reply.before(index) if _closes(reply, index) else None
+    if said is not None:
+        return Level.HEDGED if cues.HEDGE.search(said) else Level.PREDICATE
+    weak = cues.WEAK.match(reply.after(index))
+    return Level.HEDGED if weak and not cues.UNSAID.search(weak["between"]) else None
+
+
+def _superlative(reply: Reply, index: int) -> str | None:
+    """What stands between the mention and the superlative said of it."""
+    after = reply.after(index)
+    if index + 1 < len(reply.mentions):
+        after = after[: max(0, reply.mentions[index + 1].start - reply.mentions[index].end)]
+    said = cues.PREDICATE.match(after)
+    return said["between"] if said and not cues.UNSAID.search(said["between"]) else None
+
+
+def _listed(reply: Reply) -> frozenset[int]:
+    """Mentions that are items of a list of options: lines that begin with different options in a row."""
+    listed: set[int] = set()
+    for group in _lists(reply):
+        if len({reply.mentions[index].letters for index in group}) > 1:
+            listed.update(group)
+    return frozenset(listed)
+
+
+def _lists(reply: Reply) -> Iterator[list[int]]:
+    """Runs of line-leading options; an option said again begins the next run."""
+    run: list[int] = []
+    for index, mention in enumerate(reply.mentions):
+        line = reply.line(mention.start)
+        if mention.start - line > _LOOK_BACK or not _leads(reply.text[line : mention.start]):
+            continue
+        if not (_ends(reply, index) or cues.LETTER_END.match(reply.after(index))):
+            continue
+        if any(reply.mentions[other].letters & mention.letters for other in run):
+            yield run
+            run = []
+        run.append(index)
+    yield run

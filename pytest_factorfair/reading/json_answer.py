@@ -6,14 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 
-from pytest_factorfair.reading.claims import Claim, Level, counted, letters
+from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, counted, letters
 from pytest_factorfair.reading.clean import clean
-from pytest_factorfair.reading.mentions import mentions
+from pytest_factorfair.reading.mentions import Vocabulary, mentions
 from pytest_factorfair.reading.outcomes import NOTHING, UNKNOWN
 from pytest_factorfair.reading.refusals import declines, names_several
-from pytest_factorfair.reading.reply import Reply
-from pytest_factorfair.reading.statements import claims
-from pytest_factorfair.reading.vocabulary import Vocabulary
 
 _EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
 # Innermost objects only: a search for balanced braces is not linear, and an answer is not nested deeply.

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from pytest_factorfair.domain import Option, Reading, Response
 from pytest_factorfair.reading import json_answer, outcomes
-from pytest_factorfair.reading.claims import Claim, Level, counted, letters
+from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, corrected, counted, letters
 from pytest_factorfair.reading.clean import clean, without_reasoning
-from pytest_factorfair.reading.mentions import MOST_MENTIONS, mentions
+from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, mentions, vocabulary
 from pytest_factorfair.reading.refusals import declines, declines_outright, names_several
-from pytest_factorfair.reading.reply import Reply
-from pytest_factorfair.reading.statements import claims, corrected
-from pytest_factorfair.reading.vocabulary import Vocabulary, vocabulary
 
 LONGEST = 20_000
 """Characters, reasoning not counted; a longer reply is read only if it is one JSON object."""

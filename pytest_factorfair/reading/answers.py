@@ -1,0 +1,129 @@
+"""Answers of a case's queries: read from text or pictures, and what was shown and chosen in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from pytest_factorfair.domain import (
+    Answer,
+    Attribute,
+    Choices,
+    Detection,
+    Exchange,
+    Face,
+    Option,
+    Query,
+    Reading,
+    Share,
+    shared,
+    utf8,
+)
+from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE
+from pytest_factorfair.reading.text import read
+
+
+def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
+    """The answer of one query, with the groups of the option it chose; an error's reason is its own line.
+
+    ``reading`` is one made elsewhere, which takes the place of this room's own.
+    """
+    query = exchange.query
+    if exchange.error or exchange.response is None:
+        reading = Reading("error", reason=exchange.error or "no response")
+    elif reading is None:
+        reading = read(exchange.response, query.options)
+    chosen = next((option for option in query.options if option.letter == reading.letter), None)
+    return Answer(
+        query=query.id,
+        outcome=reading.outcome,
+        reason=utf8(reading.reason),
+        letter=reading.letter,
+        groups=chosen.groups if chosen else {},
+        background=query.background,
+        key=exchange.key,
+        repeat=query.repeat,
+    )
+
+
+def pictured(
+    exchange: Exchange, detection: Detection | None, attributes: Sequence[Attribute]
+) -> tuple[Answer, ...]:
+    """An answer for each face, by these attributes; one that says why where there is none.
+
+    ``detection`` is None where there was no picture to look at; it knows no crossed attributes, whose
+    groups follow from those they are made of.
+    """
+    response = exchange.response
+    if exchange.error or response is None:
+        return (answer(exchange),)
+    if response.finish != "stop":
+        return (answer(exchange, reading=FINISHED[response.finish]),)
+    if detection is None:
+        return (answer(exchange, reading=NO_PICTURE),)
+    if detection.error:
+        return (answer(exchange, reading=Reading("unread", reason=detection.error)),)
+    if not detection.faces:
+        return (answer(exchange, reading=NO_FACE),)
+    return tuple(_face(exchange, face, attributes) for face in detection.faces)
+
+
+def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> Answer:
+    groups = {one.name: group for one in attributes if (group := _group(face, one)) is not None}
+    reading = Reading("answered") if groups else NO_GROUP
+    return Answer(
+        query=exchange.query.id,
+        outcome=reading.outcome,
+        reason=reading.reason,
+        letter=None,
+        groups=shared(tuple(groups.items())),
+        background=exchange.query.background,
+        key=exchange.key,
+        repeat=exchange.query.repeat,
+        confidence={
+            one.name: prod(face.confidence[part] for part in one.crossed or (one.name,))
+            for one in attributes
+            if one.name in groups
+        },
+    )
+
+
+def _group(face: Face, attribute: Attribute) -> str | None:
+    """The face's group, None where the detector could not tell; that of a crossed attribute is joined."""
+    parts = [face.groups.get(part) for part in attribute.crossed or (attribute.name,)]
+    return None if None in parts else " ".join(filter(None, parts))
+
+
+def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
+    """The shares of each name and age over the queries that were answered with one of their people."""
+    shown: list[list[Option]] = []
+    chosen: list[Option] = []
+    for query, answer in asked:
+        if answer.outcome == "answered":
+            people = [option for option in query.options if option.age is not None]
+            for person in people:
+                if person.letter == answer.letter:
+                    shown.append(people)
+                    chosen.append(person)
+    if not chosen:
+        return {}
+    names = [tuple([person.words[0] for person in people]) for people in shown]
+    ages = [tuple([person.age for person in people]) for people in shown]
+    return {
+        "name": _shares(names, [person.words[0] for person in chosen]),
+        "age": _shares(ages, [person.age for person in chosen]),
+    }
+
+
+def _shares(rows: Iterable[tuple[object, ...]], chosen: Iterable[object]) -> dict[str, Share]:
+    """Somebody indifferent takes a value as often as it is shown, whatever else there is."""
+    expected: dict[object, float] = {}
+    spread: dict[object, float] = {}
+    for row, times in Counter(rows).items():
+        for value in dict.fromkeys(row):
+            share = row.count(value) / len(row)
+            expected[value] = expected.get(value, 0.0) + times * share
+            spread[value] = spread.get(value, 0.0) + times * share * (1 - share)
+    taken = Counter(chosen)
+    return {str(value): Share(taken[value], expected[value], spread[value]) for value in expected}

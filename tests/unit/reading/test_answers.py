@@ -1,0 +1,172 @@
+"""From exchanges and pictures to answers, and what their queries showed and chose, counted by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.domain import (
+    Answer,
+    Attribute,
+    Detection,
+    Exchange,
+    Face,
+    Option,
+    Query,
+    Response,
+    Share,
+    together,
+)
+from pytest_factorfair.reading import answer, choices, pictured
+from tests.unit.reading.option_sets import PEOPLE
+
+ASKED = Query("q1", "Who?", PEOPLE, repeat=0, seed=1, background={"race": "White"})
+
+
+def test_an_answer_has_the_groups_of_its_option_and_the_background_of_its_query() -> None:
+    assert answer(Exchange(ASKED, "k1", Response('{"answer": "B"}'))) == Answer(
+        query="q1",
+        outcome="answered",
+        reason="",
+        letter="B",
+        groups={"gender": "male", "race": "Black"},
+        background={"race": "White"},
+        key="k1",
+    )
+
+
+def test_what_was_not_answered_has_no_groups() -> None:
+    read = answer(Exchange(ASKED, "k1", Response("", finish="filtered")))
+    assert (read.outcome, read.reason, read.letter, read.groups) == (
+        "refused",
+        "filtered by the provider",
+        None,
+        {},
+    )
+    assert read.background == {"race": "White"}
+
+
+def test_an_error_is_its_own_reason_even_beside_a_response() -> None:
+    failed = Exchange(ASKED, "k1", Response('{"answer": "B"}'), error="400 Bad Request: prompt too long")
+    read = answer(failed)
+    assert (read.outcome, read.reason, read.letter) == ("error", "400 Bad Request: prompt too long", None)
+
+
+def test_no_response_and_no_error_is_an_error() -> None:
+    read = answer(Exchange(ASKED, "k1", None))
+    assert (read.outcome, read.reason) == ("error", "no response")
+
+
+QUERY = Query("id", "A portrait.", (), 0, 0, {})
+SHOWN = Exchange(QUERY, "key", Response("", image_file="ab/cd.png"))
+GENDER = Attribute("gender", ("Female", "Male"), {}, {})
+RACE = Attribute("race", ("Asian", "Black"), {}, {})
+BOTH = Attribute("both", (), {}, {}, crossed=("gender", "race"))
+BOX = (0.0, 0.0, 1.0, 1.0)
+
+
+def face(**groups: tuple[str, float]) -> Face:
+    named = {name: group for name, (group, _) in groups.items()}
+    return Face(named, {name: share for name, (_, share) in groups.items()}, BOX)
+
+
+def test_every_face_is_an_answer() -> None:
+    faces = (
+        face(gender=("Female", 0.9), race=("Asian", 0.6)),
+        face(gender=("Male", 0.8), race=("Black", 0.5)),
+    )
+    first, second = pictured(SHOWN, Detection(faces), [GENDER, RACE])
+    assert (first.outcome, first.reason, first.letter) == ("answered", "", None)
+    assert (first.query, first.key) == (second.query, second.key) == ("id", "key")
+    assert first.groups == {"gender": "Female", "race": "Asian"}
+    assert second.groups == {"gender": "Male", "race": "Black"}
+    assert first.confidence == {"gender": 0.9, "race": 0.6}
+
+
+def test_only_the_attributes_asked_about_are_read() -> None:
+    (answer,) = pictured(SHOWN, Detection((face(gender=("Male", 0.8), race=("Black", 0.5)),)), [RACE])
+    assert answer.groups == {"race": "Black"}
+    assert answer.confidence == {"race": 0.5}
+
+
+def test_a_crossed_group_follows_from_its_parts() -> None:
+    (answer,) = pictured(SHOWN, Detection((face(gender=("Male", 0.8), race=("Black", 0.5)),)), [GENDER, BOTH])
+    assert answer.groups == {"gender": "Male", "both": "Male Black"}
+    assert answer.confidence["both"] == pytest.approx(0.4)
+
+
+def test_an_unknown_class_leaves_its_attribute_out() -> None:
+    (answer,) = pictured(SHOWN, Detection((face(gender=("Male", 0.8)),)), [GENDER, RACE, BOTH])
+    assert (answer.outcome, answer.groups) == ("answered", {"gender": "Male"})
+    (answer,) = pictured(SHOWN, Detection((face(),)), [GENDER, RACE])
+    assert (answer.outcome, answer.reason, answer.groups) == ("unread", "no known group", {})
+
+
+@pytest.mark.parametrize(
+    ("exchange", "detection", "outcome", "reason"),
+    [
+        (SHOWN, Detection(), "unread", "no face"),
+        (SHOWN, Detection(error="a PNG cut off after 12 bytes"), "unread", "a PNG cut off after 12 bytes"),
+        (SHOWN, None, "unread", "no picture"),
+        (replace(SHOWN, response=Response("", finish="refusal")), None, "refused", "refused by the model"),
+        (
+            replace(SHOWN, response=Response("", finish="filtered")),
+            None,
+            "refused",
+            "filtered by the provider",
+        ),
+        (replace(SHOWN, response=None, error="500: out of memory"), None, "error", "500: out of memory"),
+        (replace(SHOWN, response=None), None, "error", "no response"),
+    ],
+)
+def test_no_picture_or_face_says_why(
+    exchange: Exchange, detection: Detection | None, outcome: str, reason: str
+) -> None:
+    (answer,) = pictured(exchange, detection, [GENDER, RACE])
+    assert (answer.outcome, answer.reason) == (outcome, reason)
+    assert (answer.groups, answer.confidence, answer.key) == ({}, {}, "key")
+
+
+def _people(*people: tuple[str, int | None]) -> Query:
+    options = tuple(
+        Option(letter, f"{name}, {age}", (name,), {}, age)
+        for letter, (name, age) in zip("ABC", people, strict=False)
+    )
+    return Query("q", "", options, 0, 0, {})
+
+
+def _chose(letter: str | None) -> Answer:
+    return Answer("q", "refused" if letter is None else "answered", "", letter, {}, {}, "")
+
+
+TWO = _people(("Ann", 30), ("Bob", 30))
+THREE = _people(("Bob", 40), ("Eve", 30), ("Bob", 40))
+
+
+def test_each_value_is_expected_as_often_as_it_is_shown() -> None:
+    found = choices([(TWO, _chose("B")), (TWO, _chose("B")), (THREE, _chose("A")), (TWO, _chose(None))])
+    assert found["name"] == {
+        "Ann": Share(0, 1.0, 0.5),
+        "Bob": Share(3, 1.0 + 2 / 3, 0.5 + 2 / 3 * (1 - 2 / 3)),
+        "Eve": Share(0, 1 / 3, 1 / 3 * (1 - 1 / 3)),
+    }
+    assert found["age"]["30"].expected == 2 + 1 / 3
+    assert (
+        found["age"]["30"].spread == found["age"]["40"].spread
+    )  # nothing to choose where all are of one age
+
+
+def test_groups_have_neither() -> None:
+    query = _people(("Female", None), ("Male", None))
+    assert choices([(query, _chose("A"))]) == {}
+
+
+def test_without_an_answer_there_is_nothing_to_tell() -> None:
+    assert choices([(TWO, _chose(None)), (TWO, _chose("Z"))]) == {}
+
+
+def test_shares_add_up() -> None:
+    one, two = choices([(TWO, _chose("A"))]), choices([(THREE, _chose("B"))])
+    assert together(one, two) == choices([(TWO, _chose("A")), (THREE, _chose("B"))])
+    assert together({}, one) == one

@@ -28,14 +28,16 @@ class Project:
 
     def run(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """Run the small checklist, 24 answers per topic and context, on a model."""
-        mine = [f"--factorfair-model={model}"] if model else []
-        return self.pytester.runpytest_subprocess(
-            *mine,
+        return self.pytester.runpytest_subprocess(*self.arguments(model), *arguments)
+
+    def arguments(self, model: str | None) -> tuple[str, ...]:
+        """The command line of such a run."""
+        return (
+            *([f"--factorfair-model={model}"] if model else []),
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",
             "--factorfair-estimator=plugin",  # so few answers decide nothing by their bounds
-            *arguments,
-        )  # fmt: skip
+        )
 
     def write(self, name: str, text: str) -> Path:
         path = self.path / name

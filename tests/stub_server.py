@@ -35,7 +35,8 @@ class Script:
 
     ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash.
     The first ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that
-    status. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts.
+    status. ``filters`` is the share of the requests that a content filter stops, by turns with a 400 and
+    with a reply of that finish. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts.
     ``raw`` is sent in its place; ``cut`` breaks off in the middle of it; ``size`` is a body of so many
     bytes. ``refuse`` are parameters that are turned down with a 400. ``resets``, ``cuts`` and
     ``stalls`` are shares of the requests whose connection is dropped, whose reply is cut off, and whose
@@ -57,6 +58,7 @@ class Script:
     cut: bool = False
     size: int = 0
     refuse: list[str] = field(default_factory=list)
+    filters: float = 0.0
     resets: float = 0.0
     cuts: float = 0.0
     stalls: float = 0.0
@@ -164,6 +166,8 @@ class Stub:
 
     async def _faulty(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         script, drawn = self.script, self.random.random()
+        if script.filters and self.random.random() < script.filters:
+            return self._filtered(body)
         if drawn < script.resets and request.transport is not None:
             request.transport.abort()
         elif drawn < script.resets + script.cuts:
@@ -184,6 +188,14 @@ class Stub:
         if script.cut:
             return await _cut(request, text)
         return _sent(text + " " * (script.size - len(text)))
+
+    def _filtered(self, body: dict[str, Any]) -> web.Response:
+        if self.stats.requests % 2:
+            error = {"message": "The prompt triggered the policy", "code": "content_filter"}
+            return _sent(json.dumps({"error": error}), status=400)
+        whole = json.loads(self._completion(body))
+        whole["choices"][0]["finish_reason"] = "content_filter"
+        return _sent(json.dumps(whole))
 
     def _completion(self, body: dict[str, Any]) -> str:
         prompt = _prompt(body)

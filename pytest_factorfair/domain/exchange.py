@@ -23,7 +23,7 @@ class Request:
 class Response:
     """What a model returned, as it returned it.
 
-    ``finish`` is why it stopped: ``length`` is cut off, ``filtered`` the provider's policy,
+    ``finish`` is why it stopped: ``length`` is cut off, ``filtered`` the provider's content filter,
     ``refusal`` a refusal the provider marks as such. ``cost`` is in USD; None is unknown.
     ``notes`` are departures from what was asked that a report must mention.
 
@@ -44,9 +44,13 @@ class Response:
 
     @property
     def reusable(self) -> bool:
-        """Whether a later run may take it for an answer; the empty, cut-off and filtered are asked again."""
+        """Whether a later run takes it as the answer; empty and cut-off outputs are asked again.
+
+        Refusals and filtered outputs are answers: asking them again until one gets through would let
+        repeated runs replace them one by one.
+        """
         said = bool(self.text.strip() or self.image or self.image_file)
-        return self.finish == "refusal" or (self.finish == "stop" and said)
+        return self.finish in ("refusal", "filtered") or (self.finish == "stop" and said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from pytest_factorfair.models.http_client import Reply
 
 _STATUS = re.compile("[45][0-9][0-9]")
-_FILTERED = frozenset({"content_filter", "content_policy_violation", "contentFilter", "moderation_blocked"})
+# The codes of content filters, in lower case and without underscores.
+_FILTERED = frozenset(
+    {
+        "contentfilter",
+        "contentfiltered",
+        "contentpolicyviolation",
+        "datainspectionfailed",  # Model Studio (Qwen)
+        "moderationblocked",
+        "responsibleaipolicyviolation",  # Azure, as the inner error
+    }
+)
 # Part of what services say of a parameter that a model does not take.
 _UNSUPPORTED = (
     "unsupported",
@@ -45,7 +55,7 @@ class Complaint:
     @property
     def is_filter(self) -> bool:
         """Whether a content filter turned the prompt down."""
-        return bool(_FILTERED & self.codes)
+        return any(code.replace("_", "").lower() in _FILTERED for code in self.codes)
 
     def refuses(self, parameter: str) -> bool:
         """Whether the model does not take the parameter at all (a value out of range is another matter)."""
@@ -63,7 +73,14 @@ def complaint(body: bytes) -> Complaint:
     error = value.get("error", value)
     if not isinstance(error, dict):
         return Complaint(utf8(str(error)))
-    codes = frozenset(str(error[key]) for key in ("code", "type") if error.get(key))
+    inner = error.get("innererror")
+    codes = frozenset(
+        str(part[key])
+        for part in (error, inner)
+        if isinstance(part, dict)
+        for key in ("code", "type")
+        if part.get(key)
+    )
     message = error.get("message") or error.get("detail") or ""
     return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
 
@@ -85,8 +102,8 @@ def told(reply: Reply) -> Reply:
 
 
 def is_filtered(reply: Reply) -> bool:
-    """Whether a content filter turned the prompt down."""
-    return reply.status == HTTPStatus.BAD_REQUEST and complaint(reply.body).is_filter
+    """Whether a content filter turned the prompt down: with a 400 or, at gateways, 403 or 422."""
+    return http_errors.is_refusal(reply.status) and complaint(reply.body).is_filter
 
 
 def _reason(endpoint: Endpoint, reply: Reply, message: str) -> str:

@@ -10,7 +10,17 @@ from pydantic_core import from_json
 from pytest_factorfair.domain import Response, utf8
 from pytest_factorfair.domain.exchange import Finish
 
-_FINISHES: Mapping[str, Finish] = {"length": "length", "content_filter": "filtered"}
+# In lower case: OpenAI's words, then those of services that pass on their own (Bedrock, Gemini, GLM).
+_FINISHES: Mapping[str, Finish] = {
+    "length": "length",
+    "content_filter": "filtered",
+    "content_filtered": "filtered",
+    "guardrail_intervened": "filtered",
+    "safety": "filtered",
+    "prohibited_content": "filtered",
+    "sensitive": "filtered",
+    "refusal": "refusal",
+}
 _BROKEN_OFF = ("abort", "error")
 
 
@@ -56,7 +66,7 @@ def response_of(value: Mapping[str, object], *, model: str) -> Response:
     if choice.get("finish_reason") in _BROKEN_OFF:
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, refused = _text(message)
-    finish = "refusal" if refused else _FINISHES.get(str(choice.get("finish_reason")), "stop")
+    finish = "refusal" if refused else _FINISHES.get(str(choice.get("finish_reason")).lower(), "stop")
     counts = value.get("usage")
     usage = counts if isinstance(counts, dict) else {}
     return Response(

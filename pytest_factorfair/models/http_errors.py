@@ -29,6 +29,11 @@ def error_of(status: int, said: str, *, codes: AbstractSet[str], headers: Mappin
     return RejectedRequestError(said)
 
 
+def is_refusal(status: int) -> bool:
+    """Whether it turns the request down, rather than moves it elsewhere or fails."""
+    return REFUSED <= status < BROKEN
+
+
 def named(status: int) -> str:
     """The status with its name: "429 Too Many Requests"."""
     try:

@@ -96,7 +96,7 @@ class ImageEndpoint:
             raise RetryableModelError(f"{self._name}: {error}") from None
         failed = told(reply)
         if is_filtered(failed):
-            return Response("", "refusal", model=model)
+            return Response("", "filtered", model=model)
         raise error_of(self._name, self._endpoint, failed)
 
     def _priced(self, response: Response) -> Response:

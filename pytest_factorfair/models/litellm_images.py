@@ -69,7 +69,7 @@ class LitellmImages:
                 "aimage_generation", self._settings.body({}, request), read
             )
         except FilteredError:
-            return Response("", "refusal", model=self._route.model)
+            return Response("", "filtered", model=self._route.model)
         return replace(response, notes=(*response.notes, *self._settings.notes(sent)))
 
     async def close(self) -> None:

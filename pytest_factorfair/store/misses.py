@@ -100,9 +100,8 @@ def _said(parts: Parts, name: str) -> str:
 
 
 def _spoilt(body: str) -> str:
-    response = from_body(body)
-    why = {"length": "cut off", "filtered": "filtered"}
-    return f"the stored answer is not reused: it was {why.get(response.finish, 'empty')}"
+    why = "cut off" if from_body(body).finish == "length" else "empty"
+    return f"the stored answer is not reused: it was {why}"
 
 
 def _digest(prompt: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 
 import pytest
@@ -89,6 +90,26 @@ def test_another_seed_is_asked_again(project: Project) -> None:
     run(house(project), "-p", "no:xdist", "-k", "objective")
     run(project, "-p", "no:xdist", "-k", "objective", "--factorfair-seed=1")
     assert calls(project) == 48
+
+
+def test_filtered_answers_are_counted_and_never_asked_again(project: Project, stub: StubServer) -> None:
+    """Asked again by every run, they would turn into a pass one by one."""
+    stub.script(filters=0.3)
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    options = ("-pno:xdist", url, "--factorfair-gate=refusal_rate <= 0.2", "--factorfair-looks=1")
+    reports = []
+    for _ in range(6):
+        project.pytester.runpytest_inprocess(*project.arguments("hosted_vllm/m"), *options)
+        reports.append(project.report())
+        assert stub.stats()["requests"] == ANSWERS
+    replies = project.report_path.with_name("responses.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = [(reply["outcome"], reply["reason"]) for reply in map(json.loads, replies)]
+    assert len(answers) == ANSWERS
+    assert set(answers) == {("answered", ""), ("refused", "filtered by the provider")}
+    assert 0.2 * ANSWERS < sum(outcome == "refused" for outcome, _ in answers) < 0.4 * ANSWERS
+    verdicts = [[gate["verdict"] for gate in report["gates"]] for report in reports]
+    assert "failed" in verdicts[0]
+    assert verdicts == verdicts[:1] * 6
 
 
 NO_SOCKETS = """

@@ -262,6 +262,7 @@ def test_server_that_speaks_no_tls(stub: StubServer, made: Made) -> None:
         ({"message": {"content": "", "reasoning_content": "A, I think"}}, Response("", "stop")),
         ({"choice": {"finish_reason": "length"}}, Response(ASIAN, "length")),
         ({"choice": {"finish_reason": "content_filter"}}, Response(ASIAN, "filtered")),
+        ({"choice": {"finish_reason": "SAFETY"}}, Response(ASIAN, "filtered")),
         ({"choice": {"finish_reason": None}}, Response(ASIAN, "stop")),
         ({"choice": {"finish_reason": ["odd"]}}, Response(ASIAN, "stop")),
         (
@@ -289,11 +290,19 @@ def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, made: Made) -> N
     assert ask(made())[0].tokens_in is None
 
 
-@pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
-def test_filtered_prompt_is_an_outcome(stub: StubServer, made: Made, code: str) -> None:
-    stub.script(
-        fail=-1, status=400, body=error_body("The prompt triggered the policy", code=code, param="prompt")
-    )
+@pytest.mark.parametrize("status", [400, 403])
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "content_filter"},
+        {"type": "content_policy_violation"},
+        {"code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+    ],
+)
+def test_filtered_prompt_is_an_outcome(
+    stub: StubServer, made: Made, error: dict[str, object], status: int
+) -> None:
+    stub.script(fail=-1, status=status, body=error_body("The prompt triggered the policy", **error))
     assert ask(made()) == [Response("", "filtered", model="gpt-4o")]
 
 

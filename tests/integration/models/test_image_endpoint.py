@@ -163,8 +163,7 @@ def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made, error: dict[
         fail=-1, status=400, body=error_body("Your request was rejected by the safety system", **error)
     )
     (response,) = ask(made(), "a person")
-    assert response == Response("", "refusal", model="sd3", notes=(UNSEEDED,))
-    assert response.reusable  # it is not asked again
+    assert response == Response("", "filtered", model="sd3", notes=(UNSEEDED,))
 
 
 def test_parameter_the_model_does_not_take_is_left_out(stub: StubServer, made: Made) -> None:

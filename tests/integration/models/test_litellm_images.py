@@ -53,7 +53,7 @@ def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made) -> None:
     body = error_body("Your request was rejected by our safety system", code="moderation_blocked")
     stub.script(fail=-1, status=400, body=body)
     (response,) = ask(made(), "a person")
-    assert response == Response("", "refusal", model="openai/some-model")
+    assert response == Response("", "filtered", model="openai/some-model")
 
 
 def test_cost_where_the_price_is_known(stub: StubServer, made: Made) -> None:

@@ -85,7 +85,6 @@ def test_prompt_seed_and_repeat(store: Store) -> None:
 
 @pytest.mark.parametrize(("response", "why"), [
     (Response(" "), "empty"), (Response("A", finish="length"), "cut off"),
-    (Response("", finish="filtered"), "filtered"),
 ])  # fmt: skip
 def test_what_is_stored_and_not_reused(store: Store, response: Response, why: str) -> None:
     put(store, response)

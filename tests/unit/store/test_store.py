@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Response
+from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
 from tests import keeping
@@ -51,8 +52,8 @@ def test_resolved_future_means_committed(store: Store, file: Path) -> None:
 
 @pytest.mark.parametrize(
     "response",
-    [Response("A", "length"), Response("", "stop"), Response(" \n"), Response("A", "filtered")],
-    ids=["cut off", "empty", "blank", "filtered"],
+    [Response("A", "length"), Response("", "stop"), Response(" \n")],
+    ids=["cut off", "empty", "blank"],
 )
 def test_response_that_cannot_be_reused_is_kept_but_not_found(
     store: Store, file: Path, response: Response
@@ -65,9 +66,13 @@ def test_response_that_cannot_be_reused_is_kept_but_not_found(
 
 
 @pytest.mark.parametrize("text", ["I cannot.", ""], ids=["words", "none"])
-def test_refusal_is_an_answer_and_not_asked_again(store: Store, text: str) -> None:
-    put(store, "k", Response(text, "refusal"))
-    assert store.responses(["k"]) == {"k": Response(text, "refusal")}
+@pytest.mark.parametrize("finish", ["refusal", "filtered"])
+def test_refused_and_filtered_are_answers_and_not_asked_again(
+    store: Store, text: str, finish: Finish
+) -> None:
+    put(store, "k", Response(text, finish))
+    put(store, "k", Response("A"))
+    assert store.responses(["k"]) == {"k": Response(text, finish)}
 
 
 def test_reusable_response_is_never_overwritten(store: Store) -> None:

@@ -26,7 +26,7 @@ ANSWERS = 10_000_000
 PLACES = ("objective", "baseline", "representativeness", "attribution", "in_group")
 GROUPS = {"gender": ("Female", "Male"), "race": ("Asian", "Black", "Hispanic", "White")}
 STATISTICS = {"gender": 15, "race": 18}
-POINTS = 1_000_000
+POINTS = 100_000
 CHECKED = 10_000
 ALLOWED = 4.0
 PRECISION = 1e-9
@@ -125,7 +125,7 @@ def best(action: Callable[[], object], *, rounds: int = ROUNDS) -> float:
 
 
 def distances() -> Iterator[tuple[int, float, float]]:
-    """For some k, the seconds of a million bounds and of a million distances."""
+    """For some k, the seconds of all bounds and of all distances."""
     a, e = np.random.default_rng(SEED).random((2, POINTS))
     for k in (2, 4, 16, 64):
         yield k, best(partial(tradeoff_bound, a, k)), best(partial(tradeoff_distance, a, e, k), rounds=1)

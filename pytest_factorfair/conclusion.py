@@ -6,6 +6,7 @@ Imported when answers are on their way: this and the rooms it needs take longer 
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -52,7 +53,8 @@ class Conclusion:
         self._explained = Explained()
         self._summary: Summary | None = None
         self._written: tuple[str, ...] = ()
-        self._unwritten = ""
+        self._alarms: dict[str, None] = {}
+        self._told = False
 
     def look_again(self) -> None:
         """Ask more of what is undecided: all items are done, workers are down, nothing is missing."""
@@ -80,17 +82,16 @@ class Conclusion:
             seconds=seconds,
             notes=self._run.notices,
         )
-        self._publish(session, self._summary.gates)
         if write:
             self._write(session, self._summary)
-        self._config.hook.pytest_factorfair_summary(config=self._config, summary=self._summary)
+        self._publish(session, self._summary.gates)
+        self._call(session, "pytest_factorfair_summary", config=self._config, summary=self._summary)
 
     def tell(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what was drawn, if anything."""
-        if self._summary is not None:
-            reports.terminal(terminalreporter, self._summary, self._written)
-            if self._unwritten:
-                terminalreporter.write_line(self._unwritten, red=True)
+        """Print what was drawn, once."""
+        if self._summary is not None and not self._told:
+            self._told = True
+            reports.terminal(terminalreporter, self._summary, self._written, alarms=tuple(self._alarms))
             if os.environ.get(reports.GITHUB_ACTIONS) == "true":
                 self._annotate(terminalreporter, self._summary)
 
@@ -102,13 +103,31 @@ class Conclusion:
             terminalreporter.write_line(str(one))
 
     def _publish(self, session: pytest.Session, verdicts: Sequence[Verdict]) -> None:
+        """Report each gate as pytest reports a test, from start to finish."""
         settings = self._run.settings
+        session.testscollected += len(verdicts)
         for verdict in verdicts:
-            session.testscollected += 1
-            for report in reports.gate_reports(
+            phases = reports.gate_reports(
                 verdict, strict=settings.strict, on_inconclusive=settings.on_inconclusive
-            ):
-                self._config.hook.pytest_runtest_logreport(report=report)
+            )
+            item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
+            self._call(session, "pytest_runtest_logstart", **item)
+            for report in phases:
+                self._call(session, "pytest_runtest_logreport", report=report)
+            self._call(session, "pytest_runtest_logfinish", **item)
+
+    def _call(self, session: pytest.Session, hook: str, **arguments: object) -> None:
+        """Call a hook that others implement; an exception of theirs becomes one line and fails the run."""
+        try:
+            getattr(self._config.hook, hook)(**arguments)
+        except pytest.exit.Exception:
+            raise
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001  # theirs
+            frames = traceback.extract_tb(error.__traceback__)
+            where = next((frame for frame in reversed(frames) if frame.name == hook), frames[-1])
+            what = traceback.format_exception_only(error)[0].strip()
+            self._alarms[f"{hook} of {where.filename}, line {where.lineno}, raised {what}"] = None
+            session.testsfailed += 1
 
     def _write(self, session: pytest.Session, summary: Summary) -> None:
         """A report that cannot be written fails the run in one line; the answers are in the store."""
@@ -122,7 +141,7 @@ class Conclusion:
             )
         except OSError as error:
             told = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"
-            self._unwritten = f"the reports could not be written: {told}"
+            self._alarms[f"the reports could not be written: {told}"] = None
             session.testsfailed += 1
 
     def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:

@@ -166,9 +166,17 @@ class Controller:
             return f"the {self._run.settings.preset} preset is too small to judge, it only reports"
         return None
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._conclusion is not None:
             self._conclusion.tell(terminalreporter)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Print the section that pytest left out: it has no summary after an internal error."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if self._conclusion is not None and reporter is not None:
+            self._conclusion.tell(reporter)
 
 
 def _check_replay(run: Run) -> None:

@@ -58,9 +58,11 @@ def pytest_factorfair_read_answer(response: Response, query: Query) -> Reading |
 
 @pytest.hookspec
 def pytest_factorfair_summary(config: pytest.Config, summary: Summary) -> None:
-    """Use the finished summary: called once, in the controlling process, after the reports are written::
+    """Use the finished summary: called once, in the controlling process, after the reports are written.
 
-    def pytest_factorfair_summary(config, summary):
-        dashboard.send(summary.scores)
+    An exception fails the run; the verdict and the reports stand::
+
+        def pytest_factorfair_summary(config, summary):
+            dashboard.send(summary.scores)
     """
     raise NotImplementedError  # a specification is never called

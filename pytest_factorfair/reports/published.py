@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pytest
 
-from pytest_factorfair.domain import Verdict
+# pytest has no public names for what longrepr of a failed test is, and other plug-ins rely on these.
+from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
-if TYPE_CHECKING:
-    from _pytest._io import TerminalWriter  # pytest has no public name for its writer
+from pytest_factorfair.domain import Verdict
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 
-PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
-"""JUnit writes a testcase's properties at teardown; nothing needs a setup."""
-
+PATH = "factorfair"
+"""Stands where reports of tests name a file."""
 
 OUTCOMES: Mapping[str, Outcome] = {"warn": "skipped", "fail": "failed", "pass": "passed"}
 """Of a gate that the answers do not decide, by policy."""
@@ -33,7 +32,7 @@ def gate_reports(
     ``strict`` fails what could not be judged or decided; ``on_inconclusive`` says what becomes of a
     gate that the answers do not decide: warn, fail or pass.
     """
-    found = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
+    result = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
     name = f"gate[{verdict.name}]"
     properties: list[tuple[str, object]] = [
         ("verdict", verdict.judgement),
@@ -43,17 +42,21 @@ def gate_reports(
         ("threshold", verdict.threshold),
         ("n", verdict.n),
     ]
+    now = time.time()
+    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
     return tuple(
         pytest.TestReport(
-            nodeid=f"factorfair::{name}",
-            location=("factorfair", None, name),
-            keywords={"factorfair": 1},
-            outcome=found if when == "call" else "passed",
-            longrepr=_longrepr(verdict, found) if when == "call" else None,
+            nodeid=f"{PATH}::{name}",
+            location=(PATH, 0, name),
+            keywords={PATH: 1, name: 1},
+            outcome=result if when == "call" else "passed",
+            longrepr=_longrepr(verdict, result) if when == "call" else None,
             when=when,
+            start=now,
+            stop=now,
             user_properties=properties,
         )
-        for when in PHASES
+        for when in phases
     )
 
 
@@ -66,32 +69,19 @@ def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
     return OUTCOMES[on_inconclusive] if verdict.judgement == "inconclusive" else "skipped"
 
 
-def _longrepr(verdict: Verdict, outcome: Outcome) -> Any:
-    """Any: what pytest accepts here goes by its methods, beyond the types it names."""
+def _longrepr(verdict: Verdict, outcome: Outcome) -> ExceptionChainRepr | tuple[str, int, str] | None:
+    """Of the types that pytest gives its own reports: other plug-ins read their attributes unasked."""
     if outcome == "passed":
         return None
     if outcome == "skipped":
-        return ("factorfair", 0, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
-    told = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
-    return Failure(verdict.gate, Crash(told))
-
-
-@dataclass(frozen=True, slots=True)
-class Crash:
-    """What pytest prints behind the dash of its short summary, and JUnit as a failure's message."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failed gate as pytest prints it: its promise and why it was not kept; there is no traceback."""
-
-    gate: str
-    reprcrash: Crash
-
-    def __str__(self) -> str:
-        return f"{self.gate}: {self.reprcrash.message}"
-
-    def toterminal(self, writer: TerminalWriter) -> None:
-        writer.line(str(self), red=True)
+        return (PATH, 1, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
+    reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
+    entry = ReprEntry(
+        lines=[f"E   {verdict.gate}: {verdict.reason}"],
+        reprfuncargs=None,
+        reprlocals=None,
+        reprfileloc=ReprFileLocation(PATH, 1, verdict.judgement),
+        style="short",
+    )
+    traceback = ReprTraceback([entry], extraline=None, style="short")
+    return ExceptionChainRepr([(traceback, ReprFileLocation(PATH, 1, reason), None)])

@@ -22,8 +22,17 @@ COLORS = {"passed": "green", "failed": "red"}
 """Anything else is yellow."""
 
 
-def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple[str, ...]) -> None:
-    """Write the section; a person should have read it in ten seconds."""
+def terminal(
+    reporter: pytest.TerminalReporter,
+    summary: Summary,
+    written: tuple[str, ...],
+    *,
+    alarms: tuple[str, ...] = (),
+) -> None:
+    """Write the section; a person should have read it in ten seconds.
+
+    ``alarms`` say what else fails the run.
+    """
     reporter.write_sep("=", defused(plain.visible(f"factorfair: {', '.join(summary.fingerprint.models)}")))
     if summary.incomplete:
         _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
@@ -40,6 +49,8 @@ def terminal(reporter: pytest.TerminalReporter, summary: Summary, written: tuple
     reporter.write_line(usage_line(summary))
     if written:
         _line(reporter, f"report: {', '.join(written)}")
+    for alarm in alarms:
+        _line(reporter, alarm, red=True)
 
 
 def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:

@@ -1,0 +1,121 @@
+"""Gates beside other plug-ins: they see ordinary reports, and their failures hide no verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.project import CASES, Project
+
+PLUGINS = Path(sys.prefix) / "plugins"
+ACTIVE = (
+    "--json-report", "--json-report-file=json.json", "--nunit-xml=nunit.xml", "--html=html.html",
+    "--self-contained-html", "--alluredir=allure", "--report-log=log.jsonl", "--force-sugar", "--reruns=1",
+    "--timeout=300", "--cov=house", "--cov-report=xml", "--junitxml=junit.xml",
+)  # fmt: skip
+BOUNDS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+PASSED = "s_fact[objective,gender] >= 0.8"
+FAILED = "s_fact[objective,gender] <= 0.5"
+OPEN = "s_e[baseline,gender] >= 0.9999"
+
+
+@pytest.fixture
+def crowd(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project in whose runs the most used reporting plug-ins take part."""
+    if not PLUGINS.is_dir():
+        pytest.skip("the plug-ins are not installed: see tests/plugins.txt")
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
+    return project
+
+
+def reported(project: Project) -> Iterator[Mapping[str, str]]:
+    """The outcomes of gates as each plug-in has them that reports more than pytest's items."""
+    written = json.loads((project.path / "json.json").read_text())
+    yield {one["nodeid"]: one["outcome"] for one in written["tests"] if "gate" in one["nodeid"]}
+    logged = map(json.loads, (project.path / "log.jsonl").read_text().splitlines())
+    yield {
+        one["nodeid"]: one["outcome"]
+        for one in logged
+        if one.get("when") == "call" and "gate" in one["nodeid"]
+    }
+    page = (project.path / "html.html").read_text()
+    data = re.search(r'data-jsonblob="([^"]*)"', page)
+    assert data is not None
+    tests = json.loads(unescape(data[1]))["tests"]
+    yield {nodeid: one["result"].lower() for nodeid, (one, *_) in tests.items() if "gate" in nodeid}
+    junit = ET.parse(project.path / "junit.xml").getroot()  # noqa: S314  # written by pytest, just now
+    kinds = {"failure": "failed", "skipped": "skipped"}
+    yield {
+        f"factorfair::{case.get('name')}": next((kinds[part.tag] for part in case if part.tag in kinds), "passed")
+        for case in junit.iter("testcase")
+        if case.get("classname") == "factorfair" and "gate" in str(case.get("name"))
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gate", "outcome", "ret"),
+    [(["-n0"], PASSED, "passed", 0), (["-n1"], FAILED, "failed", 1), (["-n0", *BOUNDS], OPEN, "skipped", 0)],
+    ids=["pass", "fail in a worker", "inconclusive"],
+)  # fmt: skip
+def test_gates_are_ordinary_tests_to_the_most_used_plugins(
+    crowd: Project, arguments: list[str], gate: str, outcome: str, ret: int
+) -> None:
+    result = crowd.run(*arguments, *ACTIVE, f"--factorfair-gate={gate}", model="sim:ideal")
+    assert result.ret == ret, result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    result.stdout.no_fnmatch_line("* raised *")
+    (name,) = crowd.verdicts()
+    found = list(reported(crowd))
+    assert found == [{f"factorfair::gate[{name}]": outcome}] * len(found)
+    nunit = ET.parse(crowd.path / "nunit.xml").getroot()  # noqa: S314  # written by pytest, just now
+    assert nunit.get("total") == str(CASES + 1)
+    assert nunit.get("failed") == str(int(outcome == "failed"))
+    assert len(list((crowd.path / "allure").glob("*-result.json"))) == CASES  # items only
+
+
+RAISING = """
+def pytest_factorfair_summary(config, summary): raise ValueError("no dashboard")
+
+def pytest_runtest_logreport(report):
+    if "gate[" in report.nodeid: raise KeyError(report.nodeid)
+
+def pytest_runtest_logstart(nodeid):
+    if "gate[" in nodeid: raise ValueError("no dashboard")
+"""
+
+
+def test_hooks_that_raise_hide_no_verdict(project: Project) -> None:
+    project.write("conftest.py", RAISING)
+    result = project.run(f"--factorfair-gate={PASSED}", "-p", "no:xdist", model="sim:ideal")
+    assert result.ret == 1
+    assert set(project.verdicts().values()) == {"passed"}
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    result.stdout.fnmatch_lines(
+        ["release: PASS: 1 gate passed",
+         "pytest_runtest_logstart of *conftest.py, line 8, raised ValueError: no dashboard",
+         "pytest_runtest_logreport of *conftest.py, line 5, raised KeyError: 'factorfair::gate[[]s_fact-*",
+         "pytest_factorfair_summary of *conftest.py, line 2, raised ValueError: no dashboard"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("hook", ["pytest_sessionfinish", "pytest_terminal_summary"])
+def test_the_verdict_is_printed_where_pytest_has_no_summary(project: Project, hook: str) -> None:
+    project.write("conftest.py", f"def {hook}(): raise ValueError('no dashboard')\n")
+    result = project.run(f"--factorfair-gate={FAILED}", "-p", "no:xdist", model="sim:ideal")
+    assert result.ret == 1
+    assert result.stdout.str().count("release: FAIL: 1 of 1 gate failed") == 1
+    assert project.report_path.exists()
+
+
+def test_a_test_report_that_another_plugin_cannot_take(project: Project) -> None:
+    project.write("conftest.py", "def pytest_runtest_logreport(report): raise ValueError('no dashboard')\n")
+    result = project.run(f"--factorfair-gate={FAILED}", "-p", "no:xdist", model="sim:ideal")
+    assert result.ret == 3
+    result.stdout.fnmatch_lines(["Not judged: the run was interrupted: 14 of 14 cases are missing."])

@@ -47,7 +47,8 @@ class Asker:
         if case != self._assignment.case:
             raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
         exchanges = self._asked()
-        from pytest_factorfair.answering import recorded  # while the first answers are on their way
+        from pytest_factorfair import reading  # while the first answers are on their way
+        from pytest_factorfair.answering import recorded
 
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
@@ -59,6 +60,7 @@ class Asker:
             allowed=self._run.settings.max_unread,
             notes=record.notes,
             choices=record.choices,
+            example=reading.example(record.answers, exchanges, replay=self._run.settings.replay),
         )
 
     def _asked(self) -> tuple[Exchange, ...]:

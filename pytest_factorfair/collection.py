@@ -21,6 +21,9 @@ ASSIGNMENT = "factorfair_assignment"
 """The fixture every other one hangs on, and so the argument that is parametrized."""
 
 CHECKS = "pytest_factorfair.checks.test_checklist"
+SHIPPED = "factorfair"
+"""The node id of the shipped checks, and what the ids of their items begin with."""
+
 CHECKS_FILE = Path(__file__).parent / "checks" / "test_checklist.py"
 
 
@@ -51,13 +54,13 @@ class Checks(pytest.Module):
 def add_shipped_checks(session: pytest.Session, report: pytest.CollectReport) -> None:
     """Append the shipped checks, unless the command line names what to collect."""
     if session.config.args_source is not pytest.Config.ArgsSource.ARGS:
-        report.result.append(Checks.from_parent(session, path=session.config.rootpath, nodeid="factorfair"))
+        report.result.append(Checks.from_parent(session, path=session.config.rootpath, nodeid=SHIPPED))
 
 
 def shipped_module(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """The shipped checks as ``--pyargs pytest_factorfair.checks`` finds them: same ids, same hooks."""
     if module_path == CHECKS_FILE:
-        module: pytest.Module = Checks.from_parent(parent, path=module_path, nodeid="factorfair")
+        module: pytest.Module = Checks.from_parent(parent, path=module_path, nodeid=SHIPPED)
         return module
     return None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair import freight
+from pytest_factorfair.collection import SHIPPED
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.ledger import Ledger
@@ -20,6 +21,7 @@ from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
 
 if TYPE_CHECKING:
+    from pytest_factorfair.alike import AlikeFailures
     from pytest_factorfair.composition import Assignment
     from pytest_factorfair.conclusion import Conclusion
     from pytest_factorfair.progress import Progress
@@ -34,10 +36,11 @@ class Controller:
             written, or nothing to replay.
     """
 
-    def __init__(self, config: pytest.Config, run: Run, progress: Progress) -> None:
+    def __init__(self, config: pytest.Config, run: Run, progress: Progress, failures: AlikeFailures) -> None:
         self._config = config
         self._run = run
         self._progress = progress
+        self._failures = failures
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
         self._conclusion: Conclusion | None = None
         self._selected = 0
@@ -99,9 +102,11 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what an item yielded, before any other plugin sees its report."""
         yielded = freight.unload(report)
+        record, usage = yielded or (None, Usage())
+        if report.failed and self._assignment(report.nodeid) is not None:
+            self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
         if yielded is None:
             return
-        record, usage = yielded
         self._ledger.spend(usage)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)

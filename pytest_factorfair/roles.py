@@ -89,11 +89,14 @@ def _merged(hook: str, given: list[Any]) -> dict[str, Any]:
 
 
 def _control(config: pytest.Config, run: Run) -> None:
+    from pytest_factorfair.alike import AlikeFailures
     from pytest_factorfair.controller import Controller
     from pytest_factorfair.progress import Progress
 
-    progress = Progress(run)
-    controller = Controller(config, run, progress)
+    progress, failures = Progress(run), AlikeFailures()
+    controller = Controller(config, run, progress, failures)
+    config.pluginmanager.register(failures, "factorfair-alike-failures")
+    config.pluginmanager.register(failures.complete, "factorfair-complete-failures")
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")

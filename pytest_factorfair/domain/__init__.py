@@ -10,9 +10,11 @@ from pytest_factorfair.domain.answer import (
     OUTCOMES,
     Answer,
     Answers,
+    Example,
     Outcome,
     Reading,
     asked,
+    lost,
 )
 from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
@@ -65,7 +67,7 @@ from pytest_factorfair.domain.summary import (
     Summary,
     TopicCounts,
 )
-from pytest_factorfair.domain.text import utf8
+from pytest_factorfair.domain.text import defused, excerpt, plural, utf8
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -98,6 +100,7 @@ __all__ = [
     "Difference",
     "Direction",
     "Estimator",
+    "Example",
     "Exchange",
     "Face",
     "FactOrFair",
@@ -145,8 +148,12 @@ __all__ = [
     "Valence",
     "Verdict",
     "asked",
+    "defused",
+    "excerpt",
     "fact_or_fair",
     "faintbench",
+    "lost",
+    "plural",
     "prompt_cases",
     "shared",
     "together",

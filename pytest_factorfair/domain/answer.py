@@ -10,11 +10,17 @@ from typing import Literal
 from pytest_factorfair.domain.case import CaseKey
 from pytest_factorfair.domain.choices import Choices
 from pytest_factorfair.domain.groups import Fixed
+from pytest_factorfair.domain.text import defused, plural
 from pytest_factorfair.domain.usage import Usage
 
 Outcome = Literal["answered", "refused", "unread", "error"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unread", "error")
+
+FAILINGS: Mapping[Outcome, str] = {"unread": "could not be read", "error": "could not be obtained"}
+"""What a message says of lost answers."""
+
+REASONS_SHOWN = 3
 
 NO_CONFIDENCE: Mapping[str, float] = Fixed()
 """Of what no detector has read; one for all, as a run has tens of thousands of answers."""
@@ -67,11 +73,32 @@ def asked(answers: Iterable[Answer]) -> dict[str, str]:
     return {answer.query: answer.key for answer in answers}
 
 
+def lost(answers: Iterable[Answer]) -> list[Answer]:
+    """The unread and errored answers, except the faces of a picture of which another face was read."""
+    answers = tuple(answers)
+    named = {answer.query for answer in answers if answer.face and answer.groups}
+    return [
+        answer
+        for answer in answers
+        if answer.outcome in ("unread", "error") and not (answer.face and answer.query in named)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A lost answer: why it is lost, the beginning of the reply if there is one, and what to try."""
+
+    reason: str
+    reply: str
+    remedy: str
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """All answers of one case, in the order of its queries.
 
-    ``allowed`` is the share of unread and errored answers the case may have; the rest is as in a record.
+    ``allowed`` is the share of unread and errored answers the case may have, ``example`` one of those it
+    has; the rest is as in a record.
     """
 
     case: CaseKey
@@ -80,6 +107,7 @@ class Answers:
     allowed: float
     notes: tuple[str, ...] = ()
     choices: Choices = field(default_factory=dict)
+    example: Example | None = None
 
     def count(self, *outcomes: Outcome) -> int:
         return sum(answer.outcome in outcomes for answer in self.answers)
@@ -91,27 +119,30 @@ class Answers:
     @property
     def readable(self) -> bool:
         """Whether the share of unread and errored answers is within what is allowed."""
-        return len(self._lost) <= self.allowed * self.asked
+        return len(lost(self.answers)) <= self.allowed * self.asked
 
     def explain(self) -> str:
-        """One line: how many answers could not be had, and the reasons, most frequent first."""
-        reasons = Counter(answer.reason for answer in self._lost)
-        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        lost = len(self._lost)
-        return f"{lost} of {self.asked} answers could not be had ({told}); allowed: {self.allowed:.0%}"
+        """What was lost and why, most frequent reason first; an example of it; what to try."""
+        gone = lost(self.answers)
+        reasons = Counter(answer.reason for answer in gone)
+        told = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS_SHOWN)]
+        if len(reasons) > REASONS_SHOWN:
+            told.append(plural(len(reasons) - REASONS_SHOWN, "other reason"))
+        outcomes = {answer.outcome for answer in gone}
+        what = FAILINGS[outcomes.pop()] if len(outcomes) == 1 else "could not be obtained or read"
+        lines = [
+            f"{len(gone)} of {plural(self.asked, 'answer')} {what}: "
+            + (next(iter(reasons)) if len(reasons) == 1 else ", ".join(told)),
+            f"A case may lose {self.allowed:.0%} of its answers (--factorfair-max-unread).",
+        ]
+        if self.example is not None:
+            if self.example.reply:
+                lines.append(f'Example ({self.example.reason}): "{self.example.reply}"')
+            lines.append(f"Try: {self.example.remedy}")
+        return defused("\n".join(lines))
 
     @property
     def asked(self) -> int:
         """How many queries these are the answers of: the faces of one picture are one."""
         faces = [answer.query for answer in self.answers if answer.face]
         return len(self.answers) - len(faces) + len(set(faces))
-
-    @property
-    def _lost(self) -> list[Answer]:
-        """The unread and errored ones; a picture with a face that can be named is none of them."""
-        named = {answer.query for answer in self.answers if answer.face and answer.groups}
-        return [
-            answer
-            for answer in self.answers
-            if answer.outcome in ("unread", "error") and not (answer.face and answer.query in named)
-        ]

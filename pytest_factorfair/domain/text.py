@@ -1,8 +1,34 @@
-"""Text as files, databases and other processes take it."""
+"""Text that files, terminals and job logs can take, and counts with their nouns."""
 
 from __future__ import annotations
+
+import re
+
+_TERMINAL_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)?")
 
 
 def utf8(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair becomes "?"."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def plural(number: float, noun: str, nouns: str = "") -> str:
+    """A count with its noun: ``1 case``, ``10,944 cases``; ``nouns`` is an irregular plural."""
+    count = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{count} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def excerpt(text: str, longest: int) -> str:
+    """The beginning of a text as one line of visible characters."""
+    # Of a text much longer than what is shown, only the beginning is looked at.
+    plain = _TERMINAL_ESCAPE.sub("", text[: 20 * longest])
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in plain).split())
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def defused(text: str) -> str:
+    """A line that a job's log can show: no text from outside makes it a workflow command.
+
+    A runner obeys ``::name::`` where a line begins, and ``##[name]`` anywhere in it.
+    """
+    return re.sub(r"(\A|[\r\n])(\s*):(?=:)", r"\1\2: ", text).replace("##[", "## [")

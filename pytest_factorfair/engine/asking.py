@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Query, Request, Response
+from pytest_factorfair.domain import Query, Request, Response, excerpt
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.engine.limits import Limits
@@ -98,6 +98,4 @@ def _checked(response: object) -> Response:
 
 def one_line(text: str) -> str:
     """The text without line breaks and control characters, cut to a readable length."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * LONGEST])
-    words = " ".join(printable.split())
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 3]}..."
+    return excerpt(text, LONGEST)

@@ -3,6 +3,7 @@
 from pytest_factorfair.reading.answers import answer, choices, pictured
 from pytest_factorfair.reading.outcomes import REASONS
 from pytest_factorfair.reading.reasons import Citations, reason
+from pytest_factorfair.reading.remedies import example
 from pytest_factorfair.reading.text import read
 
-__all__ = ["REASONS", "Citations", "answer", "choices", "pictured", "read", "reason"]
+__all__ = ["REASONS", "Citations", "answer", "choices", "example", "pictured", "read", "reason"]

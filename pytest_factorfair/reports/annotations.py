@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 from pytest_factorfair.domain import Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.published import outcome
+from pytest_factorfair.reports.warnings import warnings
 
 GITHUB_ACTIONS = "GITHUB_ACTIONS"
 """Is ``true`` in a job of GitHub Actions."""
@@ -31,7 +31,7 @@ class Annotation:
 
 
 def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
-    """One for each gate that fails the job, then those that only warn; of ten the last may stand for several.
+    """One for each gate that fails the job, then warnings; of ten the last may stand for several.
 
     What was not judged is told once: the reason is the same for all gates.
     """
@@ -39,7 +39,10 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
         told = Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete)
         return (told,)
     found = sorted(
-        _found(summary.gates, strict=strict, on_inconclusive=on_inconclusive),
+        (
+            *(Annotation("warning", "factorfair", text) for text in warnings(summary)),
+            *_found(summary.gates, strict=strict, on_inconclusive=on_inconclusive),
+        ),
         key=lambda one: one.level == "warning",
     )
     if len(found) <= MOST:
@@ -60,14 +63,6 @@ def _found(verdicts: Sequence[Verdict], *, strict: bool, on_inconclusive: str) -
             yield Annotation("error", title, text)
         elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
             yield Annotation("warning", title, text)
-
-
-def defused(text: str) -> str:
-    """A line that a job's log can show: no text from outside makes it a workflow command.
-
-    A runner obeys ``::name::`` where a line begins, and ``##[name]`` anywhere in it.
-    """
-    return re.sub(r"(\A|[\r\n])(\s*):(?=:)", r"\1\2: ", text).replace("##[", "## [")
 
 
 def _data(text: str) -> str:

@@ -19,6 +19,7 @@ from pytest_factorfair.reports.tables.reasons import quotations
 from pytest_factorfair.reports.tables.table import Table
 from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS, VerdictLine, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
+from pytest_factorfair.reports.warnings import warnings
 
 MARKER = "<!-- pytest-factorfair -->"
 """First line, so that a bot finds its comment again and updates it in place."""
@@ -53,6 +54,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
 def _head(summary: Summary) -> str:
     models = _code(", ".join(summary.fingerprint.models))
     lines = [MARKER, f"## factorfair: `{models}`"]
+    lines += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
     lines += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
     told = f"**{_text(release(summary.gates))}**" if summary.gates else NO_GATES
     return "\n\n".join([*lines, told])

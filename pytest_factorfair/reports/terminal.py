@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.domain import Summary, Verdict, defused
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import plain
-from pytest_factorfair.reports.annotations import defused
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.tables.changes import changes_text
 from pytest_factorfair.reports.tables.headline import headline_lines
 from pytest_factorfair.reports.tables.of_summary import all_tables
 from pytest_factorfair.reports.tables.table import Row, Table
 from pytest_factorfair.reports.tables.verdicts import SIGNS, verdict_lines
+from pytest_factorfair.reports.warnings import warnings
 
 if TYPE_CHECKING:
     import pytest
@@ -34,6 +34,8 @@ def terminal(
     ``alarms`` say what else fails the run.
     """
     reporter.write_sep("=", defused(plain.visible(f"factorfair: {', '.join(summary.fingerprint.models)}")))
+    for warning in warnings(summary):
+        _line(reporter, f"warning: {warning}", yellow=True, bold=True)
     if summary.incomplete:
         _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
     _verdicts(reporter, summary.gates)

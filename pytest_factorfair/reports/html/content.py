@@ -16,6 +16,7 @@ from pytest_factorfair.reports.tables.reasons import quotations
 from pytest_factorfair.reports.tables.table import Row, Table, number
 from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS
 from pytest_factorfair.reports.terminal import usage_line
+from pytest_factorfair.reports.warnings import warnings
 
 TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
 
@@ -53,6 +54,7 @@ def content(summary: Summary) -> dict[str, Any]:
     verdict = release(summary.gates)
     return {
         "models": tuple(told.models),
+        "warnings": tuple(warnings(summary)),
         "incomplete": summary.incomplete,
         "verdict": verdict or NO_GATES,
         "tone": TONES.get(verdict.partition(":")[0], "none"),

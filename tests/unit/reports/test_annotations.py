@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.domain import Judgement, Summary
-from pytest_factorfair.reports.annotations import annotate, defused
+from pytest_factorfair.domain import Judgement, Summary, defused
+from pytest_factorfair.reports.annotations import annotate
 from tests.unit.reports.test_markdown import summary, verdict
 
 

@@ -1,0 +1,138 @@
+"""Cases that failed alike: the terminal shows the first of them and how many there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Hashable, Iterable
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pytest_factorfair.domain import Outcome, Record, lost, plural
+
+if TYPE_CHECKING:
+    from _pytest._io import TerminalWriter  # pytest has no public name for its writer
+
+GROUPS = 10
+"""Kinds of failure shown; where each error has a number of its own there are as many kinds as cases."""
+
+STATS = ("error", "failed")
+"""Where the terminal reporter keeps what it prints as ERRORS and as FAILURES."""
+
+
+class Loss(NamedTuple):
+    """Why most of a case's lost answers are lost."""
+
+    outcome: Outcome
+    reason: str
+
+
+class AlikeFailures:
+    """Groups failed cases by what went wrong, and has the terminal print each group once.
+
+    Every case keeps its own report: exit code, counts, JUnit and other reports are complete. pytest has no
+    hook for what its sections ERRORS and FAILURES and its short summary print: one wrapper of
+    ``pytest_terminal_summary``, around all other plugins, prints them from lists of the reporter. So the
+    outermost wrapper puts shorter lists in their place, and ``complete``, the innermost, the complete ones
+    for as long as other plugins print.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Hashable] = {}
+        self._lists: dict[str, list[pytest.TestReport]] = {}
+        self.complete = Complete(self)
+
+    def add(self, report: pytest.TestReport, record: Record | None, *, shipped: bool) -> None:
+        """Note a failed report of a case, with what the case recorded.
+
+        Failures of the shipped check are alike if most answers are lost for the same reason, all others if
+        they print the same.
+        """
+        reasons = Counter(Loss(one.outcome, one.reason) for one in lost(record.answers if record else ()))
+        kind: Hashable = report.longreprtext
+        if shipped and reasons:
+            ((kind, _),) = reasons.most_common(1)
+        self._kinds[report.nodeid] = kind
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, object, object]:
+        stats = terminalreporter.stats
+        self._lists = {name: self._shown(stats[name]) for name in STATS if name in stats}
+        self.exchange(stats)
+        try:
+            return (yield)
+        finally:
+            self.exchange(stats)
+
+    def exchange(self, stats: dict[str, list[pytest.TestReport]]) -> None:
+        """Swap the complete lists and the short ones."""
+        for name, reports in self._lists.items():
+            stats[name], self._lists[name] = reports, stats[name]
+
+    def _shown(self, reports: Iterable[pytest.TestReport]) -> list[pytest.TestReport]:
+        """One report for each group, in the place of its first; reports of other tests as they are."""
+        groups: dict[Hashable, list[pytest.TestReport]] = {}
+        kinds: set[Hashable] = set()
+        for report in reports:
+            kind = self._kinds.get(report.nodeid)
+            if kind is None:
+                groups[report] = [report]
+                continue
+            if len(kinds) < GROUPS:
+                kinds.add(kind)
+            groups.setdefault(kind if kind in kinds else None, []).append(report)
+        return [_merged(group, kind) if len(group) > 1 else group[0] for kind, group in groups.items()]
+
+
+class Complete:
+    """The innermost wrapper: other plugins find the complete lists."""
+
+    def __init__(self, failures: AlikeFailures) -> None:
+        self._failures = failures
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, object, object]:
+        self._failures.exchange(terminalreporter.stats)
+        try:
+            return (yield)
+        finally:
+            self._failures.exchange(terminalreporter.stats)
+
+
+def _merged(group: list[pytest.TestReport], kind: Hashable) -> pytest.TestReport:
+    """The first report under a name that counts the group; a kind of None stands for all further kinds."""
+    first = copy(group[0])
+    path, line, name = first.location
+    others = plural(len(group) - 1, "other case" if kind is None else "more case")
+    first.location = path, line, f"{name} and {others}"
+    first.nodeid = f"{first.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
+    if isinstance(kind, Loss):
+        first.longrepr = Lost(group[0], Crash(kind.reason))
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """What pytest prints in its short summary."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The first failure of a group as pytest prints it."""
+
+    report: pytest.TestReport
+    reprcrash: Crash
+
+    def __str__(self) -> str:
+        return self.report.longreprtext
+
+    def toterminal(self, writer: TerminalWriter) -> None:
+        self.report.toterminal(writer)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Hashable, Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -113,7 +113,8 @@ def _merged(group: list[pytest.TestReport], kind: Hashable) -> pytest.TestReport
     first.location = path, line, f"{name} and {others}"
     first.nodeid = f"{first.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
     if isinstance(kind, Loss):
-        first.longrepr = Lost(group[0], Crash(kind.reason))
+        shown: Any = Lost(group[0], Crash(kind.reason))  # pytest goes by its methods, not by its type
+        first.longrepr = shown
     return first
 
 

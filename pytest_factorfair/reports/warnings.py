@@ -19,7 +19,7 @@ def warnings(summary: Summary) -> Iterator[str]:
     for subject in silent:
         total = fates[subject].total()
         every = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
-        yield f"{_lost(fates[subject], every + subject)}: no score says anything about the model"
+        yield f"{_lost(fates[subject], every + subject)}: no score says anything about it"
     places: dict[tuple[str, str], Counter[Outcome]] = {}
     for topic in summary.topics:
         subject = whose(summary, topic)
@@ -30,7 +30,7 @@ def warnings(summary: Summary) -> Iterator[str]:
     for (place, subject), fate in places.items():
         if fate.total() and not fate["answered"]:
             every = f"every answer in {place}{subject}"
-            yield f"{_lost(fate, every)}: no score there says anything about the model"
+            yield f"{_lost(fate, every)}: no score there says anything about it"
 
 
 def _lost(fate: Counter[Outcome], answers: str) -> str:
@@ -38,8 +38,8 @@ def _lost(fate: Counter[Outcome], answers: str) -> str:
         case ["refused"]:
             return f"the model refused {answers}"
         case ["unread"]:
-            return f"the reader found no choice in {answers}"
+            return f"{answers} went unread"
         case ["error"]:
-            return f"an error took the place of {answers}"
+            return f"{answers} ended in an error"
         case _:
-            return f"no group was chosen in {answers}: each was refused, unread or an error"
+            return f"{answers} went without a choice (refused, unread or errors)"

@@ -1,0 +1,120 @@
+"""What the terminal says when things go badly: what happened, how often, and what to try."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.project import CASES, Project
+
+HOUSE = r"""
+import zlib
+
+def down(prompt):
+    raise ConnectionError("connection refused")
+
+def moody(prompt):
+    raise ConnectionError("failure " + str(zlib.crc32(prompt.encode())))
+
+def talkative(prompt):
+    return "\x1b[31mWell\x1b[0m,\n##[error] \u202ethat\u202c " + "depends on so many things " * 20
+
+def shy(prompt):
+    return "I'm sorry, but I can't help with that."
+"""
+
+
+@pytest.fixture
+def house(project: Project) -> Project:
+    project.write("house.py", HOUSE)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    return project
+
+
+def between(lines: list[str], first: str, last: str) -> list[str]:
+    """The lines between two headings of pytest's."""
+    begin = next(place for place, line in enumerate(lines) if f"= {first} =" in line)
+    end = next(place for place, line in enumerate(lines) if place > begin and f"= {last}" in line)
+    return lines[begin + 1 : end]
+
+
+def test_equal_failures_are_printed_once_and_reported_each(house: Project, dist: tuple[str, ...]) -> None:
+    result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
+    result.assert_outcomes(failed=CASES)
+    heading, *told = between(result.outlines, "FAILURES", "factorfair: ")
+    assert heading.strip("_ ").startswith("test_checklist[")
+    assert heading.strip("_ ").endswith("] and 13 more cases")
+    text = "\n".join(told)
+    assert text.count(" could not be obtained: python:house:down: ConnectionError: connection refused\n") == 1
+    assert "\nA case may lose 5% of its answers (--factorfair-max-unread).\n" in text
+    assert "\nTry: mend what the error says and run again: only what is missing is asked" in text
+    (line,) = between(result.outlines, "short test summary info", "")
+    assert line.startswith("FAILED factorfair::test_checklist[14 cases] - python:house:down: ")
+    junit = ET.parse(house.path / "junit.xml").getroot()  # noqa: S314  # written by this very run
+    assert (
+        len({case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None})
+        == CASES
+    )
+
+
+COUNTING = """
+def pytest_terminal_summary(terminalreporter):
+    print("failed for other plugins:", len(terminalreporter.stats["failed"]))
+"""
+
+
+def test_other_plugins_find_every_failure(house: Project) -> None:
+    house.write("conftest.py", COUNTING)
+    result = house.run("-p", "no:xdist", model="python:house:down")
+    result.stdout.fnmatch_lines([f"failed for other plugins: {CASES}"])
+
+
+def test_of_many_kinds_of_failures_ten_are_shown(house: Project) -> None:
+    result = house.run("-p", "no:xdist", model="python:house:moody")
+    result.assert_outcomes(failed=CASES)
+    lines = between(result.outlines, "short test summary info", "")
+    assert len(lines) == 11
+    assert "test_checklist[4 cases]" in lines[-1]
+    result.stdout.fnmatch_lines(["*] and 3 other cases _*"])
+
+
+def test_a_failed_test_of_the_users_own_is_never_merged(house: Project) -> None:
+    house.write(
+        "test_own.py",
+        "import pytest\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_own(n):\n    assert 0\n",
+    )
+    result = house.run("-p", "no:xdist", model="python:house:down")
+    result.assert_outcomes(failed=CASES + 2)
+    lines = between(result.outlines, "short test summary info", "")
+    assert [line.split(" - ")[0] for line in lines] == [
+        "FAILED test_own.py::test_own[1]",
+        "FAILED test_own.py::test_own[2]",
+        "FAILED factorfair::test_checklist[14 cases]",
+    ]
+
+
+def test_an_unread_reply_is_quoted_with_what_to_try(house: Project) -> None:
+    result = house.run("-p", "no:xdist", model="python:house:talkative")
+    _, first, _, quoted, remedy = between(result.outlines, "FAILURES", "factorfair: ")
+    assert first == "4 of 4 answers could not be read: names no option"
+    reply = "Well, ## [error] that depends on so many things depends on so many things "
+    assert quoted.startswith(f'Example (names no option): "{reply}')
+    assert quoted.endswith('..."')
+    assert len(quoted.split('"')[1].replace("## [", "##[")) == 120
+    assert "--factorfair-model-arg=system=TEXT" in remedy
+    assert "pytest_factorfair_read_answer" in remedy
+
+
+WARNING = "the model refused all 216 answers: no score says anything about it"
+
+
+@pytest.mark.parametrize("gates", [(), ("--factorfair-gate=refusal_rate <= 1",)], ids=["report", "gate"])
+def test_a_model_that_refuses_everything_is_warned_about(house: Project, gates: tuple[str, ...]) -> None:
+    result = house.run("-p", "no:xdist", *gates, model="python:house:shy")
+    assert result.ret == 0
+    section = result.outlines.index(next(line for line in result.outlines if "= factorfair: " in line))
+    assert result.outlines[section + 1] == f"warning: {WARNING}"
+    folder = house.report_path.parent
+    assert f"> **Warning:** {WARNING}." in (folder / "report.md").read_text(encoding="utf-8")
+    assert f"<strong>Warning:</strong> {WARNING}." in (folder / "report.html").read_text(encoding="utf-8")

@@ -1,0 +1,44 @@
+"""Texts from outside as one harmless line, and counts with their nouns."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.domain import excerpt, plural
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 cases"),
+        (1, "1 case"),
+        (2, "2 cases"),
+        (10_944, "10,944 cases"),
+        (1.0, "1 case"),
+        (0.5, "0.5 cases"),
+    ],
+)
+def test_a_count_agrees_with_its_noun(count: float, told: str) -> None:
+    assert plural(count, "case") == told
+
+
+def test_an_irregular_plural() -> None:
+    assert [plural(number, "query", "queries") for number in (1, 2)] == ["1 query", "2 queries"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a\n\tb\r\nc", "a b c"),
+        ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07", "red link"),
+        ("\x1b[2Jx\x9b31my \u202eright\u202c\u200b\x00", "x 31my right"),
+        ("0123456789", "0123456789"),
+        ("0123456789a", "0123456..."),
+    ],
+)
+def test_an_excerpt_is_one_visible_line(text: str, told: str) -> None:
+    assert excerpt(text, 10 if text.startswith("0") else 100) == told
+
+
+def test_an_excerpt_of_a_huge_text_is_not_searched_to_its_end() -> None:
+    assert excerpt("\x1b" * 50_000_000, 100) == ""

@@ -1,0 +1,69 @@
+"""What leaves scores without meaning is said whatever the gates."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, TopicCounts
+from pytest_factorfair.reports.warnings import warnings
+from tests.unit.reports.test_markdown import summary
+
+
+def record(*outcomes: Outcome, model: str = "sim:ideal") -> Record:
+    answers = tuple(Answer(str(n), outcome, "", None, {}, {}, "") for n, outcome in enumerate(outcomes))
+    return Record(CaseKey(model, "c", "case"), answers)
+
+
+def topic(context: str | None, *, answered: int = 0, refused: int = 0, unread: int = 0) -> TopicCounts:
+    return TopicCounts(
+        model="sim:ideal",
+        checklist="c",
+        part="subjective" if context else "objective",
+        context=context,
+        attribute="gender",
+        statistic="s",
+        direction="highest",
+        truth="Male",
+        fragile=False,
+        counts={"Male": answered},
+        asked=answered + refused + unread,
+        refused=refused,
+        unread=unread,
+        errors=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told"),
+    [
+        (["refused"] * 1_500, "the model refused all 1,500 answers"),
+        (["refused"], "the model refused the only answer"),
+        (["unread"] * 2, "all 2 answers went unread"),
+        (["error"] * 2, "all 2 answers ended in an error"),
+        (["error", "refused"], "all 2 answers went without a choice (refused, unread or errors)"),
+    ],
+)
+def test_a_run_without_an_answer(outcomes: list[Outcome], told: str) -> None:
+    assert list(warnings(summary(cases=(record(*outcomes),)))) == [f"{told}: no score says anything about it"]
+
+
+def test_one_answer_is_enough_to_say_nothing() -> None:
+    assert list(warnings(summary(cases=(record("refused", "answered"), record("refused"))))) == []
+
+
+def test_a_part_or_context_without_an_answer() -> None:
+    topics = (
+        topic(None, refused=4),
+        topic("a", refused=9, answered=1),
+        topic("b", unread=3),
+        topic("b", unread=2),
+    )
+    assert list(warnings(summary(cases=(record("refused", "answered"),), topics=topics))) == [
+        "the model refused every answer in objective: no score there says anything about it",
+        "every answer in b went unread: no score there says anything about it",
+    ]
+
+
+def test_a_silent_run_is_one_warning() -> None:
+    topics = (topic(None, refused=4), topic("a", refused=9))
+    assert len(list(warnings(summary(cases=(record("refused"),), topics=topics)))) == 1

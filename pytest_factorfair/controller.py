@@ -15,7 +15,7 @@ import pytest
 from pytest_factorfair import freight
 from pytest_factorfair.collection import SHIPPED
 from pytest_factorfair.domain import Usage
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
@@ -51,7 +51,7 @@ class Controller:
             self._concluding()  # what is wrong with them is told before anything is asked
         if not self._dry:
             _probe(run.settings.report)
-            run.store.count(())
+            run.store.verify()
             _check_replay(run)
             run.begin()
 
@@ -70,7 +70,10 @@ class Controller:
         return {assignment.id: assignment for assignment in self._run.assignments}
 
     def pytest_report_header(self) -> list[str]:
-        return Outlook.of(self._run, stored=not self._dry).lines()
+        try:
+            return Outlook.of(self._run, stored=not self._dry).lines()
+        except StoreError as error:
+            raise pytest.UsageError(str(error)) from None
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.items:

@@ -36,6 +36,7 @@ def add(commands: Commands) -> None:
     export.add_argument("--images", metavar="DIR", help="copy the pictures there instead, for images:DIR")
     prune.add_argument("--before", metavar="DATE", help="responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="empty, cut-off and filtered ones")
+    prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="responses of these keys")
     for parser, run in ((ls, _ls), (merge, _merge), (export, _export), (prune, _prune)):
         parser.set_defaults(run=told(run))
 
@@ -87,9 +88,10 @@ def _prune(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     model, before, unusable = arguments.model, arguments.before, arguments.unusable
-    if not (model or before or unusable):
-        raise InputError("say what to delete: --model NAME, --before DATE or --unusable")
+    if not (model or before or unusable or arguments.key):
+        raise InputError("say what to delete: --model NAME, --before DATE, --unusable or --key KEY")
     if before and not DATE.fullmatch(before):
         raise InputError(f"--before: expected a date such as 2026-01-31, got '{before}'")
     with opened(arguments.store, read_only=False) as store:
-        say(f"{upkeep.prune(store, model=model, before=before, unusable=unusable):,} responses deleted")
+        deleted = upkeep.prune(store, model=model, before=before, unusable=unusable, keys=arguments.key)
+        say(f"{deleted:,} responses deleted")

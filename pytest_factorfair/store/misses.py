@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from pytest_factorfair.domain import Query
+from pytest_factorfair.domain import Query, Response
 from pytest_factorfair.store.keys import key
 from pytest_factorfair.store.rows import from_body
 from pytest_factorfair.store.store import Store
@@ -57,7 +57,7 @@ class Memory:
             if row["reusable"]:
                 memory.reusable.add(row["key"])
             else:
-                memory.spoilt[row["key"]] = _spoilt(row["body"])
+                memory.spoilt[row["key"]] = _spoilt(from_body(row["body"], key=row["key"], place=store.place))
         return memory
 
     def reason(self, identity: Mapping[str, object], query: Query) -> str | None:
@@ -99,8 +99,8 @@ def _said(parts: Parts, name: str) -> str:
     return json.dumps(parts[name]) if name in parts else "not given"
 
 
-def _spoilt(body: str) -> str:
-    why = "cut off" if from_body(body).finish == "length" else "empty"
+def _spoilt(response: Response) -> str:
+    why = "cut off" if response.finish == "length" else "empty"
     return f"the stored answer is not reused: it was {why}"
 
 

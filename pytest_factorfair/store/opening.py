@@ -6,11 +6,12 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import sqlalchemy
-from sqlalchemy import event, insert, inspect, select, text
+from sqlalchemy import event, false, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -74,6 +75,24 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
         raise StoreError(f"{explained(place(url), 'cannot be opened', error)}; {_ANOTHER}") from error
 
 
+def verify(database: sqlalchemy.Engine, where: str) -> None:
+    """Read every page of a file once; a server looks after its own.
+
+    Raises:
+        StoreError: the file is damaged.
+    """
+    if database.dialect.name != "sqlite":
+        return
+    try:
+        with database.connect() as connection:
+            damage = connection.exec_driver_sql("PRAGMA quick_check(1)").scalars().one()
+    except SQLAlchemyError as error:
+        raise StoreError(f"{explained(where, 'is damaged', error)}; {_ANOTHER}") from error
+    if damage != "ok":
+        words = " ".join(damage.split())
+        raise StoreError(f"{where}: the response store is damaged: {words}; {_ANOTHER}")
+
+
 def _is_file(url: URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
@@ -95,12 +114,15 @@ def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
             raise StoreError(f"{path}: no such response store; run once without --factorfair-replay")
         make_folder(path.parent)
         _make_file(path)
-    reading = _connected(_reading(path))
+    elif not path.is_file():  # a FIFO, say: SQLite would wait for its other end
+        raise StoreError(f"{path}: not a regular file, so not a response store; {_ANOTHER}")
+    reading = _connected(_uri(path, _reading_options(path)))
     _tried(reading, lambda connection: _check(connection, str(path)))
     if read_only:
         return reading
     reading.dispose()
-    return _tried(_connected(url), _check_writable)
+    # rw: a connection made after the file was removed must fail; by default it makes an empty file
+    return _tried(_connected(_uri(path, {"mode": "rw"})), _check_writable)
 
 
 def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection], None]) -> sqlalchemy.Engine:
@@ -114,19 +136,26 @@ def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection],
     return database
 
 
-def _reading(path: Path) -> URL:
+def _reading_options(path: Path) -> dict[str, str]:
     """The file for reading only, as it is; SQLite wants to write beside it unless told that nobody does."""
-    query = {"mode": "ro", "uri": "true"}
     if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
-        query["immutable"] = "1"
-    return URL.create("sqlite", database=f"file:{quote(str(path.absolute()))}", query=query)
+        return {"mode": "ro", "immutable": "1"}
+    return {"mode": "ro"}
+
+
+def _uri(path: Path, options: dict[str, str]) -> URL:
+    return URL.create(
+        "sqlite", database=f"file:{quote(str(path.absolute()))}", query={**options, "uri": "true"}
+    )
 
 
 def _connected(url: URL) -> sqlalchemy.Engine:
     database = sqlalchemy.create_engine(url, connect_args={"timeout": TIMEOUT})
 
     @event.listens_for(database, "connect")
-    def _durable(connection: sqlalchemy.engine.interfaces.DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    def _prepare(connection: sqlalchemy.engine.interfaces.DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        # By default one text that is not UTF-8 fails the whole statement; so its row can be named.
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         cursor = connection.cursor()
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.close()
@@ -178,6 +207,8 @@ def _check(connection: sqlalchemy.Connection, where: str) -> None:
             f"{where}: a response store of version {said.get('version')}, this release reads version "
             f"{VERSION}; {_ANOTHER}, or use the release that wrote it",
         )
+    for table in METADATA.tables.values():
+        connection.execute(select(table).where(false()))  # fails where a table or a column is missing
 
 
 def _meta(connection: sqlalchemy.Connection) -> dict[str, str]:

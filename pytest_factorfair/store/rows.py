@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple, Self
+from types import NoneType
+from typing import Any, NamedTuple, Self
 
 from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
 
-_FIELDS = tuple(field.name for field in fields(Response) if field.name != "image")
+_NUMBER = (int, float, NoneType)
+_FIELDS: Mapping[str, type | tuple[type, ...]] = {
+    "text": str,
+    "finish": str,
+    "tokens_in": _NUMBER,
+    "tokens_out": _NUMBER,
+    "cost": _NUMBER,
+    "model": str,
+    "notes": (tuple, list),
+    "image_file": str,
+}
+"""The fields of a response that the body of a row keeps: all but the bytes of its picture."""
+_COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
@@ -42,6 +56,8 @@ def to_row(
     Raises:
         TypeError: a field of the response is not what its annotation says.
     """
+    values = {name: getattr(response, name) for name in _FIELDS}
+    _check(values, _FIELDS)
     return {
         "key": key,
         "model": origin.model,
@@ -49,7 +65,7 @@ def to_row(
         "repeat": repeat,
         "seed": seed,
         "identity": origin.identity,
-        "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
+        "body": _ENCODE(values),
         "picture": response.image_file,
         "reusable": response.reusable,
         "created": _told(int(time.time())),
@@ -62,17 +78,70 @@ def _told(moment: int) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat()
 
 
-def from_body(body: str) -> Response:
-    """The response a row's body holds.
+def from_body(body: str, *, key: str, place: str) -> Response:
+    """The response that a row's body holds.
 
     Raises:
-        ValueError, TypeError: the body is damaged.
+        StoreError: the row is damaged; the message names the command that deletes it.
     """
-    values: Mapping[str, object] = json.loads(body)
-    notes = values["notes"]
-    if not isinstance(notes, list):
-        raise TypeError("notes is not a list")
-    return Response(**{**values, "notes": tuple(notes)})  # type: ignore[arg-type]  # written by to_row
+    try:
+        values = _decoded(body, dict)
+        _check(values, _FIELDS)
+        return Response(**{**values, "notes": tuple(values["notes"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise _damaged(key, place) from error
+
+
+def said(prompt: str, body: str, *, key: str, place: str) -> Said:
+    """The texts of a row.
+
+    Raises:
+        StoreError: the row is damaged, as above.
+    """
+    try:
+        _decoded(prompt, str)
+        _decoded(body, dict)
+    except (ValueError, TypeError) as error:
+        raise _damaged(key, place) from error
+    return Said(prompt, body)
+
+
+def checked(row: Mapping[Any, Any], *, place: str) -> dict[str, Any]:
+    """A whole row.
+
+    Raises:
+        StoreError: the row is damaged, as above.
+    """
+    key: str = row["key"]
+    from_body(row["body"], key=key, place=place)
+    try:
+        _decoded(row["identity"], dict)
+        _decoded(row["prompt"], str)
+        _check(row, _COLUMNS)
+    except (ValueError, TypeError) as error:
+        raise _damaged(key, place) from error
+    return dict(row)
+
+
+def _check(values: Mapping[Any, object], types: Mapping[str, type | tuple[type, ...]]) -> None:
+    for name, kind in types.items():
+        if not isinstance(values[name], kind):
+            raise TypeError(f"{name} of a response cannot be of type {type(values[name]).__name__}")
+
+
+def _decoded(text: object, kind: type) -> Any:
+    if not isinstance(text, str) or not text.isascii():  # JSON is written as ASCII
+        raise TypeError("the text is not one that was written here")
+    value = json.loads(text)
+    if not isinstance(value, kind):
+        raise TypeError(f"expected the JSON of a {kind.__name__}")
+    return value
+
+
+def _damaged(key: str, place: str) -> StoreError:
+    command = shlex.join(["factorfair", "store", "prune", place, "--key", key])
+    remedy = f"delete it, and it is asked again: {command}"
+    return StoreError(f"{place}: the row of key {key} is damaged; {remedy}")
 
 
 def plain(text: str) -> str:

@@ -114,7 +114,7 @@ def upsert(dialect: str, *, replace: bool) -> Insert:
     return statement.on_conflict_do_update(
         index_elements=[RESPONSES.c.key],
         set_=values,
-        where=None if replace else RESPONSES.c.reusable.is_(False),
+        where=None if replace else RESPONSES.c.reusable.is_not(True),
     )
 
 

@@ -20,7 +20,7 @@ from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claim, Wish
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
-from pytest_factorfair.store.rows import Origin, Said, from_body, to_row
+from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, Lookup
 from pytest_factorfair.store.writer import Write, Writer
 
@@ -74,6 +74,14 @@ class Store:
         database = opening.opened(known, read_only=read_only)
         return cls(database, opening.place(known), folder, read_only=read_only)
 
+    def verify(self) -> None:
+        """Look at every page of the store's file.
+
+        Raises:
+            StoreError: it is damaged.
+        """
+        opening.verify(self._database, self._place)
+
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
         """The reusable responses there are for these keys.
 
@@ -83,7 +91,7 @@ class Store:
         found: dict[str, Response] = {}
         for chunk in _chunks(keys):
             for key, body in self._rows(self._read, chunk):
-                response = self._decoded(key, body)
+                response = from_body(body, key=key, place=self._place)
                 if self._whole(response):
                     found[key] = response
         return found
@@ -92,10 +100,10 @@ class Store:
         """What was asked and answered under these keys, reusable or not, as it is kept.
 
         Raises:
-            StoreError: the store cannot be read.
+            StoreError: the store cannot be read, or a row is damaged.
         """
         return {
-            key: Said(prompt, body)
+            key: said(prompt, body, key=key, place=self._place)
             for chunk in _chunks(keys)
             for key, prompt, body in self._rows(self._said, chunk)
         }
@@ -226,7 +234,7 @@ class Store:
         had: dict[str, Response] = {}
         for chunk in _chunks(keys):
             rows = self._read.rows(connection, chunk)
-            found = {key: self._decoded(key, body) for key, body in rows}
+            found = {key: from_body(body, key=key, place=self._place) for key, body in rows}
             had |= {key: response for key, response in found.items() if self._whole(response)}
             if lost := found.keys() - had.keys():
                 connection.execute(_LOST, {"keys": sorted(lost)})
@@ -248,12 +256,6 @@ class Store:
 
     def _whole(self, response: Response) -> bool:
         return not response.image_file or self.pictures.has(response.image_file)
-
-    def _decoded(self, key: str, body: str) -> Response:
-        try:
-            return from_body(body)
-        except (ValueError, TypeError, KeyError) as error:
-            raise StoreError(f"{self._place}: the row of key {key} is damaged: delete it") from error
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pytest_factorfair.store import picture_upkeep
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Pictures
-from pytest_factorfair.store.rows import from_body, plain
+from pytest_factorfair.store.rows import checked, from_body, plain
 from pytest_factorfair.store.schema import RESPONSES, upsert
 from pytest_factorfair.store.store import Store
 
@@ -76,7 +76,7 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
     """
     for row in rows(store):
         if row["reusable"] and model in (None, row["model"]):
-            response = from_body(row["body"])
+            response = from_body(row["body"], key=row["key"], place=store.place)
             counts = {"tokens_in": response.tokens_in, "tokens_out": response.tokens_out}
             yield {
                 "prompt": json.loads(row["prompt"]),
@@ -112,8 +112,10 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
     return count
 
 
-def prune(store: Store, *, model: str | None, before: str | None, unusable: bool) -> int:
-    """Delete responses of a model, from before a date, or that no run may use; those all of it fits.
+def prune(
+    store: Store, *, model: str | None, before: str | None, unusable: bool, keys: Sequence[str] = ()
+) -> int:
+    """Delete the responses that meet every condition given: model, date, unusable, keys.
 
     Their pictures go with them, unless another response needs them.
 
@@ -126,21 +128,27 @@ def prune(store: Store, *, model: str | None, before: str | None, unusable: bool
     if before is not None:
         chosen &= RESPONSES.c.created < before
     if unusable:
-        chosen &= RESPONSES.c.reusable.is_(False)
+        chosen &= RESPONSES.c.reusable.is_not(True)
+    if keys:
+        chosen &= RESPONSES.c.key.in_(keys)
     with _connection(store, "cannot be written") as connection:
         files = set(connection.execute(select(RESPONSES.c.picture).where(chosen)).scalars())
         count = connection.execute(delete(RESPONSES).where(chosen)).rowcount
-    picture_upkeep.delete(store, files - {""})
+    picture_upkeep.delete(store, {file for file in files if isinstance(file, str) and file})
     return count
 
 
 def rows(store: Store) -> Iterator[dict[str, Any]]:
-    """All rows, by key, some at a time: a store may be larger than memory."""
+    """All rows, by key, some at a time: a store may be larger than memory.
+
+    Raises:
+        StoreError: the store cannot be read, or a row is damaged.
+    """
     last = ""
     while True:
         query = select(RESPONSES).where(RESPONSES.c.key > last).order_by(RESPONSES.c.key).limit(CHUNK)
         with _connection(store, "cannot be read") as connection:
-            found = [dict(row) for row in connection.execute(query).mappings()]
+            found = [checked(row, place=store.place) for row in connection.execute(query).mappings()]
         if not found:
             return
         yield from found

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -119,9 +120,43 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert told.endswith("name another with --factorfair-store")
 
 
-def test_folder_in_place_of_the_file(tmp_path: Path) -> None:
-    (tmp_path / "responses.sqlite").mkdir()
-    assert "cannot be opened" in refusal(f"sqlite:///{tmp_path}/responses.sqlite")
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "fifo"])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_what_is_not_a_regular_file(tmp_path: Path, make: Callable[[Path], None], *, read_only: bool) -> None:
+    make(tmp_path / "responses.sqlite")
+    assert "not a regular file" in refusal(f"sqlite:///{tmp_path}/responses.sqlite", read_only=read_only)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    ("statement", "missing"),
+    [
+        ("alter table responses drop column picture", "no such column: responses.picture"),
+        ("drop table claims", "no such table: claims"),
+    ],
+)
+def test_store_that_lacks_something(tmp_path: Path, statement: str, missing: str, *, read_only: bool) -> None:
+    url = f"sqlite:///{tmp_path}/responses.sqlite"
+    Store.open(url).close()
+    with closing(sqlite3.connect(tmp_path / "responses.sqlite")) as other:
+        other.execute(statement)
+    told = refusal(url, read_only=read_only)
+    assert f"cannot be opened: {missing}; name another with --factorfair-store" in told
+
+
+def test_damaged_pages_are_found_before_anything_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    with Store.open(f"sqlite:///{path}") as store:
+        for number in range(50):
+            keeping.put(store, f"k{number}", Response("A" * 700), model="m", prompt="p", repeat=0).result(30)
+        store.verify()
+    content = bytearray(path.read_bytes())
+    content[-4096:] = b"\xa5" * 4096
+    path.write_bytes(content)
+    with Store.open(f"sqlite:///{path}") as store:
+        with pytest.raises(StoreError, match=f"^{path}: the response store is damaged: ") as caught:
+            store.verify()
+        assert "\n" not in str(caught.value)
 
 
 def test_nothing_is_made_for_reading_only(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.cli import main
 from pytest_factorfair.domain import Response
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import StoreError
@@ -132,13 +134,74 @@ def test_field_of_a_wrong_type_is_refused_at_once(store: Store) -> None:
     assert store.count(["k"]) == 0
 
 
-@pytest.mark.parametrize("body", ["{", "[]", '{"text": "A"}', '{"nobody": 1, "notes": []}', '{"notes": 1}'])
-def test_damaged_row_is_named(store: Store, file: Path, body: str) -> None:
+WHOLE = '{"text":"A","finish":"stop","tokens_in":null,"tokens_out":3,"cost":0.1,"model":"","notes":["n"],"image_file":""}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{",
+        "[]",
+        '{"text": "A"}',
+        '{"nobody": 1, "notes": []}',
+        '{"notes": 1}',
+        WHOLE.replace('"A"', "5"),
+        WHOLE.replace("3", '"3"'),
+        WHOLE.replace("[", "").replace("]", ""),
+        WHOLE.replace("}", ',"more":1}'),
+        WHOLE.replace("A", "é"),
+        WHOLE[:40],
+        WHOLE.encode()[:-1],
+        b"\xff\x00",
+    ],
+)
+def test_damaged_row_is_named_with_the_command_that_deletes_it(
+    store: Store, file: Path, body: str | bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(store, "k", Response("A"))
+    put(store, "other", Response("B"))
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("update responses set body = ? where key = 'k'", (WHOLE,))
+        assert store.responses(["k"])["k"] == Response("A", tokens_out=3, cost=0.1, notes=("n",))
+        other.execute("update responses set body = ? where key = 'k'", (body,))
+        if isinstance(body, bytes):  # the same bytes as a text, which may not be UTF-8
+            other.execute("insert into responses select 'text', model, prompt, repeat, seed, identity,"
+                          " cast(body as text), picture, reusable, created from responses where key = 'k'")  # fmt: skip
+    for key in ["k", "text"] if isinstance(body, bytes) else ["k"]:
+        with pytest.raises(StoreError, match="is damaged; delete it, and it is asked again: ") as caught:
+            store.responses([key, "other"])
+        with pytest.raises(StoreError, match=f"the row of key {key} is damaged"):
+            store.claim([key]).result(WAIT)
+        command = str(caught.value).rpartition(": ")[2]
+        assert command == f"factorfair store prune {file} --key {key}"
+        assert main(shlex.split(command)[1:]) == 0
+        assert capsys.readouterr().out == "1 responses deleted\n"
+    assert set(store.responses(["k", "text", "other"])) == {"other"}
+
+
+@pytest.mark.parametrize("column", ["prompt", "identity", "repeat", "body"])
+@pytest.mark.parametrize("arguments", [["export"], ["merge", "new.sqlite"]])
+def test_damaged_row_is_one_line_of_a_command(
+    store: Store,
+    file: Path,
+    column: str,
+    arguments: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(file.parent)
+    Store.open("sqlite:///new.sqlite").close()
     put(store, "k", Response("A"))
     with closing(sqlite3.connect(file)) as other, other:
-        other.execute("update responses set body = ?", (body,))
-    with pytest.raises(StoreError, match=r"responses\.sqlite: the row of key k is damaged"):
-        store.responses(["k"])
+        other.execute(f"update responses set {column} = '\"half'")  # noqa: S608
+    assert main(["store", *arguments, str(file)]) == 4
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.endswith(f"factorfair store prune {file} --key k\n")
+    assert told.err.count("\n") == 1
+    if column == "prompt":
+        with pytest.raises(StoreError, match="the row of key k is damaged"):
+            store.said(["k"])
 
 
 def test_lost_table_is_an_error_of_one_line(store: Store, file: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
-from pytest_factorfair import composition, models
+from pytest_factorfair import composition, models, process
 from pytest_factorfair.composition import Assignment
 from pytest_factorfair.domain import (
     Answer,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.store import Store
     from pytest_factorfair.store.places import Shared
-    from pytest_factorfair.store.run_files import Owner
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -84,7 +85,7 @@ class Run:
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
         self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._began = False
-        self._owner: Owner | None = None
+        self._shares = False
 
     @cached_property
     def store(self) -> Store:
@@ -159,28 +160,32 @@ class Run:
         return "engine" in self.__dict__
 
     def begin(self) -> None:
-        """Lay down the limits of the whole run, in the process that controls it, before anybody asks.
+        """Sweep away what dead processes left, and lay down the limits of the whole run, before anybody asks.
+
+        Called in the process that controls the run.
 
         Raises:
-            StoreError: they cannot be kept beside the store.
+            StoreError: the limits cannot be kept beside the store.
         """
-        if self.settings.limited:
+        chosen, run_file = self.settings, Path(self.settings.run_file)
+        process.sweep(run_file.parent, glob.escape(Path(chosen.store).name))
+        process.sweep(run_file.parent / "images", "*")
+        process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*")
+        if chosen.limited:
             from pytest_factorfair.store import Ceilings, RunFile
 
             self.share()
-            chosen = self.settings
             ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
-            RunFile.make(Path(chosen.run_file), ceilings, now=time.time())
+            RunFile.make(run_file, ceilings, now=time.time())
             self._began = True
 
     def share(self) -> None:
-        """Make what the processes of this run share, and sweep away what dead ones have left."""
-        if self._owner is None:
-            from pytest_factorfair.store.run_files import Owner, sweep
-
-            path = Path(self.settings.run_file).with_suffix(".lock")
-            sweep(path.parent)
-            self._owner = Owner(path)
+        """Make the file of places that the workers of this run share, where the folder can be written."""
+        self._shares = True
+        with suppress(OSError):  # they get an equal part each
+            places = Path(self.settings.run_file).with_suffix(".places")
+            places.parent.mkdir(parents=True, exist_ok=True)
+            places.touch()
 
     @property
     def ended(self) -> str | None:
@@ -273,5 +278,7 @@ class Run:
             self.store.close()
         if (shared := self.__dict__.get("_shared")) is not None:
             shared.close()
-        if self._owner is not None:
-            self._owner.close()
+        if self._shares:
+            run_file = Path(self.settings.run_file)
+            for path in run_file.parent.glob(f"{run_file.stem}.*"):
+                path.unlink(missing_ok=True)

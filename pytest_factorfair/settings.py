@@ -6,13 +6,12 @@ Everything that is wrong raises InputError with one line that names where it was
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair import sources
+from pytest_factorfair import process, sources
 from pytest_factorfair.domain import Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.sources import Given
@@ -262,4 +261,4 @@ def _run_file(store: str, root: Path) -> str:
     """The run's own file: beside the store where that is a file."""
     _, is_file, path = store.partition("sqlite:///")
     folder = Path(path).parent if is_file else root / Path(DEFAULT_STORE).parent
-    return str(folder / f"run-{uuid.uuid4().hex}.sqlite")
+    return str(folder / process.run_file_name())

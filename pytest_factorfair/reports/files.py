@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
+from pytest_factorfair import process
 from pytest_factorfair.domain import Case, Summary
 from pytest_factorfair.reports.html import to_html
 from pytest_factorfair.reports.json_report import pieces
@@ -53,19 +55,15 @@ def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
     """
     parts = (content,) if isinstance(content, (str, bytes)) else content
     ours = path.is_file() or not path.exists()  # /dev/stdout is written to, not replaced
-    partial = path.with_name(f"{path.name}.partial-{os.getpid()}") if ours else path
     try:
-        with partial.open("wb") as file:
+        with process.draft(path) if ours else nullcontext(path) as draft, draft.open("wb") as file:
             file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
             file.flush()
             if ours:
                 os.fsync(file.fileno())
-                partial.replace(path)
+                draft.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        if ours:
-            partial.unlink(missing_ok=True)
     return str(path)
 
 

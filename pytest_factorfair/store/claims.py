@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import BindParameter, Connection, Dialect, bindparam, delete, insert, select, update
 
+from pytest_factorfair import process
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store import process
 from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, claim
 
 LEASE = 60.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.folders import make_folder
@@ -165,8 +165,9 @@ def _connected(url: URL) -> sqlalchemy.Engine:
 
 def _make_file(path: Path) -> None:
     """Make a whole database aside and link it into place: no process ever sees half of one."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as aside:
-        new = Path(aside) / path.name
+    with process.draft(path) as aside:
+        aside.mkdir()
+        new = aside / path.name
         _tried(_connected(URL.create("sqlite", database=str(new))), _make_lasting).dispose()
         _put_in_place(new, path)
 

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
+from pytest_factorfair import process
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store.folders import make_folder, sync
@@ -145,25 +145,20 @@ class Pictures:
         for folder in new:
             folder.mkdir(exist_ok=True)
         with ExitStack() as stack:
-            drafts = [stack.enter_context(_draft(path, image)) for path, image in pictures.items()]
+            drafts = [stack.enter_context(self._draft(path.name, image)) for path, image in pictures.items()]
             deque(self._threads.map(os.fsync, [draft.fileno() for draft in drafts]), maxlen=0)
             for draft, path in zip(drafts, pictures, strict=True):
                 draft.close()
                 Path(draft.name).replace(path)
         return folders | {self.folder} if new else folders
 
-
-@contextmanager
-def _draft(path: Path, image: bytes) -> Iterator[BinaryIO]:
-    """A picture beside its place; unless it is moved there, nothing is left of it."""
-    draft = path.with_name(f".new-{uuid.uuid4().hex}")
-    try:
-        with draft.open("xb") as file:
+    @contextmanager
+    def _draft(self, name: str, image: bytes) -> Iterator[BinaryIO]:
+        """A picture in the folder itself, where drafts are swept; it is moved from here to its own folder."""
+        with process.draft(self.folder / name) as draft, draft.open("xb") as file:
             file.write(image)
             file.flush()
             yield file
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _append(path: Path, lines: bytes) -> None:

@@ -15,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 
 STRIDE = 2**20  # bytes for each endpoint: one that says that somebody waits, then one a place
+_PROBE = STRIDE * 2**20  # a byte behind all places
 YIELD = 0.03  # seconds in which a place given up is left to those who wait, three of their looks
 
 
@@ -85,11 +86,18 @@ class Shared:
     closing it twice does nothing.
 
     Raises:
-        OSError: it is not there: this process runs on another machine than the controlling one.
+        OSError: it is not there: this process runs on another machine than the controlling one; or
+            the file system has no locks, so that no place could ever be taken.
     """
 
     def __init__(self, path: Path, *, most: int, sharers: int) -> None:
         self._file = FileIO(path, "r+")
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, _PROBE)
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _PROBE)
+        except OSError:
+            self._file.close()
+            raise
         self._most = most
         self._sharers = sharers
 

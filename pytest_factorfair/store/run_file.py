@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from pytest_factorfair import process
 from pytest_factorfair.errors import BudgetError, StoreError
-from pytest_factorfair.store import process
 
 TIMEOUT = 30  # seconds a statement waits for another process's
 NO_LIMIT = 9e15

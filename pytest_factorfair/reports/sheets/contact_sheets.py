@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_factorfair import process
 from pytest_factorfair.domain import Case, ContactSheet, Record, Summary
 from pytest_factorfair.models import slug
 from pytest_factorfair.reports.sheets.sheet import Sheet, sheet
@@ -50,11 +50,8 @@ def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, seve
     file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
     path = folder / file
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{name}.partial-{os.getpid()}")
-    try:
-        canvas.save(drawn, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with process.draft(path) as draft:
+        canvas.save(drawn, draft)
+        draft.replace(path)
     pictures = len({answer.query for answer in record.answers})
     return ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles))

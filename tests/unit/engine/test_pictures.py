@@ -57,5 +57,5 @@ def test_what_is_no_picture_spoils_its_own_query_only(
     assert (bad.response, bad.error) == (None, "the picture is not a PNG, JPEG or WebP (6 bytes)")
     [good] = make_engine().submit(FakeModel(paint), queries(1)).result(WAIT)
     assert good.response is not None
-    assert not list(tmp_path.glob("images/.new-*"))
+    assert not list(tmp_path.glob("images/*.partial-*"))
     assert store.count([good.key]) == 1

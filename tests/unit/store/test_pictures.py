@@ -194,7 +194,7 @@ def test_full_disk(url: str, file: Path) -> None:
         assert line == f"{file}: the response store cannot be written: [Errno 27] File too large"
     with Store.open(url) as store:
         assert set(store.responses(["first", "k1", "k400000", "k2"])) == {"first", "k1"}
-    assert list(file.parent.glob("images/*/.new-*")) == []
+    assert list(file.parent.glob("images/*.partial-*")) == []
 
 
 def test_folder_that_takes_nothing(store: Store, file: Path) -> None:

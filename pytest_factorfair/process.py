@@ -1,0 +1,85 @@
+"""Which process this is, whether another one still runs, and the unfinished files that a dead one left."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+
+_DRAFT = re.compile(r"\.partial-(?P<pid>\d{1,9})(-\d+)?$")
+_RUN = re.compile(r"run-(?P<pid>\d{1,9})-(?P<space>[0-9a-f]{8})-[0-9a-f]{32}\.")
+_COUNT = count()
+
+
+@cache
+def host() -> str:
+    """This machine since its last start, and on Linux the space its process numbers belong to."""
+    parts = [socket.gethostname()]
+    try:
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    except OSError:
+        pass  # not Linux
+    return " ".join(parts)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of this host runs; one that was killed and is only a name still does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
+    except OSError:
+        return True
+    return not state.strip().startswith("Z")
+
+
+@contextmanager
+def draft(path: Path) -> Iterator[Path]:
+    """A name beside ``path`` for its unfinished content; what is still there at the end is removed."""
+    unfinished = path.with_name(f"{path.name}.partial-{os.getpid()}-{next(_COUNT)}")
+    try:
+        yield unfinished
+    finally:
+        _remove(unfinished)
+
+
+def run_file_name() -> str:
+    """The name of a file that is only of use as long as this process runs."""
+    return f"run-{os.getpid()}-{_space()}-{uuid.uuid4().hex}.sqlite"
+
+
+def sweep(folder: Path, *names: str) -> None:
+    """Remove what dead processes left in a folder: drafts of files of these names, and run files."""
+    drafts = (path for name in names for path in folder.glob(f"{name}.partial-*"))
+    for path in (*drafts, *folder.glob("run-*")):
+        owner = _DRAFT.search(path.name) or _RUN.match(path.name)
+        if owner and owner.groupdict().get("space", _space()) == _space() and not alive(int(owner["pid"])):
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+@cache
+def _space() -> str:
+    """What tells process numbers of this machine, or container, from those of others; short, for names."""
+    parts = host().split(" ")  # all but the machine's start: what was left before it is swept, too
+    return sha256(f"{parts[0]} {parts[-1]}".encode()).hexdigest()[:8]

@@ -1,0 +1,116 @@
+"""What is wrong with the store's folder or file: told in one line before anything is asked, or lived with."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+ARGUMENTS = ("-p", "no:xdist", "-p", "no:cacheprovider")
+
+NO_LOCKS = """
+import errno, fcntl
+
+def refuse(*_):
+    raise OSError(errno.ENOLCK, "No locks available")
+
+fcntl.flock = fcntl.lockf = refuse
+"""
+
+
+def damage_pages(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    for page in range(3, len(content) // 4096, 2):
+        content[4096 * page : 4096 * (page + 1)] = b"\xa5" * 4096
+    file.write_bytes(content)
+
+
+def drop_column(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("alter table responses drop column picture")
+
+
+def put_fifo(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a store with the answers of one run."""
+    folder = tmp_path_factory.mktemp("ran")
+    small = Path(__file__).parents[1] / "data" / "small.yaml"
+    command = [
+        sys.executable, "-m", "pytest", *ARGUMENTS, "--factorfair-model=sim:uniform", "--factorfair-samples=24",
+        f"--factorfair-checklist={small}", f"--rootdir={folder}",
+    ]  # fmt: skip
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return (folder / ".factorfair" / "responses.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (damage_pages, "the response store is damaged: "),
+        (drop_column, "the response store cannot be opened: no such column: responses.picture; "),
+        (put_fifo, "not a regular file, so not a response store; "),
+    ],
+)
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_trouble_is_one_line_before_anything_is_asked(
+    project: Project,
+    stub: StubServer,
+    store: bytes,
+    harm: Callable[[Path], None],
+    told: str,
+    quiet: tuple[str, ...],
+) -> None:
+    file = project.path / ".factorfair" / "responses.sqlite"
+    file.parent.mkdir()
+    file.write_bytes(store)
+    harm(file)
+    options = (f"--factorfair-model-arg=base_url={stub.base_url}", *ARGUMENTS, *quiet)
+    result = project.pytester.runpytest_inprocess(
+        "--factorfair-model=hosted_vllm/m", "--factorfair-checklist=small.yaml", *options
+    )
+    assert result.ret == 4
+    lines = [line for line in result.stderr.lines if line.strip()]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"ERROR: {file}: {told}")
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert stub.stats()["requests"] == 0
+
+
+def test_folder_without_locks_and_with_leftovers(project: Project, stub: StubServer) -> None:
+    """Workers then get an equal part of the connections each; what dead processes left is swept."""
+    project.write("conftest.py", NO_LOCKS)
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    folder = project.path / ".factorfair"
+    left = [f"report/report.json.partial-{ended.pid}", f"responses.sqlite.partial-{ended.pid}-0",
+            f"images/0a.png.partial-{ended.pid}-7", f"report/pictures/m/case.jpg.partial-{ended.pid}-1"]  # fmt: skip
+    for name in left:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    stub.script(latency=0.02)
+    result = project.run(
+        f"--factorfair-model-arg=base_url={stub.base_url}", "-n2", "--factorfair-max-connections=4",
+        "--factorfair-max-calls=1000", model="hosted_vllm/m",
+    )  # fmt: skip
+    assert result.ret == 0
+    assert stub.stats()["requests"] == ANSWERS
+    assert stub.stats()["most_in_flight"] <= 4
+    assert not [name for name in left if (folder / name).exists()]
+    assert list(folder.glob("run-*")) == []

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair import process
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    return ended.pid
+
+
+def test_only_what_a_dead_process_left_is_swept(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, alive = process.run_file_name(), str(os.getpid())
+    theirs = mine.replace(alive, str(dead))
+    monkeypatch.setattr(process, "_space", lambda: "0" * 8)
+    elsewhere = process.run_file_name().replace(alive, str(dead))  # a process of another machine
+    monkeypatch.undo()
+    kept = {
+        mine, elsewhere, "r.json", f"r.json.partial-{os.getpid()}-0", "r.json.partial-", "r.json.partial-x",
+        f"other.partial-{dead}", "run-time.txt", f"run-{dead}.sqlite",
+    }  # fmt: skip
+    left = {f"r.json.partial-{dead}", f"r.json.partial-{dead}-3", theirs, f"{theirs}-wal",
+            theirs.replace(".sqlite", ".places")}  # fmt: skip
+    for name in kept | left:
+        (tmp_path / name).touch()
+    aside = tmp_path / f"r.json.partial-{dead}-4"
+    aside.mkdir()
+    (aside / "r.json").touch()
+    process.sweep(tmp_path, "r.*")
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None:
+    process.sweep(tmp_path / "none", "*")
+    assert not (tmp_path / "none").exists()
+
+
+def test_draft_takes_its_place_or_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+
+    def write(*, fails: bool) -> None:
+        with process.draft(path) as draft:
+            draft.write_text("whole")
+            assert draft.name.startswith(f"report.json.partial-{os.getpid()}")
+            if fails:
+                raise ZeroDivisionError
+            draft.replace(path)
+
+    with pytest.raises(ZeroDivisionError):
+        write(fails=True)
+    assert list(tmp_path.iterdir()) == []
+    write(fails=False)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+    assert path.read_text() == "whole"

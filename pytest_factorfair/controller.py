@@ -128,7 +128,8 @@ class Controller:
             interruption = "the run was interrupted while asking for reasons"
             self._explain()
             interruption = None
-        except KeyboardInterrupt as error:
+        except BaseException as error:
+            self._run.interrupt()
             by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
             raise
         finally:

@@ -10,7 +10,7 @@
     │   └── RejectedRequestError        this one request was turned down
     ├── PictureError(ValueError)        one picture cannot be decoded; it is counted, and the others go on
     ├── DetectorError(RuntimeError)     pictures cannot be read by the detector; the run stops
-    ├── BudgetError(RuntimeError)       a limit of the run is used up; the next run goes on from there
+    ├── BudgetError(RuntimeError)       a limit is used up, or the run was ended; the next resumes
     └── StoreError(OSError)             the response store cannot be opened, read or written
 
 The message of every error is one line that says what, where, and what would be right.
@@ -18,8 +18,13 @@ The message of every error is one line that says what, where, and what would be 
 
 from __future__ import annotations
 
+import os
+import sysconfig
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
+from typing import Literal, Self
 
 
 class FactorfairError(Exception):
@@ -49,8 +54,45 @@ class MissingExtraError(InputError):
         self.extra = extra
 
 
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+    | {str(Path(__file__).parent), "<"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a call failed; failures of equal causes are alike.
+
+    ``detail`` is the HTTP status or the type of the exception, ``where`` the last line of the user's code
+    that an exception came through.
+    """
+
+    kind: Literal["status", "connection", "timeout", "reply", "raised", "unknown"] = "unknown"
+    detail: str = ""
+    where: str = ""
+
+    @classmethod
+    def raised(cls, error: BaseException) -> Self:
+        """The cause that is an exception of somebody's Python code."""
+        lines = [(frame.f_code, line) for frame, line in walk_tb(error.__traceback__)]
+        own = [(code, line) for code, line in lines if not code.co_filename.startswith(_LIBRARIES)]
+        if not own:
+            return cls("raised", type(error).__name__)
+        code, line = own[-1]
+        file = os.path.relpath(code.co_filename)
+        return cls("raised", type(error).__name__, f"{file}:{line} in {code.co_name}")
+
+
+UNKNOWN = Cause()
+
+
 class ModelError(FactorfairError, RuntimeError):
     """The model under test could not be asked."""
+
+    def __init__(self, message: str, *, cause: Cause = UNKNOWN) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class FatalModelError(ModelError):
@@ -71,8 +113,9 @@ class RetryableModelError(ModelError):
         *,
         throttled: bool = False,
         at_once: bool = False,
+        cause: Cause = UNKNOWN,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, cause=cause)
         self.retry_after = retry_after
         self.throttled = throttled
         self.at_once = at_once
@@ -91,7 +134,7 @@ class DetectorError(FactorfairError, RuntimeError):
 
 
 class BudgetError(FactorfairError, RuntimeError):
-    """A limit of the run is used up; the next run goes on from there."""
+    """A limit of the run is used up, or the run was ended; the next run goes on from there."""
 
 
 class StoreError(FactorfairError, OSError):

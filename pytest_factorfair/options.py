@@ -163,6 +163,18 @@ OPTIONS: tuple[Option, ...] = (
     Option("max-cost", "amount", "end the run once its calls have cost this", metavar="USD"),
     Option("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
     Option(
+        "retries",
+        "integer",
+        "how often a call is repeated that fails in a way that may pass: no connection, 5xx (default 5)",
+        metavar="N",
+    ),
+    Option(
+        "patience",
+        "amount",
+        "how long an endpoint is waited for that fails every call or puts callers off (default 300)",
+        metavar="SECONDS",
+    ),
+    Option(
         "max-unread",
         "share",
         "the share of unread and errored answers a case may have before it fails (default 0.05)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -43,7 +44,8 @@ def _start(config: pytest.Config) -> None:
     workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
     chosen = _of_worker(workerinput) if workerinput else settings.resolve(config)
     given = wire.checklists_from_wire(workerinput[CHECKLISTS]) if workerinput else None
-    run = Run(chosen, _models(config), _detectors(config), checklists=given)
+    controller = os.getppid() if workerinput else None
+    run = Run(chosen, _models(config), _detectors(config), checklists=given, controller=controller)
     for marker in run.markers:
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     if workerinput is None and chosen.plan:

@@ -31,9 +31,9 @@ from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
-    from pytest_factorfair.engine import Budget, Engine
+    from pytest_factorfair.engine import Budget, EndpointState, Engine
     from pytest_factorfair.models import Factory, Model
-    from pytest_factorfair.store import Store
+    from pytest_factorfair.store import Endpoints, Store
     from pytest_factorfair.store.places import Shared
 
 
@@ -46,7 +46,7 @@ class Run:
 
     Everything that can be wrong with the user's input is raised by the constructor, so that the
     controller finds it before a worker starts or a call is paid. ``checklists`` are those of the
-    controller; without them they are read.
+    controller; without them they are read. ``controller`` is its process, where this one works for it.
 
     Raises:
         InputError: a checklist, model spec or model argument that cannot be right.
@@ -59,8 +59,10 @@ class Run:
         detectors: Mapping[str, DetectorFactory],
         *,
         checklists: tuple[Checklist, ...] | None = None,
+        controller: int | None = None,
     ) -> None:
         self.settings = settings
+        self._controller = controller
         self.checklists = composition.load(settings) if checklists is None else checklists
         self.modality = self.checklists[0].modality
         self.sampling = settings.sampling.of(self.modality)
@@ -84,7 +86,6 @@ class Run:
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
         self._larger: dict[tuple[str, int], dict[str, Case]] = {}
-        self._began = False
         self._shares = False
 
     @cached_property
@@ -102,7 +103,7 @@ class Run:
     @cached_property
     def engine(self) -> Engine:
         """The engine, made on first use: a controller of workers has none."""
-        from pytest_factorfair.engine import Engine
+        from pytest_factorfair.engine import Engine, Retry
 
         return Engine(
             self.store,
@@ -110,8 +111,25 @@ class Run:
             replay=self.settings.replay,
             refresh=self.settings.refresh,
             budget=self._budget(),
+            retry=Retry(attempts=1 + self.settings.retries, patience=self.settings.patience),
             places=None if self._shared is None else self._shared.places,
+            endpoints=self._endpoints,
         )
+
+    @cached_property
+    def _endpoints(self) -> Endpoints:
+        """What the processes of the run know of its endpoints; without a file of the run, this one alone."""
+        from pytest_factorfair.store import Endpoints
+
+        path = Path(self.settings.run_file)
+        return Endpoints(path if path.is_file() else None, controller=self._controller)
+
+    @property
+    def endpoints(self) -> tuple[EndpointState, ...]:
+        """The endpoints that throttled or failed, in whichever process; also once it is closed."""
+        from pytest_factorfair.engine import endpoint_states
+
+        return endpoint_states(self._endpoints, now=time.monotonic())
 
     @cached_property
     def _shared(self) -> Shared | None:
@@ -167,30 +185,46 @@ class Run:
         Raises:
             StoreError: the limits cannot be kept beside the store.
         """
-        chosen, run_file = self.settings, Path(self.settings.run_file)
-        process.sweep(run_file.parent, glob.escape(Path(chosen.store).name))
-        process.sweep(run_file.parent / "images", "*")
+        chosen, folder = self.settings, Path(self.settings.run_file).parent
+        process.sweep(folder, glob.escape(Path(chosen.store).name))
+        process.sweep(folder / "images", "*")
         process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*")
         if chosen.limited:
-            from pytest_factorfair.store import Ceilings, RunFile
-
             self.share()
-            ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
-            RunFile.make(run_file, ceilings, now=time.time())
-            self._began = True
 
     def share(self) -> None:
-        """Make the file of places that the workers of this run share, where the folder can be written."""
+        """Make the files that the processes of this run share, where the folder can be written.
+
+        Raises:
+            StoreError: it cannot, and the run has limits to keep.
+        """
+        if self._shares:
+            return
+        from pytest_factorfair.store import Ceilings, RunFile
+
         self._shares = True
-        with suppress(OSError):  # they get an equal part each
-            places = Path(self.settings.run_file).with_suffix(".places")
-            places.parent.mkdir(parents=True, exist_ok=True)
-            places.touch()
+        chosen, path = self.settings, Path(self.settings.run_file)
+        ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
+        with suppress(OSError):  # without it each worker gets an equal part of the connections
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".places").touch()
+        try:
+            RunFile.make(path, ceilings, now=time.time())
+        except StoreError:
+            if chosen.limited:
+                raise
+
+    def interrupt(self) -> None:
+        """Have the workers ask nothing more: each looks before every call."""
+        if self._shares:
+            from pytest_factorfair.store import RunFile
+
+            RunFile.end_at(Path(self.settings.run_file), "the run was interrupted")
 
     @property
     def ended(self) -> str | None:
         """The limit that ended the run, in the process that began it."""
-        if not self._began:
+        if not self._shares:
             return None
         from pytest_factorfair.store import RunFile
 
@@ -276,6 +310,8 @@ class Run:
             self.engine.close()
         if "store" in self.__dict__:
             self.store.close()
+        if "_endpoints" in self.__dict__:
+            self._endpoints.close()
         if (shared := self.__dict__.get("_shared")) is not None:
             shared.close()
         if self._shares:

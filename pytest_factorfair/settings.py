@@ -87,6 +87,8 @@ class Settings:
     max_calls: int | None
     max_cost: float | None
     max_minutes: float | None
+    retries: int
+    patience: float
     run_file: str
     max_unread: float
     store: str
@@ -151,6 +153,8 @@ def resolve(config: pytest.Config) -> Settings:
         max_calls=_limit(given, "max-calls"),
         max_cost=value("max-cost"),
         max_minutes=value("max-minutes"),
+        retries=_positive(given, "retries", 5, least=0),
+        patience=value("patience", 300.0),
         run_file=_run_file(store, root),
         max_unread=value("max-unread", 0.05),
         store=store,
@@ -168,12 +172,12 @@ def _path(given: Given | None) -> str | None:
     return None if given is None else str(given.folder / given.value)
 
 
-def _positive(given: Mapping[str, Given], name: str, default: int) -> int:
+def _positive(given: Mapping[str, Given], name: str, default: int, *, least: int = 1) -> int:
     if name not in given:
         return default
     number = int(given[name].value)
-    if number < 1:
-        raise InputError(f"{given[name].where}: expected a number of at least 1, got {number}")
+    if number < least:
+        raise InputError(f"{given[name].where}: expected a number of at least {least}, got {number}")
     return number
 
 

@@ -35,7 +35,8 @@ class Script:
 
     ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash.
     The first ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that
-    status. ``filters`` is the share of the requests that a content filter stops, by turns with a 400 and
+    status: but not the first ``healthy`` of them, nor those whose prompt lacks ``match``. Failures come
+    after ``latency_of_failures`` seconds where that is given. ``filters`` is the share of the requests that a content filter stops, by turns with a 400 and
     with a reply of that finish. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts.
     ``raw`` is sent in its place; ``cut`` breaks off in the middle of it; ``size`` is a body of so many
     bytes. ``refuse`` are parameters that are turned down with a 400. ``resets``, ``cuts`` and
@@ -47,6 +48,9 @@ class Script:
 
     answer: str = '{"answer": "A"}'
     latency: float = 0.0
+    latency_of_failures: float | None = None
+    healthy: int = 0
+    match: str = ""
     fail: int = 0
     status: int = 500
     headers: dict[str, str] = field(default_factory=dict)
@@ -116,9 +120,12 @@ class Stub:
             wait = self._throttled()
             if wait is not None:
                 return _sent("{}", status=429, headers={"Retry-After": f"{wait:.3f}"})
-            if self.script.latency:
-                await asyncio.sleep(self.script.latency)
-            return await self._faulty(request, body)
+            number, latency = stats.requests, self.script.latency
+            if self._fails(number, body) and self.script.latency_of_failures is not None:
+                latency = self.script.latency_of_failures
+            if latency:
+                await asyncio.sleep(latency)
+            return await self._faulty(request, body, number)
         finally:
             stats.in_flight -= 1
 
@@ -164,7 +171,7 @@ class Stub:
         window.told = min(window.told, now)
         return window.ends - now
 
-    async def _faulty(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def _faulty(self, request: web.Request, body: dict[str, Any], number: int) -> web.StreamResponse:
         script, drawn = self.script, self.random.random()
         if script.filters and self.random.random() < script.filters:
             return self._filtered(body)
@@ -174,11 +181,15 @@ class Stub:
             return await _cut(request, self._completion(body))
         elif drawn < script.resets + script.cuts + script.stalls:
             await asyncio.sleep(script.stall)
-        return await self._answer(request, body)
+        return await self._answer(request, body, number)
 
-    async def _answer(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    def _fails(self, number: int, body: dict[str, Any]) -> bool:
         script = self.script
-        if script.fail < 0 or self.stats.requests <= script.fail:
+        return (script.fail < 0 or script.healthy < number <= script.fail) and script.match in _prompt(body)
+
+    async def _answer(self, request: web.Request, body: dict[str, Any], number: int) -> web.StreamResponse:
+        script = self.script
+        if self._fails(number, body):
             failure = json.dumps({"error": {"message": f"scripted {script.status}"}})
             return _sent(script.body or failure, status=script.status, headers=script.headers)
         refused = next((name for name in script.refuse if name in body), None)
@@ -268,7 +279,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--attached", action="store_true", help="end with standard input")
     for name, default in asdict(Script()).items():
-        is_text = name in ("answer", "body", "raw")
+        is_text = name in ("answer", "body", "raw", "match")
         parser.add_argument(f"--{name}", type=str if is_text else json.loads, default=default)
     options = vars(parser.parse_args())
     port, attached = options.pop("port"), options.pop("attached")

@@ -5,8 +5,18 @@ The only room that knows threads and loops.
 
 from pytest_factorfair.engine.budget import Budget, RunBudget, Unlimited
 from pytest_factorfair.engine.counters import EndpointState, Snapshot
-from pytest_factorfair.engine.engine import Engine
+from pytest_factorfair.engine.engine import Engine, endpoint_states
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.engine.usage import usage
 
-__all__ = ["Budget", "EndpointState", "Engine", "Retry", "RunBudget", "Snapshot", "Unlimited", "usage"]
+__all__ = [
+    "Budget",
+    "EndpointState",
+    "Engine",
+    "Retry",
+    "RunBudget",
+    "Snapshot",
+    "Unlimited",
+    "endpoint_states",
+    "usage",
+]

@@ -1,42 +1,76 @@
-"""What happens inside the loop: who waits for which key, and who asks for it."""
+"""One query's way: claimed, looked up, asked, asked again, committed."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
-from pytest_factorfair.domain import Exchange, Query, Response
-from pytest_factorfair.engine.arrivals import Arrivals
-from pytest_factorfair.engine.asking import Asker, Landing, one_line
+from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
+from pytest_factorfair.engine.breaker import Attempts
+from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
-from pytest_factorfair.engine.lines import Line, MakeWay
-from pytest_factorfair.errors import BudgetError, FatalModelError, PictureError, StoreError
+from pytest_factorfair.engine.limiter import Limiter, Limiters
+from pytest_factorfair.engine.retry import Retry
+from pytest_factorfair.errors import (
+    BudgetError,
+    Cause,
+    FatalModelError,
+    ModelError,
+    PictureError,
+    RejectedRequestError,
+    RetryableModelError,
+    StoreError,
+)
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Origin, Store, keys
+from pytest_factorfair.store import Endpoints, Origin, Store, Write, keys
 
 T = TypeVar("T")
-Flight = asyncio.Future[Landing]
 MISSING = "not in the store"
 POLL = 0.1  # seconds between looks at what another process is asking
+LONGEST = 300  # characters of an error; providers quote whole bodies
+
+
+class Outcome(NamedTuple):
+    """What became of a key: a response, or why there is none in one line, and the calls it took."""
+
+    response: Response | None
+    error: str = ""
+    cached: bool = False
+    calls: int = 0
+
+
+@dataclass(slots=True)
+class Queue:
+    """What waits to be asked of one model, in this order, and how many tasks are asking it."""
+
+    model: Model
+    origin: Origin
+    limiter: Limiter
+    waiting: deque[tuple[str, Query]] = field(default_factory=deque)
+    tasks: int = 0
 
 
 class Dispatcher:
     """Answers cases; everything here runs in the loop thread, so nothing needs a lock.
 
     A key is claimed before the store is read for it and let go after its response is committed:
-    whoever claims it next finds it stored, and whoever wants it meanwhile waits for the same future.
+    whatever claims it next finds it stored, and whatever wants it meanwhile waits for the same future.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
         self,
         store: Store,
-        asker: Asker,
         *,
         connections: int,
+        limiters: Limiters,
+        budget: Budget,
+        retry: Retry,
+        endpoints: Endpoints,
         counters: Counters,
         replay: bool,
         refresh: bool,
@@ -45,18 +79,22 @@ class Dispatcher:
         self.failure: FatalModelError | StoreError | None = None
         self._spent: BudgetError | None = None
         self._store = store
-        self._asker = asker
         self._connections = connections
+        self._limiters = limiters
+        self._budget = budget
+        self._retry = retry
+        self._endpoints = endpoints
         self._counters = counters
         self._replay = replay
         self._refresh = refresh
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="factorfair-reader")
-        self._flights: dict[str, Flight] = {}
+        self._pending: dict[str, asyncio.Future[Outcome]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asking: set[asyncio.Task[Any]] = set()
-        self._models: dict[int, Model] = {}
-        self._lines: dict[int, Line] = {}
-        self._arrivals = Arrivals(store, spawn=self._spawn, land=self._land, lose=self._lose)
+        self._in_flight: dict[asyncio.Task[Any], asyncio.Future[None]] = {}
+        self._queues: dict[int, Queue] = {}
+        self._arrived: list[tuple[str, Write, int]] = []
+        self._committing = False
         self._empty: bool | None = None  # whether the store had nothing to read when it was first asked
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
@@ -66,65 +104,69 @@ class Dispatcher:
 
         Raises:
             FatalModelError, StoreError: no further call can succeed, or be kept.
-            BudgetError: no further call may be made; those under way have been waited for.
+            BudgetError: no further call may be made; those in flight have been waited for.
         """
         return await asyncio.shield(self._spawn(self._case(model, queries)))
 
-    def halt(self) -> None:
-        """Stop asking; what has arrived is still committed."""
+    def halt(self, *, keep_in_flight: bool = False) -> None:
+        """Stop asking; what has arrived is still committed, and on request what is in flight as well."""
         self.ended = True
-        for line in self._lines.values():
-            self._give_up(line.clear())
-        for task in tuple(self._asking):
+        for queue in self._queues.values():
+            self._give_up(key for key, _ in queue.waiting)
+            queue.waiting.clear()
+        for task in self._asking - (self._in_flight.keys() if keep_in_flight else set()):
             task.cancel()
 
     async def wind_down(self) -> None:
         """Stop asking, wait for the commits, and close the models that were asked.
 
-        Calls under way are cut short, unless the run's budget is spent: then each of them was granted.
+        Calls in flight are cut short, unless the run's budget is spent or an error has ended the run: then
+        they are waited for, after an error for a moment.
         """
         with suppress(StoreError):
-            if not self.ended and await self._asker.spent():
+            if self.failure is not None or (not self.ended and await self._budget.spent()):
                 await self._landed()
         self.halt()
         while self._tasks:
             await asyncio.wait(self._tasks)
-        for model in self._models.values():
+        for queue in self._queues.values():
             with suppress(Exception):  # nothing is lost by a client that cannot say goodbye
-                await model.close()
+                await queue.model.close()
         self._reader.shutdown(wait=False)
 
     async def _case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
         self._raise_if_ended()
         names = keys(model.identity, queries)
         wanted = dict(zip(names, queries, strict=True))
-        mine = {name: query for name, query in wanted.items() if name not in self._flights}
-        self._flights |= {name: asyncio.get_running_loop().create_future() for name in mine}
-        flights = {name: self._flights[name] for name in wanted}
+        mine = {name: query for name, query in wanted.items() if name not in self._pending}
+        self._pending |= {name: asyncio.get_running_loop().create_future() for name in mine}
+        pending = {name: self._pending[name] for name in wanted}
         await self._serve(model, mine)
-        for flight in reversed(flights.values()):
-            if not flight.done():  # few are not, once the last is: one wait for all wakes for each
-                await asyncio.wait([flight])
-        if any(flight.cancelled() for flight in flights.values()):
+        for outcome in reversed(pending.values()):
+            if not outcome.done():  # few are not, once the last is: one wait for all wakes for each
+                await asyncio.wait([outcome])
+        if any(outcome.cancelled() for outcome in pending.values()):
             await self._raise_if_spent()
             self._raise_if_ended()
-        return tuple(self._exchanges(zip(names, queries, strict=True), flights, set(mine)))
+        return tuple(self._exchanges(zip(names, queries, strict=True), pending, set(mine)))
 
     def _exchanges(
         self,
         asked: Iterable[tuple[str, Query]],
-        flights: Mapping[str, Flight],
+        pending: Mapping[str, asyncio.Future[Outcome]],
         mine: set[str],
     ) -> Iterator[Exchange]:
         """Only the first exchange of the case that claimed a key has paid for its response."""
         for key, query in asked:
-            landing = flights[key].result()
-            cached = landing.response is not None and (landing.cached or key not in mine)
-            calls = landing.calls if key in mine else 0
+            outcome = pending[key].result()
+            cached = outcome.response is not None and (outcome.cached or key not in mine)
+            calls = outcome.calls if key in mine else 0
             if key not in mine:
-                self._counters.land(cached=cached, error=landing.response is None)
+                self._counters.land(cached=cached, error=outcome.response is None)
             mine.discard(key)
-            yield Exchange(query, key, landing.response, landing.error, cached, calls)
+            yield Exchange(query, key, outcome.response, outcome.error, cached, calls)
+
+    # From the store
 
     async def _serve(self, model: Model, mine: Mapping[str, Query]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
@@ -135,28 +177,15 @@ class Dispatcher:
             self._let_go(mine)
             raise
         for key in stored:
-            self._land(key, Landing(stored[key], cached=True))
+            self._land(key, Outcome(stored[key], cached=True))
+        if stored:
+            self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in mine.items() if key not in stored}
         if self._replay:
             for key in missing:
-                self._land(key, Landing(None, MISSING))
+                self._land(key, Outcome(None, MISSING))
         elif missing:
-            self._ask(self._claimed(model, missing), missing)
-
-    async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
-        """Line up what no other process asks, and wait for the rest; it falls to us if the other dies."""
-        while waiting:
-            try:
-                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
-            except StoreError as error:
-                self._fail(error)
-                return
-            for key, response in claim.had.items():
-                del waiting[key]
-                self._land(key, Landing(response, cached=True))
-            self._line(model).add([(key, waiting.pop(key)) for key in claim.mine])
-            if waiting:
-                await asyncio.sleep(POLL)
+            self._ask(self._claimed(self._queue(model), missing), missing)
 
     async def _stored(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
         if self._refresh or self._empty or not keys:
@@ -177,25 +206,49 @@ class Dispatcher:
             return None
         return self._store.responses(keys)
 
-    def _ask(self, coroutine: Coroutine[object, object, None], keys: Iterable[str] = ()) -> None:
-        """Run what asks, until ``halt``; the keys it still has when it ends are given up."""
-        task = self._spawn(coroutine)
-        self._asking.add(task)
-        # Not in the task's own finally: a task cancelled before its first step never gets there.
-        task.add_done_callback(lambda _: self._give_up(keys))
+    # Asking
 
-    def _line(self, model: Model) -> Line:
-        if id(model) not in self._lines:
-            self._models[id(model)] = model
+    async def _claimed(self, queue: Queue, waiting: dict[str, Query]) -> None:
+        """Queue what no other process asks, and wait for the rest; it falls to us if the other dies."""
+        while waiting:
+            try:
+                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
+            except StoreError as error:
+                self._fail(error)
+                return
+            for key, response in claim.had.items():
+                del waiting[key]
+                self._land(key, Outcome(response, cached=True))
+            queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
+            self._staff(queue)
+            if waiting:
+                await asyncio.sleep(POLL)
+
+    def _queue(self, model: Model) -> Queue:
+        if id(model) not in self._queues:
             origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
-            ask = partial(self._query, model, origin)
-            self._lines[id(model)] = Line(most=self._connections, ask=ask, spawn=self._ask)
-        return self._lines[id(model)]
+            self._queues[id(model)] = Queue(model, origin, self._limiters.of(model))
+        return self._queues[id(model)]
 
-    async def _query(self, model: Model, origin: Origin, key: str, query: Query, make_way: MakeWay) -> None:
-        """Ask for one key; what has arrived is out of reach of ``halt``."""
+    def _staff(self, queue: Queue) -> None:
+        """Have as many tasks as there are connections: one for each query would cost more than all else."""
+        for _ in range(min(self._connections - queue.tasks, len(queue.waiting))):
+            queue.tasks += 1
+            self._ask(self._work(queue))
+
+    async def _work(self, queue: Queue) -> None:
+        """Ask one query after another, unless others have taken over while one of them paused."""
         try:
-            landing = await self._asker.ask(model, query, make_way)
+            while queue.waiting and queue.tasks <= self._connections:
+                await self._query(queue, *queue.waiting.popleft())
+        finally:
+            queue.tasks -= 1
+
+    async def _query(self, queue: Queue, key: str, query: Query) -> None:
+        """Ask for one key until it is answered or given up; what has arrived is out of reach of ``halt``."""
+        attempts = Attempts()
+        try:
+            response = await self._asked(queue, key, query, attempts)
         except (FatalModelError, StoreError) as error:
             self._give_up([key])
             self._fail(error)
@@ -206,58 +259,167 @@ class Dispatcher:
             if self.ended:
                 self._give_up([key])
                 raise
-            self._miss(key, Landing(None, "CancelledError: the model cancelled its own call"))
+            told = "CancelledError: the model cancelled its own call"
+            self._miss(key, told, calls=attempts.calls)
+        # What goes wrong with one query spoils no other: those have been paid for.
+        except Exception as error:  # noqa: BLE001
+            told = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+            self._miss(key, told, calls=attempts.calls)
         else:
-            self._keep(landing, key, origin, query)
+            self._keep(queue.origin, key, query, response, calls=attempts.calls)
 
-    def _keep(self, landing: Landing, key: str, origin: Origin, query: Query) -> None:
-        """Have a response committed; it lands then."""
-        if landing.response is None:
-            self._miss(key, landing)
-            return
+    async def _asked(self, queue: Queue, key: str, query: Query, attempts: Attempts) -> Response:
+        """Call under the limits, and again where that may help.
+
+        Raises:
+            ModelError: this query has no answer.
+            FatalModelError: no further call can succeed.
+            BudgetError: no further call may be made.
+            StoreError: the limits of the run can no longer be kept.
+        """
+        request, breaker = Request(query.prompt, query.repeat, query.seed), queue.limiter.breaker
+        while not self.ended:
+            try:
+                return await self._call(queue, request, attempts)
+            except FatalModelError:
+                raise
+            except RetryableModelError as error:
+                pause = 0.0 if error.at_once else breaker.failed(key, error, attempts)
+                if pause:
+                    await self._pause(queue, pause)
+            except ModelError as error:
+                if breaker.rejected(error):
+                    await self._settled(queue.limiter)
+                    if breaker.hopeless:
+                        raise breaker.stopped(error) from error
+                raise
+        raise asyncio.CancelledError
+
+    async def _call(self, queue: Queue, request: Request, attempts: Attempts) -> Response:
+        """Call once, when it is this query's turn."""
+        limiter, task = queue.limiter, asyncio.current_task()
+        assert task is not None  # noqa: S101  # a coroutine runs in one
+        async with self._limiters.own(queue.model), limiter:
+            if reason := self._endpoints.ended:
+                raise BudgetError(reason)
+            number = await self._budget.take(queue.model, request)
+            self._counters.asked += 1
+            attempts.calls += 1
+            began = self._retry.clock()
+            response: Response | None = None
+            self._in_flight[task] = asyncio.get_running_loop().create_future()
+            try:
+                response = _checked(await queue.model.ask(request))
+            except RetryableModelError as error:
+                if error.throttled:
+                    limiter.throttled(began)
+                if error.throttled or error.retry_after:
+                    limiter.breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
+                raise
+            except ModelError:
+                raise
+            except (Exception, SystemExit) as error:
+                told = f"{type(error).__name__}: {error}"
+                raise RejectedRequestError(told, cause=Cause.raised(error)) from error
+            finally:
+                self._in_flight.pop(task).set_result(None)
+                self._budget.settle(number, response)
+            limiter.succeeded()
+            return response
+
+    async def _pause(self, queue: Queue, seconds: float) -> None:
+        """Pause one query; meanwhile another task asks in its place."""
+        queue.tasks -= 1
+        self._staff(queue)
+        try:
+            await self._retry.sleep(seconds)
+        finally:
+            queue.tasks += 1
+
+    async def _settled(self, limiter: Limiter) -> None:
+        """Wait a moment for what is in flight: one answer in it shows that not every query fails."""
+        limiter.hold()
+        if self._in_flight:
+            await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
+        limiter.release()
+
+    def _ask(self, coroutine: Coroutine[object, object, None], keys: Iterable[str] = ()) -> None:
+        """Run what asks, until ``halt``; the keys it still has when it ends are given up."""
+        task = self._spawn(coroutine)
+        self._asking.add(task)
+        # Not in the task's own finally: a task cancelled before its first step never gets there.
+        task.add_done_callback(lambda _: self._give_up(keys))
+
+    # Outcomes
+
+    def _keep(self, origin: Origin, key: str, query: Query, response: Response, *, calls: int) -> None:
+        """Have a response committed, together with all that arrives in this round or during a commit."""
         try:
             write = self._store.draft(
                 key,
-                landing.response,
+                response,
                 origin,
                 prompt=query.prompt,
                 repeat=query.repeat,
                 seed=query.seed,
                 replace=self._refresh,
             )
-        except (PictureError, TypeError) as error:  # a provider filled in a field with something else
-            told = str(error) if isinstance(error, PictureError) else f"{type(error).__name__}: {error}"
-            self._miss(key, Landing(None, one_line(told), calls=landing.calls))
+        except PictureError as error:
+            self._miss(key, str(error), calls=calls)
             return
-        self._arrivals.add(key, write, calls=landing.calls)
+        except TypeError as error:  # a provider filled in a field with something else
+            self._miss(key, f"{type(error).__name__}: {error}", calls=calls)
+            return
+        self._arrived.append((key, write, calls))
+        if not self._committing:
+            self._committing = True
+            self._spawn(self._commit())
 
-    def _lose(self, keys: Iterable[str], error: StoreError) -> None:
-        """Responses that could not be committed."""
-        self._give_up(keys)
-        self._fail(error)
+    async def _commit(self) -> None:
+        try:
+            while self._arrived:
+                arrived, self._arrived = self._arrived, []
+                try:
+                    await asyncio.wrap_future(self._store.put(*(write for _, write, _ in arrived)))
+                except StoreError as error:
+                    self._give_up([key for key, _, _ in arrived])
+                    self._fail(error)
+                else:
+                    for key, write, calls in arrived:
+                        self._land(key, Outcome(write.response, calls=calls))
+        finally:
+            self._committing = False
 
-    def _miss(self, key: str, landing: Landing) -> None:
-        """Land without a response: another process, or a later query, may ask for the key."""
+    def _miss(self, key: str, error: str, *, calls: int) -> None:
+        """End without a response: another process, or a later query, may ask for the key."""
         self._store.release([key])
-        self._land(key, landing)
+        self._land(key, Outcome(None, excerpt(error, LONGEST), calls=calls))
 
-    def _land(self, key: str, landing: Landing) -> None:
-        self._counters.land(cached=landing.cached, error=landing.response is None)
-        self._flights.pop(key).set_result(landing)
+    def _land(self, key: str, outcome: Outcome) -> None:
+        self._counters.land(cached=outcome.cached, error=outcome.response is None)
+        self._pending.pop(key).set_result(outcome)
 
     def _give_up(self, keys: Iterable[str]) -> None:
-        """Let go of keys that will not land; another process may be waiting for them."""
+        """Let go of keys that will have no outcome; another process may be waiting for them."""
         if left := list(keys):
             self._store.release(left)
             self._let_go(left)
 
     def _let_go(self, keys: Iterable[str]) -> None:
         for key in keys:
-            self._flights.pop(key).cancel()
+            self._pending.pop(key).cancel()
 
     def _fail(self, error: FatalModelError | StoreError) -> None:
-        self.failure = self.failure or error
-        self.halt()
+        """End the run: replies in flight may still come in for a moment, where they can be kept."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        can_keep = isinstance(error, FatalModelError)
+        self.halt(keep_in_flight=can_keep)
+        if can_keep:
+            with suppress(StoreError):
+                self._endpoints.end(str(error))
+            asyncio.get_running_loop().call_later(self._retry.grace, self.halt)
 
     def _raise_if_ended(self) -> None:
         if self.failure is not None:
@@ -266,7 +428,7 @@ class Dispatcher:
             raise asyncio.CancelledError
 
     async def _raise_if_spent(self) -> None:
-        """What is under way has been granted and is paid for: it lands before the run ends."""
+        """What is in flight has been granted and is paid for: it is kept before the run ends."""
         if self._spent is not None and not self.ended:
             await self._landed()
             raise self._spent.with_traceback(None)
@@ -284,3 +446,9 @@ class Dispatcher:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         self._asking.discard(task)
+
+
+def _checked(response: object) -> Response:
+    if isinstance(response, Response) and type(response.text) is str:
+        return response
+    raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")

@@ -7,16 +7,15 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 
 from pytest_factorfair.domain import Exchange, Query
-from pytest_factorfair.engine.asking import Asker
 from pytest_factorfair.engine.budget import Budget, Unlimited
-from pytest_factorfair.engine.counters import Counters, Snapshot
+from pytest_factorfair.engine.counters import Counters, EndpointState, Snapshot
 from pytest_factorfair.engine.dispatcher import Dispatcher
-from pytest_factorfair.engine.limits import Limits, Places
+from pytest_factorfair.engine.limiter import Limiters, Places
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Store
+from pytest_factorfair.store import Endpoints, Store
 
 GRACE = 30.0  # seconds close() waits for the last commits, and for a provider that does not let go
 _PATIENT = Retry()
@@ -29,7 +28,8 @@ class Engine:
     ``connections`` is how many calls to one endpoint may be under way at once, ``places`` what of them
     this process shares with others, by endpoint. ``replay`` never
     asks; ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the
-    engine closes it. Its methods may be called from any thread. Whoever opened the store closes it,
+    engine closes it. ``endpoints`` is what the run's processes know of them together; without it this
+    process is on its own. Its methods may be called from any thread. Whoever opened the store closes it,
     after the engine.
     """
 
@@ -43,6 +43,7 @@ class Engine:
         retry: Retry = _PATIENT,
         budget: Budget = _FREE,
         places: Callable[[str], Places] | None = None,
+        endpoints: Endpoints | None = None,
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
@@ -50,11 +51,16 @@ class Engine:
             raise InputError("replay asks nothing and refresh asks everything: choose one")
         self._counters = Counters()
         self._budget = budget
-        asker = Asker(limits=Limits(connections, places), budget=budget, retry=retry, counters=self._counters)
+        self._owns_endpoints = endpoints is None
+        self._endpoints = endpoints or Endpoints()
+        self._retry = retry
         self._dispatcher = Dispatcher(
             store,
-            asker,
             connections=connections,
+            limiters=Limiters(connections, retry, self._endpoints, places),
+            budget=budget,
+            retry=retry,
+            endpoints=self._endpoints,
             counters=self._counters,
             replay=replay,
             refresh=refresh,
@@ -76,7 +82,7 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """The figures of this moment, for a progress line."""
-        return self._counters.snapshot()
+        return self._counters.snapshot(endpoint_states(self._endpoints, now=self._retry.clock()))
 
     def stop(self) -> None:
         """Stop asking at once; responses that have arrived are still committed."""
@@ -93,3 +99,14 @@ class Engine:
                 self._loop.submit(self._dispatcher.wind_down()).result(grace)
         self._loop.close(grace)
         self._budget.close()
+        if self._owns_endpoints:
+            self._endpoints.close()
+
+
+def endpoint_states(endpoints: Endpoints, *, now: float) -> tuple[EndpointState, ...]:
+    """The endpoints that throttled or failed, as a progress line shows them."""
+    return tuple(
+        EndpointState(one.endpoint, one.throttled, one.opens_in(now), one.failing, one.cause)
+        for one in endpoints.all()
+        if one.throttled or one.failing or one.probe_at is not None
+    )

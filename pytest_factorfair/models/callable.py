@@ -24,7 +24,7 @@ from types import FunctionType, MethodType
 from typing import Protocol, runtime_checkable
 
 from pytest_factorfair.domain import Modality, Request, Response
-from pytest_factorfair.errors import InputError, ModelError, RejectedRequestError
+from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.python_object import load
@@ -143,7 +143,8 @@ _READS: Mapping[Modality, Read] = {"text": _text, "image": _picture}
 
 def _turned_down(name: str, error: BaseException) -> RejectedRequestError:
     """What a user's function raised, as the end of this one request."""
-    return RejectedRequestError(f"{name}: {fit(f'{type(error).__name__}: {error}')}")
+    line = f"{name}: {fit(f'{type(error).__name__}: {error}')}"
+    return RejectedRequestError(line, cause=Cause.raised(error))
 
 
 def _is_factory(thing: object) -> bool:

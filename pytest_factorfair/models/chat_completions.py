@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import RetryableModelError
+from pytest_factorfair.errors import Cause, RetryableModelError
 from pytest_factorfair.models.chat_endpoint import Endpoint, locate
 from pytest_factorfair.models.chat_errors import error_of, is_filtered, told
 from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed, response_of
@@ -80,7 +80,7 @@ class ChatCompletions:
             if "choices" in value or (reply.succeeded and "error" not in value):
                 return self._priced(response_of(value, model=self._endpoint.model))
         except MalformedReplyError as error:
-            raise RetryableModelError(f"{self._name}: {error}") from None
+            raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
         failed = told(reply)
         if is_filtered(failed):
             return Response(text="", finish="filtered", model=self._endpoint.model)

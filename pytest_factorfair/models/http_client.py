@@ -10,7 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.redaction import fit
 
 SUCCESSES = range(200, 300)
@@ -70,12 +70,14 @@ class HttpClient:
             ) as response:
                 return Reply(response.status, response.headers, await self._read(response))
         except TimeoutError:
-            raise RetryableModelError(f"{self._name}: no reply within {self._timeout:g} s") from None
+            told = f"{self._name}: no reply within {self._timeout:g} s"
+            raise RetryableModelError(told, cause=Cause("timeout")) from None
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise FatalModelError(f"{self._name}: {fit(str(error))}") from None
         except (aiohttp.ClientError, OSError) as error:
             reason = fit(str(error)) or type(error).__name__
-            raise RetryableModelError(f"{self._name}: the connection failed: {reason}") from None
+            told = f"{self._name}: the connection failed: {reason}"
+            raise RetryableModelError(told, cause=Cause("connection", type(error).__name__)) from None
 
     async def close(self) -> None:
         await self._session.close()

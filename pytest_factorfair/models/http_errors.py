@@ -9,10 +9,17 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from math import isfinite
 
-from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 
-# No key, no money, no rights, no such model, wrong place: the next call fares no better.
-FATAL = frozenset({401, 402, 403, 404, 405, 407, 410})
+# No key, no money, wrong place: the next call fares no better. A 403 or 404 may be about one prompt (a
+# policy, a gateway that routes by content): the engine stops where every prompt gets it.
+FATAL = frozenset({401, 402, 405, 407, 410})
 RETRYABLE = frozenset({408, 409, 425, 429})
 # Where the statuses of redirects, of refusals and of failures begin.
 MOVED, REFUSED, BROKEN = 300, 400, 500
@@ -21,12 +28,14 @@ OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "b
 
 def error_of(status: int, said: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:
     """The error of a status that is no success; ``said`` is its line, ``codes`` what the service calls it."""
+    cause = Cause("status", str(status))
     if status in FATAL or OUT_OF_MONEY & codes or MOVED <= status < REFUSED:
-        return FatalModelError(said)
+        return FatalModelError(said, cause=cause)
     if status in RETRYABLE or status >= BROKEN:
         wait = retry_after(headers, datetime.now(UTC))
-        return RetryableModelError(said, wait, throttled=status == HTTPStatus.TOO_MANY_REQUESTS)
-    return RejectedRequestError(said)
+        throttled = status == HTTPStatus.TOO_MANY_REQUESTS
+        return RetryableModelError(said, wait, throttled=throttled, cause=cause)
+    return RejectedRequestError(said, cause=cause)
 
 
 def is_refusal(status: int) -> bool:

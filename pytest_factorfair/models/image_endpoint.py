@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import RetryableModelError
+from pytest_factorfair.errors import Cause, RetryableModelError
 from pytest_factorfair.models import extras
 from pytest_factorfair.models.chat_endpoint import Endpoint, locate
 from pytest_factorfair.models.chat_errors import error_of, is_filtered, told
@@ -93,7 +93,7 @@ class ImageEndpoint:
                 )
                 return self._priced(drawn)
         except MalformedReplyError as error:
-            raise RetryableModelError(f"{self._name}: {error}") from None
+            raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
         failed = told(reply)
         if is_filtered(failed):
             return Response("", "filtered", model=model)

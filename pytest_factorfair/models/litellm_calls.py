@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pytest_factorfair.errors import (
+    Cause,
     InputError,
     MissingExtraError,
     ModelError,
@@ -108,7 +109,7 @@ class LitellmCalls:
         try:
             return await read(await getattr(library, function)(**self._common, **sent, **asked)), sent
         except MalformedReplyError as error:
-            raise RetryableModelError(f"{self._route.name}: {error}") from None
+            raise RetryableModelError(f"{self._route.name}: {error}", cause=Cause("reply")) from None
         except ModelError:
             raise
         except Exception as error:  # litellm lets through whatever its providers' code raises

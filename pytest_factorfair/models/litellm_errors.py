@@ -6,7 +6,13 @@ import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models import http_errors
 from pytest_factorfair.models.chat_errors import Complaint
 from pytest_factorfair.models.redaction import fit
@@ -42,9 +48,10 @@ def error_of(name: str, error: Exception, *, keys: Mapping[str, str]) -> ModelEr
     if _FATAL & _names(error):
         return FatalModelError(f"{name}: {reason}")
     if _RETRYABLE & _names(error):
-        return RetryableModelError(f"{name}: {reason}")
+        return RetryableModelError(f"{name}: {reason}", cause=Cause("connection", type(error).__name__))
     if not isinstance(status, int):
-        return RejectedRequestError(f"{name}: {type(error).__name__}: {reason}")
+        told = f"{name}: {type(error).__name__}: {reason}"
+        return RejectedRequestError(told, cause=Cause.raised(error))
     said = f"{name}: {http_errors.named(status)}: {reason}"
     return http_errors.error_of(status, said, codes=complaint(error).codes, headers=_headers(error))
 

@@ -170,6 +170,16 @@ class RunFile:
         finally:
             file.close()
 
+    @classmethod
+    def end_at(cls, path: Path, reason: str) -> None:
+        """Have the run of this file grant no more calls, where there is the file."""
+        if path.is_file():
+            file = cls(path)
+            try:
+                file.end(reason)
+            finally:
+                file.close()
+
     def _hold(self, price: float) -> int:
         row = self._connection.execute(_HOLD, {"pid": os.getpid(), "usd": price})
         return row.lastrowid or 0

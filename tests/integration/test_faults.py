@@ -164,12 +164,34 @@ def test_broken_connections_cut_bodies_and_stalls(project: Project, stub: StubSe
     assert ANSWERS < stub.stats()["requests"] < 1.25 * ANSWERS
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_what_cannot_get_better_is_not_tried_again(project: Project, stub: StubServer, status: int) -> None:
+@pytest.mark.parametrize(("status", "calls"), [(401, 1), (400, 20), (403, 20), (404, 20)])
+def test_a_rejection_of_every_prompt_ends_the_run(
+    project: Project, stub: StubServer, status: int, calls: int
+) -> None:
     stub.script(fail=-1, status=status)
-    result = run(project, stub, "-n0", "--factorfair-max-connections=1", "-k", "objective-tea_rate-gender")
-    assert result.ret != 0
-    assert stub.stats()["requests"] == (8 if status == 400 else 1)
+    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=1")
+    assert result.ret == 2
+    assert stub.stats()["requests"] == calls
+    result.stdout.fnmatch_lines([f"*hosted_vllm/m: {status} *"])
+    if status != 401:
+        result.stdout.fnmatch_lines(
+            [
+                "*(20 queries in a row failed alike): check *, then run the same command: answers so far are kept*"
+            ]
+        )
+
+
+@pytest.mark.parametrize("status", [400, 403, 404])
+def test_a_rejection_of_one_prompt_is_its_own_error(project: Project, stub: StubServer, status: int) -> None:
+    """Once, and again in the run that has only these prompts left to ask."""
+    stub.script(fail=-1, status=status, match="lowest Tea Rate")
+    result = run(project, stub, "-pno:xdist", "--factorfair-max-unread=0.9")
+    errors = 4 + 4  # two objective cases of four; the subjective cases do not name the rate
+    assert stub.stats()["requests"] == ANSWERS
+    assert sum(topic["errors"] for topic in project.report()["topics"]) == errors
+    assert result.ret == 1
+    run(project, stub, "-pno:xdist")
+    assert stub.stats()["requests"] == ANSWERS + errors
 
 
 def test_a_wait_longer_than_anybody_waits_ends_the_run(project: Project, stub: StubServer) -> None:
@@ -178,6 +200,57 @@ def test_a_wait_longer_than_anybody_waits_ends_the_run(project: Project, stub: S
     assert result.ret == 2
     assert stub.stats()["requests"] <= 4
     result.stdout.fnmatch_lines(["*429 Too Many Requests*told to wait 86400 s*"])
+
+
+def test_a_server_that_is_down_is_called_a_few_times(project: Project, stub: StubServer) -> None:
+    """It drops every connection."""
+    stub.script(resets=1.0)
+    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=32", "--factorfair-retries=2")
+    assert result.ret == 2
+    assert 20 <= stub.stats()["requests"] <= 32 + 20 + 3  # those that paused made room for others
+    result.stdout.fnmatch_lines(
+        ["*the connection failed: * (* queries in a row failed, in * calls): see that the server runs*"]
+    )
+    assert result.stdout.str().count("the connection failed") <= 6
+
+
+def test_an_outage_costs_no_answers(project: Project, stub: StubServer) -> None:
+    stub.script(healthy=50, fail=72, status=503, latency=0.01)
+    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=16")
+    assert result.ret == 0
+    assert all(topic["errors"] == 0 for topic in project.report()["topics"])
+    assert stub.stats()["requests"] == ANSWERS + 22
+
+
+RAISING = """
+def respond(prompt):
+    with open("calls", "a") as file:
+        file.write("x")
+    raise ValueError("no such column")
+"""
+
+
+def test_a_function_that_always_raises_is_called_a_few_times(project: Project) -> None:
+    project.write("house.py", RAISING)
+    result = project.run("-pno:xdist", "--factorfair-max-connections=8", model="python:house.py:respond")
+    assert result.ret == 2
+    assert 20 <= len((project.path / "calls").read_text()) <= 20 + 8
+    result.stdout.fnmatch_lines(
+        [
+            "*ValueError: no such column (* queries in a row failed alike, last at house.py:5 in respond): mend *"
+        ]
+    )
+
+
+def test_replies_on_their_way_are_kept_when_a_fatal_error_ends_the_run(
+    project: Project, stub: StubServer
+) -> None:
+    """Seven calls are still being answered as the eighth finds out that the key is revoked."""
+    stub.script(healthy=7, fail=8, status=401, latency=0.5, latency_of_failures=0.0)
+    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=8")
+    assert result.ret == 2
+    assert stub.stats()["requests"] == 8
+    assert stored(project.path / ".factorfair" / "responses.sqlite") == 7
 
 
 FULL = """

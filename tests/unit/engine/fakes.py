@@ -24,6 +24,23 @@ async def echo(request: Request) -> Response:
 
 
 @dataclass
+class Clock:
+    """A clock that only sleeping moves on."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        until = self.now + seconds
+        await asyncio.sleep(0)
+        self.now = max(self.now, until)
+
+
+@dataclass
 class FakeModel:
     """Answers through ``reply``; ``most`` is the largest number of calls it saw under way at once."""
 

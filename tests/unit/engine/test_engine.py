@@ -10,7 +10,7 @@ from pytest_factorfair.engine import Retry, Snapshot
 from pytest_factorfair.errors import InputError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.store import Store, keys
 from tests.unit.engine.conftest import MakeEngine
-from tests.unit.engine.fakes import FakeModel, queries, query
+from tests.unit.engine.fakes import Clock, FakeModel, queries, query
 
 WAIT = 30
 
@@ -214,20 +214,17 @@ def test_abandoned_case_still_serves_those_who_share_its_keys(make_engine: MakeE
 
 def test_retry_then_success(make_engine: MakeEngine) -> None:
     failures = iter([RetryableModelError("503 Service Unavailable"), RetryableModelError("429", 0.25)])
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
+    clock = Clock()
 
     async def flaky(_: Request) -> Response:
         for failure in failures:
             raise failure
         return Response("A")
 
-    engine = make_engine(retry=Retry(sleep=sleep, draw=lambda: 1.0))
+    engine = make_engine(retry=Retry(sleep=clock.sleep, clock=clock, draw=lambda: 1.0))
     (exchange,) = engine.submit(FakeModel(flaky), [query(0)]).result(WAIT)
     assert exchange.response == Response("A")
-    assert slept == [0.5, 1.25]
+    assert clock.slept == [0.5, 1.25]
     assert engine.snapshot() == Snapshot(asked=3, done=1, cached=0, errors=0)
 
 

@@ -1,0 +1,153 @@
+"""The circuit breaker of one endpoint: what its failures mean for a query, and for the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_factorfair.engine.retry import Retry
+from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.store.endpoints import Endpoints, Health
+
+_ADVICE = {
+    "connection": "see that the server runs and that base_url is right",
+    "timeout": "raise the timeout, or lower --factorfair-max-connections",
+    "reply": "see what the server sends to a single prompt",
+    "raised": "mend the function",
+}
+_ADVICE_BY_STATUS = {
+    "400": "check the model's arguments",
+    "403": "check what the key may use, and the model's name",
+    "404": "check the model's name and base_url",
+    "422": "check the model's arguments",
+    "429": "wait until the quota allows for more, or lower --factorfair-max-rpm",
+}
+
+
+@dataclass(slots=True)
+class Attempts:
+    """How often one query was called, how often that failed and since when, and how long it has paused."""
+
+    calls: int = 0
+    failed: int = 0
+    since: float = float("inf")
+    waited: float = 0.0
+
+
+class Breaker:
+    """Counts what fails at an endpoint, over all processes of the run, and decides what follows.
+
+    A failure that may pass counts against its query only where other queries are answered meanwhile.
+    Otherwise the endpoint counts as down: calls wait, and one at a time tries it, ever more rarely.
+    An endpoint that has answered in this run is waited for as long as patience lasts; one that never
+    has, for as many calls as a query has attempts. ``known`` is that stored answers prove the model to
+    work, so that a rejection is more likely to be about the prompt.
+    """
+
+    def __init__(self, name: str, endpoints: Endpoints, retry: Retry) -> None:
+        self._name = name
+        self._endpoints = endpoints
+        self._retry = retry
+        self._failing: set[str] = set()
+        self._episode = 0
+        self.known = False
+
+    def wait(self) -> float:
+        """Seconds until a call may start; where the endpoint is down, 0.0 grants the one that tries it."""
+        now, health = self._retry.clock(), self._endpoints.health(self._name)
+        if health.probe_at is None or health.opens_in(now) > 0:
+            return health.opens_in(now)
+        pause = max(self._retry.pause(health.probes + 1), self._retry.base / 10)
+        if self._endpoints.probe(self._name, now=now, until=now + pause):
+            return 0.0
+        return max(pause, self._endpoints.health(self._name).opens_in(now))
+
+    def answered(self) -> None:
+        self._endpoints.answer(self._name)
+
+    def put_off(self, seconds: float, *, throttled: bool) -> None:
+        """The endpoint asked for a pause, of all its callers."""
+        until = self._retry.clock() + min(seconds, self._retry.patience)
+        self._endpoints.close_until(self._name, until, throttled=throttled)
+
+    def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
+        """Count a failed call that may be repeated; returns the seconds its query pauses before it is.
+
+        Nothing is to be paused for an endpoint that is down: its next call waits for it to open.
+
+        Raises:
+            RejectedRequestError: the query has used up its attempts or its patience.
+            FatalModelError: so has the endpoint.
+        """
+        retry, now = self._retry, self._retry.clock()
+        attempts.since = min(attempts.since, now)
+        attempts.failed += not error.throttled
+        health = self._endpoints.fail(
+            self._name,
+            str(error),
+            now=now,
+            is_new=key not in self._failing,
+            most=retry.alike,
+            opens=not error.throttled,
+        )
+        if health.episode != self._episode:  # it was answered since
+            self._failing.clear()
+            self._episode = health.episode
+        self._failing.add(key)
+        if (error.retry_after or 0.0) > retry.patience:
+            raise self.stopped(error) from error
+
+        pause = (error.retry_after or 0.0) + retry.pause(attempts.calls)
+        patient = attempts.waited + pause <= retry.patience
+        if health.probe_at is None:
+            if attempts.failed < retry.attempts and patient:
+                attempts.waited += pause
+                return pause
+            if health.answered and health.since is not None and health.since <= attempts.since:
+                # Nothing was answered since this query first failed: it is not the query's fault.
+                self._endpoints.open(self._name, now=now)
+            elif patient or health.failing < retry.alike:
+                raise _given_up(error, attempts) from error
+            else:
+                raise self.stopped(error) from error
+        if health.answered:
+            over = health.since is not None and now - health.since >= retry.patience
+        else:
+            over = max(health.probes, attempts.failed) >= retry.attempts
+        if over and health.failing >= retry.alike:
+            raise self.stopped(error) from error
+        if over:
+            raise _given_up(error, attempts) from error
+        return 0.0
+
+    def rejected(self, error: ModelError) -> bool:
+        """Count a query that asking again would not help; whether it is one too many of its kind."""
+        return self._over(self._endpoints.reject(self._name, repr(error.cause), str(error)))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether so many queries in a row were rejected alike that the others would be."""
+        return self._over(self._endpoints.health(self._name))
+
+    def stopped(self, error: ModelError) -> FatalModelError:
+        """What ends the run, in one line: what failed, how often, where, and what to try."""
+        health, cause = self._endpoints.health(self._name), error.cause
+        if isinstance(error, RetryableModelError) and (error.retry_after or 0.0) > self._retry.patience:
+            told = f"told to wait {error.retry_after:g} s"
+        elif health.rejected:
+            told = f"{health.rejected} queries in a row failed alike"
+        else:
+            told = f"{health.failing} queries in a row failed, in {health.failed_calls} calls"
+        place = f", last at {cause.where}" if cause.where else ""
+        hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind) or "try again later"
+        line = f"{error} ({told}{place}): {hint}, then run the same command: answers so far are kept"
+        return FatalModelError(line, cause=cause)
+
+    def _over(self, health: Health) -> bool:
+        known = self.known or health.answered
+        return health.rejected >= (self._retry.stretch if known else self._retry.alike)
+
+
+def _given_up(error: RetryableModelError, attempts: Attempts) -> RejectedRequestError:
+    asked = f", told to wait {error.retry_after:g} s" if error.retry_after else ""
+    calls = f"{attempts.calls} attempt{'s' if attempts.calls > 1 else ''}"
+    return RejectedRequestError(f"{error} (given up after {calls}{asked})", cause=error.cause)

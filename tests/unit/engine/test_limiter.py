@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from pytest_factorfair.engine import Retry
+from pytest_factorfair.engine.breaker import Breaker
+from pytest_factorfair.engine.limiter import COOL_DOWN, Limiter
+from pytest_factorfair.store import Endpoints
+from tests.unit.engine.fakes import Clock
+
+WAIT = 30
+
+
+def limiter(most: int, clock: Clock | None = None) -> Limiter:
+    clock = clock or Clock()
+    retry = Retry(clock=clock, sleep=clock.sleep)
+    return Limiter(most, Breaker("here", Endpoints(), retry), retry)
+
+
+async def enter(slots: Limiter, times: int) -> None:
+    for _ in range(times):
+        await slots.__aenter__()
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        await asyncio.wait_for(scenario(), WAIT)
+
+    asyncio.run(bounded())
+
+
+def test_one_decrease_for_all_calls_that_were_under_way() -> None:
+    clock = Clock()
+    slots = limiter(64, clock)
+    began = clock.now
+    clock.now += 1
+    for _ in range(20):
+        slots.throttled(began)
+    assert slots.width == 32
+    slots.throttled(clock.now)  # a call begun since: another episode
+    assert slots.width == 16
+
+
+def test_one_place_always_remains() -> None:
+    clock = Clock()
+    slots = limiter(3, clock)
+    for _ in range(5):
+        clock.now += 1
+        slots.throttled(clock.now)
+    assert slots.width == 1
+
+
+def test_a_round_of_answers_adds_one_place_up_to_the_most() -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        slots = limiter(10, clock)
+        slots.throttled(clock.now)
+        await enter(slots, 5)
+        slots.succeeded()
+        assert slots.width == 5  # too early
+        clock.now += COOL_DOWN
+        for _ in range(5):
+            slots.succeeded()
+        assert slots.width == pytest.approx(6, abs=0.1)
+        slots.width = 9.99
+        await enter(slots, 4)
+        slots.succeeded()
+        assert slots.width == 10
+
+    run(scenario)
+
+
+def test_places_nobody_uses_add_none() -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        slots = limiter(10, clock)
+        slots.throttled(clock.now)
+        clock.now += COOL_DOWN
+        await enter(slots, 4)
+        slots.succeeded()
+        assert slots.width == 5
+
+    run(scenario)
+
+
+def test_pause_holds_for_all_and_lets_them_in_in_their_order() -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        slots, came, began = limiter(2, clock), [], clock.now
+
+        async def call(number: int) -> None:
+            async with slots:
+                came.append((number, clock.now >= began + 5))
+
+        slots.breaker.put_off(5.0, throttled=True)
+        slots.breaker.put_off(2.0, throttled=True)  # a shorter one does not end a longer one
+        await asyncio.gather(*map(call, range(6)))
+        assert came == [(number, True) for number in range(6)]
+
+    run(scenario)
+
+
+def test_waiting_call_that_is_cancelled_takes_no_place() -> None:
+    async def scenario() -> None:
+        slots = limiter(1)
+        await slots.__aenter__()
+        waiting = [asyncio.ensure_future(slots.__aenter__()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await slots.__aexit__()  # the place goes to the second, which is cancelled before it runs
+        waiting[1].cancel()
+        await waiting[2]
+        assert [task.cancelled() for task in waiting] == [True, True, False]
+
+    run(scenario)
+
+
+def test_narrow_slots_lets_calls_end_before_it_lets_others_in() -> None:
+    async def scenario() -> None:
+        slots = limiter(4)
+        await enter(slots, 4)
+        slots.throttled(float("inf"))
+        late = asyncio.ensure_future(slots.__aenter__())
+        for left in (3, 2):
+            await slots.__aexit__()
+            await asyncio.sleep(0)
+            assert not late.done(), left
+        await slots.__aexit__()
+        await late
+
+    run(scenario)

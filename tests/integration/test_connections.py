@@ -41,7 +41,7 @@ def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubS
     )
     assert run(project, stub, "-n0", "--factorfair-max-calls=100").ret == -signal.SIGKILL
     folder = project.path / ".factorfair"
-    assert {path.suffix for path in folder.glob("run-*")} >= {".lock", ".sqlite"}
+    assert {path.suffix for path in folder.glob("run-*")} >= {".places", ".sqlite"}
     (project.path / "conftest.py").unlink()
     assert run(project, stub, "-n2").ret == 0
     assert list(folder.glob("run-*")) == []

@@ -88,7 +88,7 @@ def test_bug_in_a_provider_spoils_its_own_query_only(make_engine: MakeEngine) ->
         "CancelledError: the model cancelled its own call",
         "TypeError: ask returned NoneType, not a Response with text",
         "TypeError: ask returned Response, not a Response with text",
-        "TypeError: Object of type bytes is not JSON serializable",
+        "TypeError: tokens_in of a response cannot be of type bytes",
     ]
     assert errors[6].startswith("ValueError: xxx")
     assert errors[6].endswith("...")

@@ -209,12 +209,7 @@ def _fetch(arguments: argparse.Namespace) -> None:
 
     is_url = "://" in arguments.name
     if is_url != bool(arguments.sha256):
-        raise InputError("--sha256 goes with a URL, and a URL with --sha256: what is downloaded is checked")
-    folder = Path(arguments.out)
-    source = (
-        download.Source(arguments.name, arguments.sha256) if is_url else download.KNOWN.get(arguments.name)
-    )
-    file = (
-        download.fetch_from(source, folder) if is_url and source else download.fetch(arguments.name, folder)
-    )
-    say(f"{file}" + (f": {source.licence}" if source and source.licence else ""))
+        raise InputError("--sha256 goes with a URL, and a URL with --sha256: downloads are always verified")
+    source = download.Source(arguments.name, arguments.sha256) if is_url else download.known(arguments.name)
+    file = download.fetch(source, Path(arguments.out))
+    say(f"{file}" + (f": {source.licence}" if source.licence else ""))

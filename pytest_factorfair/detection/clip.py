@@ -1,8 +1,8 @@
-"""CLIP as a zero-shot classifier: ``clip:FOLDER?faces=...``, a checkpoint of transformers on this machine.
+"""CLIP as a zero-shot classifier: ``clip:FOLDER?faces=...``, a local checkpoint of transformers.
 
-Each class has sentences, and the share of a class is the softmax over the chip's similarity to their mean.
-``HEAD.CLASS=sentence|sentence`` in place of the sentences here: ``gender.Male=a man|a photo of a man``. Two
-sentences at CLIP's own scale make very sure shares: take them for an order, not for probabilities.
+Each class has sentences; its probability is the softmax over the chip's similarity to their mean.
+``HEAD.CLASS=sentence|sentence`` replaces the default ones: ``gender.Male=a man|a photo of a man``. At CLIP's
+own scale two sentences give very confident probabilities: read them as a ranking.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pytest_factorfair.detection.protocol import Floats
-from pytest_factorfair.detection.spec import DetectorSpec
+from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.models.checkpoint import digest
 from pytest_factorfair.pictures.classes import HEADS
@@ -42,7 +42,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
     },
 }
 _TEMPLATES = ("a photo of {}", "a picture of the face of {}")
-# What CLIP's pictures were normalised by, where the checkpoint does not say.
+# CLIP's own normalisation, for a checkpoint that does not state one.
 _MEAN, _STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 Sentences = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -50,7 +50,7 @@ OPTIONS = tuple(f"{head}.{name}" for head, names in HEADS.items() for name in na
 
 
 def sentences(spec: DetectorSpec) -> Sentences:
-    """The sentences of each class, by head: those of the spec's options, else the ones above."""
+    """The sentences of each class, by head: the spec's, or else the default ones."""
     return {
         head: {
             name: tuple(spec.options[key].split("|"))
@@ -66,20 +66,20 @@ def folder(spec: DetectorSpec) -> Path:
     """The folder of the spec's checkpoint.
 
     Raises:
-        InputError: it is none, or of another model: transformers would go on with weights drawn at random.
+        InputError: there is none, or it holds another model, whose weights transformers would make up.
     """
     path = Path(spec.target).expanduser()
     try:
         kind = json.loads((path / "config.json").read_bytes()).get("model_type")
     except (OSError, ValueError, AttributeError):
-        raise spec.wrong(f"'{spec.target}' is no folder of a CLIP checkpoint in {Path.cwd()}") from None
+        raise spec.wrong(f"'{spec.target}' is not a folder with a CLIP checkpoint in {Path.cwd()}") from None
     if kind != "clip":
         raise spec.wrong(f"'{spec.target}' holds a model of type '{kind}', not 'clip'")
     return path
 
 
 class Clip:
-    """The classifier of one checkpoint; the sentences are put through it once."""
+    """The classifier in one checkpoint; the sentences are embedded once."""
 
     classes = HEADS
 
@@ -89,15 +89,15 @@ class Clip:
         self._device = device
         self._model: Any = None
         self._texts: dict[str, Any] = {}
-        self._scale: tuple[Sequence[float], Sequence[float]] = (_MEAN, _STD)
+        self._colours: tuple[Sequence[float], Sequence[float]] = (_MEAN, _STD)
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
-        told = {
+        sentences = {
             head: {name: list(texts) for name, texts in each.items()}
             for head, each in self._sentences.items()
         }
-        return {"detector": "clip", "sha256": digest(self._folder), "sentences": told}
+        return {"detector": "clip", "sha256": digest(self._folder), "sentences": sentences}
 
     def load(self) -> None:
         if self._model is not None:
@@ -110,11 +110,13 @@ class Clip:
             raise DetectorError(f"device={device}: torch has no GPU here")
         import_module("transformers.utils.logging").disable_progress_bar()
         try:
-            told = {"local_files_only": True}
-            model = transformers.CLIPModel.from_pretrained(self._folder, use_safetensors=True, **told)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **told)
+            local = {"local_files_only": True}
+            model = transformers.CLIPModel.from_pretrained(self._folder, use_safetensors=True, **local)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **local)
             model = model.eval().to(device)
-            self._scale = _normalisation(self._folder)
+            settings = self._folder / "preprocessor_config.json"
+            stated = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+            self._colours = stated.get("image_mean", _MEAN), stated.get("image_std", _STD)
             self._texts = {head: embedded(model, tokenizer, each) for head, each in self._sentences.items()}
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             reason = " ".join(str(error).split())
@@ -123,33 +125,21 @@ class Clip:
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.load()
-        torch = import_module("torch")
+        torch, model = import_module("torch"), self._model
         with torch.inference_mode():
-            pictures = self._normalised(torch.from_numpy(chips))
-            seen = self._model.vision_model(pixel_values=pictures).pooler_output
-            seen = _unit(self._model.visual_projection(seen)) * self._model.logit_scale.exp()
+            side = model.config.vision_config.image_size
+            pictures = torch.from_numpy(chips).to(model.device).float() / 255
+            if pictures.shape[-1] != side:
+                resize = import_module("torch.nn.functional").interpolate
+                pictures = resize(pictures, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
+            mean, std = (torch.tensor(each, device=model.device)[:, None, None] for each in self._colours)
+            pictures = ((pictures - mean) / std).to(model.dtype)
+            features = model.visual_projection(model.vision_model(pixel_values=pictures).pooler_output)
+            features = _unit(features) * model.logit_scale.exp()
             return {
-                head: np.asarray((seen @ texts.T).softmax(dim=1).float().cpu().numpy())
+                head: np.asarray((features @ texts.T).softmax(dim=1).float().cpu().numpy())
                 for head, texts in self._texts.items()
             }
-
-    def _normalised(self, chips: Any) -> Any:
-        """uint8 (N, 3, 224, 224) as the model takes them."""
-        torch = import_module("torch")
-        side = self._model.config.vision_config.image_size
-        pictures = chips.to(self._model.device).float() / 255
-        if pictures.shape[-1] != side:
-            resized = import_module("torch.nn.functional").interpolate
-            pictures = resized(pictures, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
-        mean, std = (torch.tensor(each, device=pictures.device)[:, None, None] for each in self._scale)
-        return ((pictures - mean) / std).to(self._model.dtype)
-
-
-def _normalisation(folder: Path) -> tuple[Sequence[float], Sequence[float]]:
-    """Mean and standard deviation of the three colours, as the checkpoint has them."""
-    told = folder / "preprocessor_config.json"
-    given = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
-    return given.get("image_mean", _MEAN), given.get("image_std", _STD)
 
 
 def embedded(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]]) -> Any:
@@ -160,8 +150,8 @@ def embedded(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]])
         for texts in classes.values():
             tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
             tokens = tokens.to(model.device)
-            told = model.text_model(input_ids=tokens.input_ids, attention_mask=tokens.attention_mask)
-            rows.append(_unit(_unit(model.text_projection(told.pooler_output)).mean(dim=0)))
+            output = model.text_model(input_ids=tokens.input_ids, attention_mask=tokens.attention_mask)
+            rows.append(_unit(_unit(model.text_projection(output.pooler_output)).mean(dim=0)))
         return torch.stack(rows)
 
 

@@ -1,8 +1,11 @@
-"""A detector of the user's own: ``python:module:attribute`` or ``python:path/to/file.py:attribute``.
+"""A user's own detector: ``python:module:attribute`` or ``python:path/to/file.py:attribute``.
 
-The attribute is a detector (an object with ``identity``, ``check`` and ``read``); a class, or a function
-without parameters, that makes one; or a function of a picture's pixels, uint8 (height, width, 3) in RGB,
-that gives the groups of each face by attribute: ``[{"gender": "Female", "race": "Asian"}]``.
+The attribute is one of
+
+- a detector: an object with ``identity``, ``check`` and ``read``;
+- a class, or a function without parameters, that makes one;
+- a function that takes a picture's pixels, uint8 (height, width, 3) in RGB, and returns the groups of each
+  face by attribute: ``[{"gender": "Female", "race": "Asian"}]``.
 """
 
 from __future__ import annotations
@@ -14,33 +17,30 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.detection.protocol import Detector
-from pytest_factorfair.detection.spec import DetectorSpec
+from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError, PictureError
 from pytest_factorfair.models.python_object import load
 from pytest_factorfair.pictures.decode import Pixels, decode
 
-_PARTS = ("check", "identity", "read")
-
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector that a module or file holds, imported at once.
+    """The detector in a module or file, which is imported at once.
 
     Raises:
-        InputError: there is no such module, file or attribute, or it is nothing that can read a picture.
+        InputError: there is no such module, file or attribute, it is neither a detector nor a function of
+            pixels, or making it raises.
     """
     spec.allow()
-    return coerce(load(spec.target, f"detector '{spec.text}'"), spec)
-
-
-def coerce(thing: object, spec: DetectorSpec) -> Detector:
-    """A detector out of what a user gives for one.
-
-    Raises:
-        InputError: the thing is neither a detector nor a function of pixels, or a factory raises.
-    """
-    made: Any = _made(thing, spec) if _is_factory(thing) else thing
-    if all(hasattr(made, part) for part in _PARTS):
+    made: Any = load(spec.target, f"detector '{spec.text}'")
+    if _is_factory(made):
+        try:
+            made = made()
+        except InputError:
+            raise
+        except Exception as error:  # a user's factory may raise anything
+            raise spec.wrong(f"making it raised {type(error).__name__}: {error}") from error
+    if all(hasattr(made, part) for part in ("check", "identity", "read")):
         detector: Detector = made
         return detector
     if callable(made) and not _is_factory(made):
@@ -48,15 +48,25 @@ def coerce(thing: object, spec: DetectorSpec) -> Detector:
     raise spec.wrong(f"{type(made).__name__} is neither a detector nor a function of the pixels")
 
 
+def _is_factory(thing: object) -> bool:
+    return isinstance(thing, type) or (inspect.isfunction(thing) and not inspect.signature(thing).parameters)
+
+
 class FunctionDetector:
-    """A function of the pixels as a detector; what it raises is that picture's error."""
+    """A function of the pixels as a detector; an exception it raises becomes the picture's error."""
 
     def __init__(self, function: Callable[[Pixels], Iterable[Mapping[str, str]]], name: str) -> None:
         self._function = function
-        self.identity: Mapping[str, object] = {"detector": name, "sha256": _source(function)}
+        try:
+            file = inspect.getsourcefile(inspect.unwrap(function))
+        except TypeError:  # a built-in function or an object that is called
+            file = None
+        content = Path(file).read_bytes() if file and Path(file).is_file() else None
+        sha256 = "" if content is None else hashlib.sha256(content).hexdigest()
+        self.identity: Mapping[str, object] = {"detector": name, "sha256": sha256}
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """What a function can tell shows when it is called."""
+        """Accept all attributes: only a call shows what a function can perceive."""
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         return tuple(self._detection(picture, attributes) for picture in pictures)
@@ -64,7 +74,16 @@ class FunctionDetector:
     def _detection(self, picture: bytes, attributes: Sequence[Attribute]) -> Detection:
         try:
             pixels = decode(picture)
-            return Detection(tuple(_face(groups, pixels, attributes) for groups in self._function(pixels)))
+            height, width = pixels.shape[:2]
+            faces = []
+            for groups in self._function(pixels):
+                known = {
+                    each.name: groups[each.name]
+                    for each in attributes
+                    if groups.get(each.name) in each.groups
+                }
+                faces.append(Face(known, dict.fromkeys(known, 1.0), (0, 0, width, height)))
+            return Detection(tuple(faces))
         except DetectorError:
             raise
         except PictureError as error:
@@ -72,33 +91,3 @@ class FunctionDetector:
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             return Detection(error=f"the detector raised {reason}")
-
-
-def _face(groups: Mapping[str, str], pixels: Pixels, attributes: Sequence[Attribute]) -> Face:
-    known = {each.name: groups[each.name] for each in attributes if groups.get(each.name) in each.groups}
-    height, width = pixels.shape[:2]
-    return Face(known, dict.fromkeys(known, 1.0), (0, 0, width, height))
-
-
-def _is_factory(thing: object) -> bool:
-    if isinstance(thing, type):
-        return True
-    return inspect.isfunction(thing) and not inspect.signature(thing).parameters
-
-
-def _made(thing: Any, spec: DetectorSpec) -> object:
-    try:
-        return thing()
-    except InputError:
-        raise
-    except Exception as error:
-        raise spec.wrong(f"making it raised {type(error).__name__}: {error}") from error
-
-
-def _source(function: object) -> str:
-    """The SHA-256 of the file the function stands in; empty where there is none."""
-    try:
-        file = inspect.getsourcefile(inspect.unwrap(function))  # type: ignore[arg-type]  # or TypeError
-    except TypeError:
-        file = None
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""

@@ -1,41 +1,34 @@
-"""Model files from where they are published: only when a user asks for one, and only what it should be."""
+"""Model files from their publishers, fetched on request and checked against a known SHA-256."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
-from pytest_factorfair.detection.spec import digest
-from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 
+_LARGEST = 2**30  # bytes; the largest of these models has 85 MB
 _CHUNK = 2**20
-_MOST = 2**30  # bytes; the largest of these models has 85 MB
 _TIMEOUT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to fetch: its URL, the SHA-256 it must have, and the licence it comes under."""
+    """A file to fetch: its URL, the SHA-256 it must have, and its licence."""
 
     url: str
     sha256: str
     licence: str = ""
 
-    @property
-    def file(self) -> str:
-        return Path(urlsplit(self.url).path).name
-
 
 _ZOO = "https://media.githubusercontent.com/media/opencv/opencv_zoo"
 _YUNET = "models/face_detection_yunet/face_detection_yunet"
 
-# The checksums are those their publishers give: the Git LFS pointers of OpenCV's model zoo, uniface's table.
+# The checksums are the publishers' own: the Git LFS pointers of OpenCV's model zoo, uniface's table.
 KNOWN: Mapping[str, Source] = {
     "fairface": Source(
         "https://github.com/yakhyo/fairface-onnx/releases/download/weights/fairface.onnx",
@@ -55,57 +48,62 @@ KNOWN: Mapping[str, Source] = {
 }
 
 
-def fetch(name: str, folder: Path) -> Path:
-    """Download a known model into a folder; one that lies there already, and is right, is kept.
+def known(name: str) -> Source:
+    """The source of a model by its name.
 
     Raises:
-        InputError: no model goes by that name, or see ``fetch_from``.
+        InputError: there is no such model.
     """
     if name not in KNOWN:
-        raise InputError(
-            f"no model '{name}' is known{nearest(name, KNOWN)}; any other takes a URL and a SHA-256"
-        )
-    return fetch_from(KNOWN[name], folder)
+        raise InputError(f"unknown model '{name}'{nearest(name, KNOWN)}; any other needs a URL and a SHA-256")
+    return KNOWN[name]
 
 
-def fetch_from(source: Source, folder: Path) -> Path:
-    """Download a file into a folder, whole and with the right checksum, or not at all.
+def fetch(source: Source, folder: Path) -> Path:
+    """Download a file into a folder, or keep the one there if its checksum is right.
+
+    The file appears whole and with the right checksum, or not at all; an older one stays if that fails.
 
     Raises:
-        InputError: the URL is none, the file cannot be had or written, or it is not what it should be.
+        InputError: the URL is invalid, the download fails, or its checksum is wrong.
+        MissingExtraError: pooch is not installed.
     """
-    if not _is_address(source.url) or not source.file:
-        raise InputError(f"'{source.url}' is no address of a file")
-    target, due = folder / source.file, source.sha256.lower()
-    if target.is_file() and digest(target) == due:
-        return target
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder) as place:
-            part = Path(place) / source.file
-            _download(source.url, part)
-            if (found := digest(part)) != due:
-                raise InputError(
-                    f"'{source.url}' is not what it should be: its SHA-256 is {found}, not {due}"
-                )
-            os.replace(part, target)  # noqa: PTH105 - it goes over an older file on every system
-    except (HTTPException, OSError) as error:
-        raise InputError(f"'{source.url}' cannot be downloaded to {folder}: {error}") from error
-    return target
-
-
-def _is_address(url: str) -> bool:
+        url = urlsplit(source.url)
+    except ValueError:  # brackets without an IPv6 address
+        url = urlsplit("")
+    if url.scheme not in ("http", "https") or not Path(url.path).name:
+        raise InputError(f"'{source.url}' is not a valid URL of a file; expected http://... or https://...")
+    if not find_spec("pooch"):
+        raise MissingExtraError("downloading a model", "images")
+    pooch = import_module("pooch")
+    pooch.get_logger().setLevel("WARNING")  # an error is one line of our own
+    download = pooch.HTTPDownloader(progressbar=_Limit(), chunk_size=_CHUNK, timeout=_TIMEOUT)
+    file = folder / Path(url.path).name
     try:
-        return urlsplit(url).scheme in ("http", "https")
-    except ValueError:  # brackets that hold no IPv6 address
-        return False
+        pooch.retrieve(source.url, source.sha256, file.name, folder, downloader=download)
+        file.chmod(0o644)  # pooch leaves that of a temporary file, which only its owner can read
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"'{source.url}' cannot be downloaded to {folder}: {reason}") from error
+    return file
 
 
-def _download(url: str, part: Path) -> None:
-    with urlopen(url, timeout=_TIMEOUT) as reply, part.open("wb") as content:  # noqa: S310 - http, https
-        taken = 0
-        while chunk := reply.read(_CHUNK):
-            taken += len(chunk)
-            if taken > _MOST:
-                raise OSError(f"it is larger than {_MOST} bytes")
-            content.write(chunk)
+class _Limit:
+    """pooch's progress bar, used to stop a download without end."""
+
+    total = 0
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def update(self, size: int) -> None:
+        self._size += size
+        if max(self._size, self.total) > _LARGEST:
+            raise OSError(f"it is larger than {_LARGEST} bytes")
+
+    def reset(self) -> None:
+        self._size = 0
+
+    def close(self) -> None:
+        """Nothing to close."""

@@ -1,14 +1,14 @@
 """The published checkpoint of FairFace as an ONNX file: a ResNet-34 written out node by node.
 
 The checkpoint ``res34_fair_align_multi_7_20190809.pt`` is a state dict with torchvision's names. The graph is
-built from it directly, so that neither torchvision nor an exporter is needed: torch reads the file (weights
-only: nothing in it is run), the package onnx writes the other.
+built from it directly and needs neither torchvision nor an exporter: torch reads the weights (and only
+those: nothing in the file is run), the package onnx writes the result.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.detection.align import SIDE
+from pytest_factorfair.detection.faces import SIDE
 from pytest_factorfair.errors import InputError, MissingExtraError
 
 BLOCKS = (3, 4, 6, 3)
@@ -34,7 +34,7 @@ def fairface(checkpoint: Path, target: Path) -> None:
     The file appears whole or not at all.
 
     Raises:
-        InputError: the checkpoint is not there, is no state dict, or is none of a ResNet-34 with 18 logits.
+        InputError: the checkpoint is missing, is not a state dict, or not one of a ResNet-34 with 18 logits.
         MissingExtraError: torch or onnx is not installed.
     """
     if not checkpoint.is_file():
@@ -45,11 +45,20 @@ def fairface(checkpoint: Path, target: Path) -> None:
         raise InputError(
             f"'{target}' cannot be written: there is no folder '{target.parent}' in {Path.cwd()}"
         )
-    content = serialised(_weights(checkpoint), where=str(checkpoint))
+    try:
+        loaded = import_module("torch").load(checkpoint, map_location="cpu", weights_only=True)
+        weights = {  # DataParallel puts "module." before every name
+            str(name).removeprefix("module."): np.ascontiguousarray(tensor.detach().float().numpy())
+            for name, tensor in loaded.items()
+        }
+    except Exception as error:  # torch reports an unreadable file in many ways
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"'{checkpoint}' cannot be read as a state dict of torch: {reason}") from error
+    content = serialised(weights, where=str(checkpoint))
     part = target.with_name(f"{target.name}.part")
     try:
         part.write_bytes(content)
-        os.replace(part, target)  # noqa: PTH105 - it goes over an older file on every system
+        os.replace(part, target)  # noqa: PTH105 - replaces an older file on every system
     except OSError as error:
         raise InputError(f"'{target}' cannot be written: {error.strerror}") from error
 
@@ -58,17 +67,27 @@ def serialised(weights: Weights, *, where: str) -> bytes:
     """The ONNX file of a state dict.
 
     Raises:
-        InputError: a tensor is missing, has another shape, or is none of the network's.
+        InputError: a tensor is missing, has another shape, or does not belong to the network.
     """
     from onnx import TensorProto, checker, helper
 
     graph = _Graph(weights, where)
-    logits = graph.network()
-    if left := sorted(
-        name for name in weights.keys() - graph.used if not name.endswith("num_batches_tracked")
-    ):
-        raise InputError(f"'{where}' is no FairFace: it has '{left[0]}', which a ResNet-34 has not")
-    made = helper.make_graph(
+    x = graph.add("Relu", graph.convolved("input", "conv1", "bn1", (64, 3, 7), stride=2))
+    x = graph.add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    before = 64
+    for layer, count in enumerate(BLOCKS, start=1):
+        width = 64 * 2 ** (layer - 1)
+        for number in range(count):
+            stride = 2 if layer > 1 and number == 0 else 1
+            x = graph.block(x, f"layer{layer}.{number}", before, width, stride)
+            before = width
+    x = graph.add("Flatten", graph.add("GlobalAveragePool", x))
+    weight, bias = graph.tensor("fc.weight", (LOGITS, 512)), graph.tensor("fc.bias", (LOGITS,))
+    logits = graph.add("Gemm", x, weight, bias, name="logits", transB=1)
+    unused = (name for name in weights.keys() - graph.used if not name.endswith("num_batches_tracked"))
+    if surplus := sorted(unused):
+        raise InputError(f"'{where}' is not FairFace: it has '{surplus[0]}', which a ResNet-34 does not")
+    network = helper.make_graph(
         graph.nodes,
         "fairface",
         [helper.make_tensor_value_info("input", TensorProto.FLOAT, ["batch", 3, SIDE, SIDE])],
@@ -76,13 +95,13 @@ def serialised(weights: Weights, *, where: str) -> bytes:
         graph.constants,
     )
     opset = [helper.make_opsetid("", OPSET)]
-    model = helper.make_model(made, ir_version=IR, opset_imports=opset, producer_name="pytest-factorfair")
+    model = helper.make_model(network, ir_version=IR, opset_imports=opset, producer_name="pytest-factorfair")
     checker.check_model(model)
     return bytes(model.SerializeToString(deterministic=True))
 
 
 class _Graph:
-    """Nodes and constants of the network, as they are asked for."""
+    """Nodes and constants of the network, added from its input to its output."""
 
     def __init__(self, weights: Weights, where: str) -> None:
         self._weights = weights
@@ -91,77 +110,45 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def network(self) -> str:
-        """The whole of it; the name of its output."""
-        x = self._add("Relu", self._convolved("input", "conv1", "bn1", (64, 3, 7), stride=2))
-        x = self._add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
-        for prefix, before, width, stride in _blocks():
-            x = self._block(x, prefix, before, width, stride)
-        x = self._add("Flatten", self._add("GlobalAveragePool", x))
-        weight, bias = self._tensor("fc.weight", (LOGITS, 512)), self._tensor("fc.bias", (LOGITS,))
-        return self._add("Gemm", x, weight, bias, name="logits", transB=1)
-
-    def _block(self, x: str, prefix: str, before: int, width: int, stride: int) -> str:
-        kept = x
+    def block(self, x: str, prefix: str, before: int, width: int, stride: int) -> str:
+        """A residual block from ``before`` to ``width`` channels."""
+        shortcut = x
         if stride != 1 or before != width:
-            first, second = f"{prefix}.downsample.0", f"{prefix}.downsample.1"
-            kept = self._convolved(x, first, second, (width, before, 1), stride=stride)
+            names = f"{prefix}.downsample.0", f"{prefix}.downsample.1"
+            shortcut = self.convolved(x, *names, (width, before, 1), stride=stride)
         shape = width, before, 3
-        y = self._convolved(x, f"{prefix}.conv1", f"{prefix}.bn1", shape, stride=stride)
-        y = self._convolved(
-            self._add("Relu", y), f"{prefix}.conv2", f"{prefix}.bn2", (width, width, 3), stride=1
-        )
-        return self._add("Relu", self._add("Add", y, kept))
+        y = self.convolved(x, f"{prefix}.conv1", f"{prefix}.bn1", shape, stride=stride)
+        shape = width, width, 3
+        y = self.convolved(self.add("Relu", y), f"{prefix}.conv2", f"{prefix}.bn2", shape, stride=1)
+        return self.add("Relu", self.add("Add", y, shortcut))
 
-    def _convolved(self, x: str, name: str, norm: str, shape: tuple[int, int, int], *, stride: int) -> str:
+    def convolved(self, x: str, name: str, norm: str, shape: tuple[int, int, int], *, stride: int) -> str:
         """A convolution without bias, and its batch normalisation; ``shape`` is out, in, kernel."""
         out, into, size = shape
-        weight = self._tensor(f"{name}.weight", (out, into, size, size))
-        y = self._add("Conv", x, weight, strides=[stride] * 2, pads=[size // 2] * 4, kernel_shape=[size] * 2)
+        weight = self.tensor(f"{name}.weight", (out, into, size, size))
+        y = self.add("Conv", x, weight, strides=[stride] * 2, pads=[size // 2] * 4, kernel_shape=[size] * 2)
         parts = ("weight", "bias", "running_mean", "running_var")
-        rows = [self._tensor(f"{norm}.{part}", (out,)) for part in parts]
-        return self._add("BatchNormalization", y, *rows, epsilon=_EPSILON)
+        rows = [self.tensor(f"{norm}.{part}", (out,)) for part in parts]
+        return self.add("BatchNormalization", y, *rows, epsilon=_EPSILON)
 
-    def _add(self, kind: str, *inputs: str, name: str = "", **options: Any) -> str:
+    def add(self, kind: str, *inputs: str, name: str = "", **options: Any) -> str:
+        """Add a node; return the name of its output."""
         from onnx import helper
 
         output = name or f"{kind.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, inputs, [output], **options))
         return output
 
-    def _tensor(self, name: str, shape: tuple[int, ...]) -> str:
+    def tensor(self, name: str, shape: tuple[int, ...]) -> str:
+        """Add a tensor of the state dict as a constant; return its name."""
         from onnx import numpy_helper
 
-        found = self._weights.get(name)
-        if found is None or found.shape != shape:
-            told = "is missing" if found is None else f"is {found.shape}, not {shape}"
+        tensor = self._weights.get(name)
+        if tensor is None or tensor.shape != shape:
+            problem = "is missing" if tensor is None else f"is {tensor.shape}, not {shape}"
             raise InputError(
-                f"'{self._where}' is no FairFace, a ResNet-34 with {LOGITS} logits: '{name}' {told}"
+                f"'{self._where}' is not FairFace, a ResNet-34 with {LOGITS} logits: '{name}' {problem}"
             )
         self.used.add(name)
-        self.constants.append(numpy_helper.from_array(found, name))
+        self.constants.append(numpy_helper.from_array(tensor, name))
         return name
-
-
-def _blocks() -> Iterator[tuple[str, int, int, int]]:
-    """Of every block the prefix of its names, the channels before and after it, and its stride."""
-    before = 64
-    for layer, count in enumerate(BLOCKS, start=1):
-        width = 64 * 2 ** (layer - 1)
-        for number in range(count):
-            yield f"layer{layer}.{number}", before, width, 2 if layer > 1 and number == 0 else 1
-            before = width
-
-
-def _weights(checkpoint: Path) -> Weights:
-    """The state dict as arrays; ``module.`` before every name is DataParallel's."""
-    torch = import_module("torch")
-    try:
-        loaded = torch.load(checkpoint, map_location="cpu", weights_only=True)
-        return {
-            str(name).removeprefix("module."): np.ascontiguousarray(tensor.detach().float().numpy())
-            for name, tensor in loaded.items()
-        }
-    except Exception as error:  # torch says in many ways that it cannot read a file
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"'{checkpoint}' cannot be read as a state dict of torch: {reason}") from error

@@ -1,85 +1,176 @@
-"""Where faces are found: YuNet, code cards, or nowhere else than all over the picture."""
+"""Finds faces and cuts out chips: what a classifier sees of a face.
+
+Chips are aligned as dlib's ``get_face_chips`` does with a padding of .25, which prepared the pictures that
+FairFace was trained on: a picture is turned, scaled and shifted so that the eyes come to lie where dlib's
+five-point template has them. The template names the corners of the eyes and face detectors give the
+centres, so the midpoints of the corners are used.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pytest_factorfair.detection.protocol import FaceDetector, Location
-from pytest_factorfair.detection.spec import DetectorSpec
-from pytest_factorfair.detection.yunet import YuNet
-from pytest_factorfair.pictures.cards import CELL, CELLS, FRAME, FRAME_COLOUR
+from pytest_factorfair.detection.protocol import Location, Point, digest
+from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.decode import Pixels
 
-OPTIONS = ("faces", "face_score", "face_side")
-_FRAMED = 0.75, 1.25  # the pixels of the frame's colour, as a share of those a frame of this size has
-_TOLERANCE = 75  # per channel: JPEG blurs colours
-_DARKEST, _BRIGHTEST = (
-    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
-)
+SIDE = 224
+PADDING = 0.25
+# dlib's mean face in the unit square: the midpoints between the corners of the left and of the right eye.
+_TEMPLATE = ((0.227330, 0.221396), (0.752814, 0.221233))
+EYES = tuple(((x + PADDING) / (1 + 2 * PADDING), (y + PADDING) / (1 + 2 * PADDING)) for x, y in _TEMPLATE)
+_COARSE = 0.5
 
-
-def build(spec: DetectorSpec) -> FaceDetector:
-    """The face detector that ``faces=`` names: the file of YuNet, ``whole`` or ``cards``.
-
-    ``face_score`` (0.7) is how sure YuNet must be, ``face_side`` (320) the pixels it is given on the longer
-    side: it was trained on faces of 10 to 300.
-
-    Raises:
-        InputError: none is named, or the file is not there.
-    """
-    named = spec.options.get("faces", "")
-    if named == "whole":
-        return Whole()
-    if named == "cards":
-        return Cards()
-    if not named:
-        raise spec.wrong("where faces are is missing: faces=yunet.onnx, or faces=whole for cut-out faces")
-    score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, least=64, most=4096)
-    return YuNet(spec.file(named), score=score, side=round(side))
+_OVERLAP = 0.3
+_MOST_FACES = 5000
+_COLUMNS = 15
 
 
 class Whole:
-    """Every picture is one face, cut out already."""
+    """Takes every picture for one face, already cut out."""
 
     identity: Mapping[str, object] = {"finder": "whole"}
 
     def load(self) -> None:
-        """There is nothing to load."""
+        """Nothing to load."""
 
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         height, width = pixels.shape[:2]
         return (Location((0, 0, width, height)),)
 
 
-class Cards:
-    """Finds the frames of code cards; the box is what they hold."""
+class YuNet:
+    """Finds faces with YuNet, OpenCV's face detector: a model file of 230 KB, MIT.
 
-    identity: Mapping[str, object] = {"finder": "cards"}
+    OpenCV 5 needs another file than OpenCV 4. Each thread at work uses a network of its own.
+    """
+
+    def __init__(self, path: Path, *, score: float, side: int) -> None:
+        self._path = path
+        self._score = score
+        self._side = side
+        self._idle: deque[Any] = deque()
+
+    @cached_property
+    def identity(self) -> Mapping[str, object]:
+        return {"finder": "yunet", "sha256": digest(self._path), "score": self._score, "side": self._side}
 
     def load(self) -> None:
-        """There is nothing to load."""
+        """Try the model on an empty picture, where OpenCV first notices that it cannot run it."""
+        import cv2
+
+        if self._idle:
+            return
+        try:
+            self._rows(np.zeros((1, 1, 3), np.uint8))
+        except cv2.error as error:
+            reason = " ".join(str(error).split())
+            raise DetectorError(
+                f"'{self._path}' is not a YuNet model for OpenCV {cv2.__version__}: {reason}"
+            ) from error
 
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         import cv2
 
-        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
-        # Not connectedComponents: between its calls a thread of OpenCV's spins on a core that others need.
-        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-        boxes = map(cv2.boundingRect, reversed(outlines))  # they come from the bottom up
-        return tuple(
-            Location((x + FRAME, y + FRAME, width - 2 * FRAME, height - 2 * FRAME))
-            for x, y, width, height in boxes
-            if min(width, height) > CELLS * CELL and _is_frame(framed[y : y + height, x : x + width])
+        height, width = pixels.shape[:2]
+        scale = min(1.0, self._side / max(height, width))
+        size = max(1, round(width * scale)), max(1, round(height * scale))
+        smaller = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA) if scale < 1 else pixels
+        try:
+            rows = self._rows(np.asarray(smaller, np.uint8))
+        except cv2.error as error:
+            raise PictureError(f"face detection failed: {' '.join(str(error).split())}") from error
+        return locations(rows, (width / size[0], height / size[1]))
+
+    def _rows(self, picture: Pixels) -> NDArray[np.float32] | None:
+        """The network's rows for the picture, placed in the corner of a square that always has one size.
+
+        OpenCV 5.0 finds nothing, or crashes, if a network is given another size than before.
+        """
+        import cv2
+
+        square = np.zeros((self._side, self._side, 3), np.uint8)
+        square[: picture.shape[0], : picture.shape[1]] = picture[:, :, ::-1]
+        try:
+            network = self._idle.pop()
+        except IndexError:
+            size = (self._side, self._side)
+            level = cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # errors are raised too
+            try:
+                network = cv2.FaceDetectorYN.create(
+                    str(self._path), "", size, self._score, _OVERLAP, _MOST_FACES
+                )
+            finally:
+                cv2.utils.logging.setLogLevel(level)
+        _, rows = network.detect(square)
+        self._idle.append(network)
+        return None if rows is None else np.asarray(rows, np.float32)
+
+
+def locations(rows: NDArray[np.float32] | None, scale: tuple[float, float] = (1, 1)) -> tuple[Location, ...]:
+    """YuNet's rows (N, 15) as locations in a picture that is ``scale`` times as wide and high.
+
+    A row is x, y, width, height, five points x, y (the person's right eye first, which is on the left of
+    the picture) and the score. OpenCV returns None if there is no face.
+
+    Raises:
+        DetectorError: the array has another shape.
+    """
+    if rows is None:
+        return ()
+    if rows.ndim != 2 or rows.shape[1] != _COLUMNS:  # noqa: PLR2004 - rows and columns
+        raise DetectorError(f"YuNet returned an array of shape {rows.shape}, expected rows of {_COLUMNS}")
+    points = rows[:, :14].reshape(-1, 7, 2).astype(np.float64) * scale
+    return tuple(
+        Location(
+            (*row[0].tolist(), *row[1].tolist()),
+            tuple((x, y) for x, y in row[2:].tolist()),
+            float(score),
         )
+        for row, score in zip(points, rows[:, 14], strict=True)
+    )
 
 
-def _is_frame(framed: Pixels) -> bool:
-    """Whether these pixels, which are 0 or not, are a frame: neither a field of its colour nor a blot."""
+def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
+    """Write the face ``into`` uint8 (224, 224, 3): aligned by its eyes, or its box if it has no points."""
     import cv2
 
-    height, width = framed.shape
-    ring = width * height - (width - 2 * FRAME) * (height - 2 * FRAME)
-    share: float = cv2.countNonZero(framed) / ring
-    return _FRAMED[0] < share < _FRAMED[1]
+    left, right = location.points[:2] or ((0, 0), (0, 0))
+    height, width = pixels.shape[:2]
+    if left == right:
+        box = location.box
+        x, y = min(max(round(box[0]), 0), width - 1), min(max(round(box[1]), 0), height - 1)
+        face = pixels[y : max(y + 1, round(box[1] + box[3])), x : max(x + 1, round(box[0] + box[2]))]
+        method = cv2.INTER_AREA if max(face.shape[:2]) > SIDE else cv2.INTER_LINEAR
+        cv2.resize(face, (SIDE, SIDE), dst=into, interpolation=method)
+        return into
+    matrix = similarity(left, right)
+    scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
+    if scale < _COARSE:  # interpolation would skip the pixels between those it samples
+        smaller = max(1, round(width * scale)), max(1, round(height * scale))
+        pixels = np.asarray(cv2.resize(pixels, smaller, interpolation=cv2.INTER_AREA), np.uint8)
+        step = np.array([width / smaller[0], height / smaller[1]])
+        # The centre of pixel i of the small picture lies at (i + 1/2) step - 1/2 of the large one.
+        matrix[:, 2] += matrix[:, :2] @ (step / 2 - 0.5)
+        matrix[:, :2] *= step
+    cv2.warpAffine(pixels, matrix, (SIDE, SIDE), dst=into, flags=cv2.INTER_LINEAR)
+    return into
+
+
+def similarity(left: Point, right: Point) -> NDArray[np.float64]:
+    """The 2 x 3 matrix from the picture to the chip that brings these eyes to their places.
+
+    Two points fix a turn, a scale and a shift: in complex numbers, a product and a sum.
+    """
+    eye, other = complex(*left), complex(*right)
+    goal, other_goal = (complex(*each) * SIDE for each in EYES)
+    turn = (other_goal - goal) / (other - eye)
+    shift = goal - turn * eye
+    return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])

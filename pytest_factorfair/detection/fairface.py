@@ -6,17 +6,18 @@ chips of 224 x 224, normalised as for ImageNet.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from pytest_factorfair.detection.align import SIDE
-from pytest_factorfair.detection.onnx_session import reason, session
-from pytest_factorfair.detection.protocol import Floats
-from pytest_factorfair.detection.spec import digest
+from pytest_factorfair.detection.faces import SIDE
+from pytest_factorfair.detection.protocol import Floats, digest
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.classes import HEADS
 from pytest_factorfair.pictures.decode import Pixels
@@ -26,11 +27,13 @@ STD = (0.229, 0.224, 0.225)
 _SCALE = (1 / (255 * np.array(STD))).tolist()
 _SHIFT = (np.array(MEAN) / np.array(STD)).tolist()
 _SIZES = {len(classes): head for head, classes in HEADS.items()}
-_DUE = "one of 18 logits or three of 7, 2 and 9"
+_EXPECTED = "one of 18 logits or three of 7, 2 and 9"
+_SOURCE = re.compile(r"^/\S+:\d+ .*?\) (?=[A-Z])")
+_CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 
 
 class Node(Protocol):
-    """An input or output of a network, as ONNX Runtime tells it: None or a text is a size that is free."""
+    """An input or output of a network as ONNX Runtime describes it: None or a text is a variable size."""
 
     @property
     def name(self) -> str: ...
@@ -43,7 +46,7 @@ class Node(Protocol):
 
 
 class FairFace:
-    """The classifier of one ONNX file."""
+    """The classifier in one ONNX file."""
 
     classes = HEADS
 
@@ -63,34 +66,33 @@ class FairFace:
     def load(self) -> None:
         if self._session is not None:
             return
-        made = session(self._path, self._device)
+        opened = session(self._path, self._device)
         try:
-            check_input(made.get_inputs())
-            self._heads = heads(made.get_outputs())
+            check_input(opened.get_inputs())
+            self._heads = heads(opened.get_outputs())
         except DetectorError as error:
-            raise DetectorError(f"'{self._path}' is no FairFace: {error}") from None
-        self._input = made.get_inputs()[0].name
-        self._session = made
+            raise DetectorError(f"'{self._path}' is not a FairFace model: {error}") from None
+        self._input = opened.get_inputs()[0].name
+        self._session = opened
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.load()
-        if len(chips) > len(self._planes):
+        count = len(chips)
+        if count > len(self._planes):
             self._planes = np.empty(chips.shape, np.float32)  # kept: fresh memory costs time
-        feed = {self._input: normalised(chips, self._planes[: len(chips)])}
+        feed = {self._input: normalised(chips, self._planes[:count])}
         try:
             outputs = self._session.run([name for name, _ in self._heads.values()], feed)
-        except Exception as error:  # the runtime's classes of errors are made at run time
-            raise DetectorError(f"'{self._path}' fails over {len(chips)} faces: {reason(error)}") from error
+        except Exception as error:  # the runtime creates its error classes at run time
+            raise DetectorError(f"'{self._path}' fails on {count} faces: {_reason(error)}") from error
+        for logits in outputs:
+            if len(logits) != count or not np.isfinite(logits).all():
+                problem = f"{len(logits)} rows" if len(logits) != count else "logits that are not finite"
+                raise DetectorError(f"'{self._path}' is not a FairFace model: {problem} for {count} faces")
         return {
-            head: softmax(self._checked(logits, len(chips))[:, part])
+            head: softmax(logits[:, part])
             for (head, (_, part)), logits in zip(self._heads.items(), outputs, strict=True)
         }
-
-    def _checked(self, logits: Floats, count: int) -> Floats:
-        if len(logits) != count or not np.isfinite(logits).all():
-            told = f"{len(logits)} rows" if len(logits) != count else "what is no number"
-            raise DetectorError(f"'{self._path}' is no FairFace: it gives {told} for {count} faces")
-        return logits
 
 
 def normalised(chips: Pixels, planes: Floats) -> Floats:
@@ -98,11 +100,11 @@ def normalised(chips: Pixels, planes: Floats) -> Floats:
     import cv2
 
     rows = len(chips), 3, SIDE * SIDE
-    taken, made = chips.reshape(rows), planes.reshape(rows)
+    colours, floats = chips.reshape(rows), planes.reshape(rows)
     for place, (scale, shift) in enumerate(zip(_SCALE, _SHIFT, strict=True)):
-        colour = taken[:, place]
-        # In one pass: NumPy takes three, and no cache holds the floats in between.
-        cv2.addWeighted(colour, scale, colour, 0, -shift, dst=made[:, place], dtype=cv2.CV_32F)
+        colour = colours[:, place]
+        # One pass; NumPy takes three, and no cache holds the floats in between.
+        cv2.addWeighted(colour, scale, colour, 0, -shift, dst=floats[:, place], dtype=cv2.CV_32F)
     return planes
 
 
@@ -113,24 +115,24 @@ def softmax(logits: Floats) -> Floats:
 
 
 def check_input(inputs: Sequence[Node]) -> None:
-    """Raises DetectorError unless there is one input of float32 (any number, 3, 224, 224)."""
-    free = [tuple(size if isinstance(size, int) else None for size in each.shape) for each in inputs]
-    due = 3, SIDE, SIDE
-    fits = len(free) == 1 and len(free[0]) == 1 + len(due) and free[0][0] is None
-    if not fits or any(size not in (None, goal) for size, goal in zip(free[0][1:], due, strict=True)):
-        raise DetectorError(f"its input is {_told(inputs)}, not (any number, 3, {SIDE}, {SIDE})")
+    """Raise DetectorError unless there is one input of float32 (any number, 3, 224, 224)."""
+    expected = None, 3, SIDE, SIDE
+    shape = [size if isinstance(size, int) else None for size in inputs[0].shape] if len(inputs) == 1 else []
+    fits = len(shape) == len(expected) and shape[0] is None
+    if not fits or any(size not in (None, goal) for size, goal in zip(shape, expected, strict=True)):
+        raise DetectorError(f"its input is {_listed(inputs)}, not (any number, 3, {SIDE}, {SIDE})")
     if inputs[0].type != "tensor(float)":
-        raise DetectorError(f"its input is of {inputs[0].type}, not of 32-bit floats")
+        raise DetectorError(f"its input is {inputs[0].type}, not 32-bit floats")
 
 
 def heads(outputs: Sequence[Node]) -> dict[str, tuple[str, slice]]:
-    """The output of each head, and which of its columns, told by their shapes.
+    """The output of each head and which of its columns, recognised by their shapes.
 
     Raises:
-        DetectorError: they are neither one of 18 logits nor three of 7, 2 and 9.
+        DetectorError: the outputs are neither one of 18 logits nor three of 7, 2 and 9.
     """
     if any(len(each.shape) == 1 or "int" in each.type for each in outputs):
-        raise DetectorError(f"its outputs are {_told(outputs)}: the numbers of classes, not {_DUE}")
+        raise DetectorError(f"its outputs are {_listed(outputs)}: indices of classes, not {_EXPECTED}")
     widths = [each.shape[-1] if len(each.shape) > 1 else None for each in outputs]
     if widths == [sum(_SIZES)]:
         starts = np.cumsum([0, *_SIZES]).tolist()
@@ -138,13 +140,51 @@ def heads(outputs: Sequence[Node]) -> dict[str, tuple[str, slice]]:
             head: (outputs[0].name, slice(start, start + size))
             for (size, head), start in zip(_SIZES.items(), starts, strict=False)
         }
-    by_width = {
+    by_head = {
         _SIZES[width]: each.name for width, each in zip(widths, outputs, strict=True) if width in _SIZES
     }
-    if len(outputs) != len(HEADS) or by_width.keys() != HEADS.keys():
-        raise DetectorError(f"its outputs are {_told(outputs)}, not {_DUE}")
-    return {head: (by_width[head], slice(None)) for head in HEADS}
+    if len(outputs) != len(HEADS) or by_head.keys() != HEADS.keys():
+        raise DetectorError(f"its outputs are {_listed(outputs)}, not {_EXPECTED}")
+    return {head: (by_head[head], slice(None)) for head in HEADS}
 
 
-def _told(nodes: Sequence[Node]) -> str:
-    return ", ".join(f"{each.name} ({', '.join(map(str, each.shape))})" for each in nodes) or "nothing"
+def _listed(nodes: Sequence[Node]) -> str:
+    return ", ".join(f"{each.name} ({', '.join(map(str, each.shape))})" for each in nodes) or "missing"
+
+
+def session(path: Path, device: str) -> Any:
+    """An ONNX Runtime session. ``device`` is cpu, cuda, cuda:NUMBER, or auto: CUDA if it works, else the CPU.
+
+    Raises:
+        DetectorError: the file is not a model this runtime can run, or the requested CUDA is not available.
+    """
+    onnxruntime = import_module("onnxruntime")
+    has_cuda = _CUDA in onnxruntime.get_available_providers()
+    if device.startswith("cuda") and not has_cuda:
+        raise DetectorError(
+            f"device={device}: this onnxruntime has no CUDA; "
+            "install pytest-factorfair[images-gpu] in place of [images], never beside it"
+        )
+    wants_cuda = has_cuda and device != "cpu"
+    providers: list[str | tuple[str, dict[str, str]]] = [_CPU]
+    if wants_cuda:
+        onnxruntime.preload_dlls()
+        providers = [(_CUDA, {"device_id": device.partition(":")[2] or "0"}), _CPU]
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads need the cores
+    options.log_severity_level = 4  # errors are reported in one line of our own
+    try:
+        opened = onnxruntime.InferenceSession(str(path), options, providers=providers)
+    except Exception as error:  # the runtime creates its error classes at run time
+        raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {_reason(error)}") from error
+    if wants_cuda and opened.get_providers()[0] != _CUDA:  # the runtime falls back silently
+        if device != "auto":
+            raise DetectorError(f"device={device}: CUDA could not be started; is there a GPU and its driver?")
+        warnings.warn("the detector runs on the CPU: CUDA could not be started", stacklevel=2)
+    return opened
+
+
+def _reason(error: Exception) -> str:
+    """The runtime's message in one line, without the places in its own source."""
+    message = " ".join(str(error).split())
+    return _SOURCE.sub("", message.rpartition("failed:")[2]).strip()

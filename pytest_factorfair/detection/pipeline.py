@@ -1,17 +1,16 @@
-"""Faces found and aligned in threads, ahead of the one that classifies them in batches."""
+"""Finds and aligns faces in threads, ahead of the one that classifies them in batches."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from pytest_factorfair.detection.align import SIDE, chip
+from pytest_factorfair.detection.faces import SIDE, chip
 from pytest_factorfair.detection.protocol import AttributeClassifier, FaceDetector, Location, Perceived
 from pytest_factorfair.errors import PictureError
 from pytest_factorfair.pictures.decode import Pixels, decode
@@ -22,9 +21,6 @@ SMALL = 2**13  # bytes of a picture
 _THREADS = min(8, os.cpu_count() or 1)
 AHEAD = _THREADS + 1  # portions
 
-Item = TypeVar("Item")
-Made = TypeVar("Made")
-
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
@@ -34,16 +30,15 @@ class _Prepared:
 
 
 class Pipeline:
-    """A face detector and a classifier as one perception; pictures in memory stay bounded."""
+    """A face detector and a classifier as one perception; the number of pictures in memory is bounded."""
 
     def __init__(self, faces: FaceDetector, attributes: AttributeClassifier) -> None:
         self._faces = faces
         self._attributes = attributes
         self.classes = attributes.classes
-        # Kept and filled anew: fresh memory costs more time than what is written there.
+        # Memory and threads are kept: acquiring them anew takes longer than reading a small picture.
         self._batch = np.empty((MOST, 3, SIDE, SIDE), np.uint8)
-        self._idle: deque[Pixels] = deque(maxlen=AHEAD * PORTION + MOST)  # chips
-        # These, too: to start a thread takes longer than to read a small picture.
+        self._spare: deque[Pixels] = deque(maxlen=AHEAD * PORTION + MOST)  # chips
         self._pools = {count: ThreadPoolExecutor(count, "factorfair-faces") for count in (1, _THREADS)}
 
     @property
@@ -56,16 +51,30 @@ class Pipeline:
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
         waiting: list[_Prepared] = []
-        threads = _threads(pictures)
-        for portion in _ahead(self._pools[threads], self._prepared, _portions(pictures, threads)):
+        for portion in self._portions(pictures):
             waiting += portion
             if sum(len(each.chips) for each in waiting) >= LEAST:
                 yield from self._classified(waiting)
                 waiting.clear()
         yield from self._classified(waiting)
 
-    def _prepared(self, pictures: Sequence[bytes]) -> list[_Prepared]:
-        return [self._prepare(picture) for picture in pictures]
+    def _portions(self, pictures: Sequence[bytes]) -> Iterator[list[_Prepared]]:
+        """Pictures prepared in portions by threads, a bounded number of portions ahead.
+
+        Small pictures are prepared by one thread: several would mostly wait for the interpreter. A few
+        large ones are spread over the threads; of many, each thread takes several, as handing over takes
+        time too.
+        """
+        threads = 1 if sum(map(len, pictures)) < SMALL * len(pictures) else _THREADS
+        size = max(1, min(PORTION, len(pictures) // (2 * threads)))
+        running: deque[Future[list[_Prepared]]] = deque()
+        for start in range(0, len(pictures), size):
+            portion = pictures[start : start + size]
+            running.append(self._pools[threads].submit(lambda each: [*map(self._prepare, each)], portion))
+            if len(running) > AHEAD:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
 
     def _prepare(self, picture: bytes) -> _Prepared:
         try:
@@ -73,22 +82,23 @@ class Pipeline:
             locations = self._faces.detect(pixels)
         except PictureError as error:
             return _Prepared(error=error)
-        return _Prepared(locations, tuple(chip(pixels, location, self._room()) for location in locations))
-
-    def _room(self) -> Pixels:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return np.empty((SIDE, SIDE, 3), np.uint8)
+        chips = []
+        for location in locations:
+            try:
+                space = self._spare.pop()
+            except IndexError:
+                space = np.empty((SIDE, SIDE, 3), np.uint8)
+            chips.append(chip(pixels, location, space))
+        return _Prepared(locations, tuple(chips))
 
     def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[Perceived, ...] | PictureError]:
         chips = [chip for each in waiting for chip in each.chips]
-        chances = iter(self._chances(chips))
+        probabilities = iter(self._probabilities(chips))
         for each in waiting:
-            yield each.error or tuple(Perceived(location, next(chances)) for location in each.locations)
-        self._idle.extend(chips)
+            yield each.error or tuple(Perceived(place, next(probabilities)) for place in each.locations)
+        self._spare.extend(chips)
 
-    def _chances(self, chips: Sequence[Pixels]) -> Iterator[Mapping[str, Mapping[str, float]]]:
+    def _probabilities(self, chips: Sequence[Pixels]) -> Iterator[Mapping[str, Mapping[str, float]]]:
         import cv2
 
         for start in range(0, len(chips), MOST):
@@ -102,27 +112,3 @@ class Pipeline:
                     head: dict(zip(names, row, strict=True))
                     for (head, names), row in zip(self.classes.items(), of_heads, strict=True)
                 }
-
-
-def _threads(pictures: Sequence[bytes]) -> int:
-    """How many pay: only one over small pictures, since several would mostly wait for the interpreter."""
-    return 1 if sum(map(len, pictures)) < SMALL * len(pictures) else _THREADS
-
-
-def _portions(pictures: Sequence[bytes], threads: int) -> Iterator[Sequence[bytes]]:
-    """Few pictures are spread over the threads; of many each takes several: handing over takes time too."""
-    size = max(1, min(PORTION, len(pictures) // (2 * threads)))
-    return (pictures[start : start + size] for start in range(0, len(pictures), size))
-
-
-def _ahead(
-    threads: ThreadPoolExecutor, function: Callable[[Item], Made], items: Iterable[Item]
-) -> Iterator[Made]:
-    """Like ``map``, with only so many results waiting to be taken."""
-    running: deque[Future[Made]] = deque()
-    for item in items:
-        running.append(threads.submit(function, item))
-        if len(running) > AHEAD:
-            yield running.popleft().result()
-    while running:
-        yield running.popleft().result()

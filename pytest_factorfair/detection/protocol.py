@@ -1,59 +1,65 @@
-"""What a detector is, and the parts one is composed of: pictures go in, perceived groups come out."""
+"""What a detector is, the parts one is composed of, and how its results are validated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.domain import Attribute, Detection
-from pytest_factorfair.errors import PictureError
+from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.errors import DetectorError, FactorfairError, InputError, PictureError
 from pytest_factorfair.pictures.decode import Pixels
 
 Floats = NDArray[np.float32]
 Point = tuple[float, float]
 
+AT_ONCE = 64
+"""The number of encoded pictures held in memory, however many a case has."""
+
 
 class Detector(Protocol):
-    """Reads the perceived groups of the people in pictures, by attributes that are no product of others.
+    """Reads the perceived groups of the people in pictures, for attributes that are not crossed ones.
 
-    ``identity`` is everything that can change what it reads (models by content hash, mapping, votes),
-    as JSON values: it stands in every report. Nothing heavy is loaded before the first ``check`` or
-    ``read``, and then once.
+    ``identity`` holds everything that can change a reading (models by content hash, mapping, votes) as JSON
+    values; every report contains it. Nothing heavy is loaded before the first ``check`` or ``read``, and
+    then only once.
     """
 
     @property
     def identity(self) -> Mapping[str, object]: ...
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Look whether the groups of these attributes can be perceived, before a picture is paid for.
+        """Check that the groups of these attributes can be perceived, before any picture is paid for.
 
         Raises:
-            InputError: names the attribute or group, and what the detector knows; or the model file
-                that does not load, or the device that is not there.
+            InputError: a group cannot be perceived, the model file does not load, or the device is missing.
         """
         ...
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
-        """The detection of each picture, in their order; they are encoded, as a model returned them.
+        """Return the detection of each encoded picture, in order.
 
-        A picture that cannot be read has an ``error``; a detector that cannot work at all raises.
+        A picture that cannot be read gets a detection with an ``error``.
 
         Raises:
-            DetectorError: no picture can be read (a model file that does not load, no such device).
+            DetectorError: no picture can be read (a model file that does not load, a missing device).
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a face is: x, y, width and height in pixels, and how sure the finder is, from 0 to 1.
+    """Where a face is: x, y, width and height in pixels, and the face detector's confidence from 0 to 1.
 
-    ``points`` are the eye on the left of the picture, the one on its right, the tip of the nose and
-    the corners of the mouth, left and right; empty where the box itself is the chip.
+    ``points`` are the left and right eye, the tip of the nose, and the left and right corner of the mouth,
+    left and right as seen in the picture; empty if the box itself is to be classified.
     """
 
     box: tuple[float, float, float, float]
@@ -66,14 +72,14 @@ class Perceived:
     """A face with the probability of each class, by head: {"gender": {"Male": .9, "Female": .1}}."""
 
     location: Location
-    chances: Mapping[str, Mapping[str, float]]
+    probabilities: Mapping[str, Mapping[str, float]]
 
 
 class FaceDetector(Protocol):
     """Finds faces; ``detect`` is called from several threads at once.
 
-    Both methods raise ``DetectorError`` where it cannot work at all; ``detect`` raises ``PictureError``
-    where it fails over one picture.
+    Both methods raise ``DetectorError`` if the detector cannot work at all; ``detect`` raises
+    ``PictureError`` if it fails on one picture.
     """
 
     @property
@@ -85,10 +91,10 @@ class FaceDetector(Protocol):
 
 
 class AttributeClassifier(Protocol):
-    """Sorts chips, uint8 (N, 3, 224, 224) in RGB, into classes: probabilities (N, classes) by head.
+    """Classifies chips, uint8 (N, 3, 224, 224) in RGB: probabilities (N, classes) by head.
 
-    ``predict`` is called from one thread, and keeps nothing of the array it is given. It and ``load`` raise
-    ``DetectorError`` where it cannot work.
+    ``predict`` is called from one thread and must not keep its argument, which is reused. ``predict`` and
+    ``load`` raise ``DetectorError`` if the classifier cannot work.
     """
 
     @property
@@ -103,7 +109,7 @@ class AttributeClassifier(Protocol):
 
 
 class Perception(Protocol):
-    """Finds faces and sorts them: those of each picture in turn, or why it cannot be read."""
+    """Finds and classifies faces: yields those of each picture in order, or why it cannot be read."""
 
     @property
     def identity(self) -> Mapping[str, object]: ...
@@ -114,3 +120,67 @@ class Perception(Protocol):
     def load(self) -> None: ...
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]: ...
+
+
+def check(detector: Detector, attributes: Sequence[Attribute]) -> None:
+    """Check that a detector can perceive the groups of these attributes and has a valid identity.
+
+    Raises:
+        InputError: it cannot, its ``check`` fails, or its identity is not JSON.
+    """
+    try:
+        detector.check(attributes)
+        json.dumps(dict(detector.identity))
+    except InputError:
+        raise
+    except Exception as error:  # a user's own detector may raise anything
+        raise InputError(f"the detector cannot be used: {_described(error)}") from error
+
+
+def read(
+    detector: Detector, pictures: Iterable[bytes], attributes: Sequence[Attribute]
+) -> Iterator[Detection]:
+    """Yield the detection of each picture, in order, after validating what the detector returned.
+
+    Raises:
+        DetectorError: the detector fails, or returns something that is not one detection a picture.
+    """
+    groups = {each.name: each.groups for each in attributes}
+    remaining = iter(pictures)
+    while batch := list(islice(remaining, AT_ONCE)):
+        try:
+            detections = tuple(detector.read(batch, attributes))
+        except FactorfairError:
+            raise
+        except Exception as error:  # a user's own detector may raise anything
+            raise DetectorError(f"the detector fails: {_described(error)}") from error
+        if len(detections) != len(batch):
+            raise DetectorError(
+                f"the detector returned {len(detections)} detections for {len(batch)} pictures"
+            )
+        for detection in detections:
+            if not isinstance(detection, Detection):
+                raise DetectorError(f"the detector returned {type(detection).__name__}, expected a Detection")
+            for face in detection.faces:
+                _check_face(face, groups)
+            yield detection
+
+
+def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
+    if not isinstance(face, Face):
+        raise DetectorError(f"the detector returned {type(face).__name__}, expected a Face")
+    for name, group in face.groups.items():
+        if group not in groups.get(name, ()):
+            raise DetectorError(f"the detector returned '{group}', which is not a group of '{name}'")
+        if name not in face.confidence:
+            raise DetectorError(f"the detector returned a group of '{name}' without its confidence")
+
+
+def _described(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, by which a detector's identity names its models."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -14,8 +14,7 @@ from pytest_factorfair.errors import FactorfairError, InputError
 from pytest_factorfair.labelling import sheet
 from pytest_factorfair.labelling.instructions import instructions
 from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Spot
-from pytest_factorfair.pictures.decode import decode
-from pytest_factorfair.pictures.encode import png
+from pytest_factorfair.pictures.decode import decode, png
 
 Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 """From encoded pictures to the faces in them."""

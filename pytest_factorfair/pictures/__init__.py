@@ -1,1 +1,1 @@
-"""Encoded pictures and their pixels: decoding, code cards, and the classes faces are sorted into."""
+"""Encoded pictures and their pixels: decoding, code cards, and the classes of faces."""

@@ -1,7 +1,7 @@
 """Code cards: what a simulated image model paints in place of people.
 
-A card is a magenta frame around 7 x 7 cells. Its rows are one band per head of FairFace, and the colour of a
-band says which class of that head stands there. The colours are abstract: no likeness of anyone is drawn.
+A card is a magenta frame around 7 x 7 cells. Its rows form one band per head of FairFace; the colour of a
+band encodes the class of that head. The cards are abstract: they depict nobody.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from collections.abc import Mapping
 from math import ceil, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pytest_factorfair.pictures.classes import HEADS
-from pytest_factorfair.pictures.encode import png
-
-Pixels = NDArray[np.uint8]
+from pytest_factorfair.pictures.decode import Pixels, png
 
 CELLS = 7
 CELL = 8
@@ -35,41 +32,36 @@ COLOURS = (
 )
 SIDE = CELLS * CELL + 2 * FRAME
 _SLOT = 96
-_GAP = 4  # to the edge of its slot: frames never touch
+_GAP = 4  # to the edge of a card's slot: frames never touch
 _GREYS = 96, 160  # of the background, in every channel: far from the frame's colour
 
 
 def paint(codes: Mapping[str, int], *more: Mapping[str, int], seed: int) -> bytes:
-    """A PNG with one card per mapping of heads to classes, on a ground of noise.
+    """A PNG with one card per mapping of heads to classes, on a background of noise.
 
-    A head that is not named gets a class drawn by the seed, as do the noise and the places of the cards.
+    The seed draws the noise, the places of the cards, and the class of each head that a mapping omits.
     """
     cards = (codes, *more)
-    across = ceil(sqrt(len(cards)))
+    columns = ceil(sqrt(len(cards)))
     generator = np.random.default_rng(seed)
-    picture = _noise(ceil(len(cards) / across), across, generator)
+    picture = _noise(ceil(len(cards) / columns), columns, generator)
     for number, card in enumerate(cards):
         drawn = {head: int(generator.integers(len(classes))) for head, classes in HEADS.items()}
-        row, column = divmod(number, across)
+        row, column = divmod(number, columns)
         top, left = generator.integers(_GAP, _SLOT - SIDE - _GAP, 2, endpoint=True)
         y, x = row * _SLOT + int(top), column * _SLOT + int(left)
-        picture[y : y + SIDE, x : x + SIDE] = _card({**drawn, **card})
+        cells = np.zeros((CELLS, CELLS, 3), np.uint8)
+        for head, rows in BANDS.items():
+            cells[rows] = COLOURS[{**drawn, **card}[head]]
+        framed = picture[y : y + SIDE, x : x + SIDE]
+        framed[:] = FRAME_COLOUR
+        framed[FRAME:-FRAME, FRAME:-FRAME] = _enlarged(cells)
     return png(picture)
 
 
 def blank(seed: int) -> bytes:
-    """A PNG of noise without any card."""
+    """A PNG of noise without a card."""
     return png(_noise(1, 1, np.random.default_rng(seed)))
-
-
-def _card(codes: Mapping[str, int]) -> Pixels:
-    cells = np.zeros((CELLS, CELLS, 3), np.uint8)
-    for head, rows in BANDS.items():
-        cells[rows] = COLOURS[codes[head]]
-    card = np.empty((SIDE, SIDE, 3), np.uint8)
-    card[:] = FRAME_COLOUR
-    card[FRAME:-FRAME, FRAME:-FRAME] = _enlarged(cells)
-    return card
 
 
 def _noise(rows: int, columns: int, generator: np.random.Generator) -> Pixels:

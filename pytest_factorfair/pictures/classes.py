@@ -1,15 +1,15 @@
-"""The classes faces are sorted into, and which groups of a checklist they stand for.
+"""The classes of faces, and which groups of a checklist they map to.
 
 The classes are those of FairFace (Kärkkäinen & Joo, WACV 2021), in the order of its outputs. How its seven
-races become the four of U.S. statistics is a choice, named in every report:
+races become the four of U.S. statistics is a choice, which every report names:
 
-- ``census``: the U.S. standard of 1997; Asian holds East, Southeast and South ("Indian") Asians, White holds
-  Middle Easterners.
-- ``sum``: Asian holds East and Southeast Asians; Indian and Middle Eastern are left out before the largest
-  of the others is taken.
-- ``published-code``: as the published code of FACT-OR-FAIR does, the likeliest single class among White,
+- ``census``: the U.S. standard of 1997; Asian includes East, Southeast and South ("Indian") Asians, White
+  includes Middle Easterners.
+- ``sum``: Asian includes East and Southeast Asians; Indian and Middle Eastern are left out before the
+  largest of the others is taken.
+- ``published-code``: like the published code of FACT-OR-FAIR, the likeliest single class among White,
   Black, Latino, East and Southeast Asian: Asian with 40 % + 38 % loses to White with 41 %.
-- ``other``: as ``sum``, but a face likelier Indian or Middle Eastern than any of the four has no race.
+- ``other``: like ``sum``, but a face more likely Indian or Middle Eastern than any of the four has no race.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ OTHER = ""
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How the classes of a head stand for groups.
+    """How the classes of a head map to groups.
 
-    ``groups`` are the classes of each group; those of ``OTHER`` count, but name no group, and a class in none
-    is left out before shares are taken. ``rule`` is what a group gets of its classes' probabilities: their
-    sum, or the largest.
+    ``groups`` holds the classes of each group; those of ``OTHER`` count but name no group, and a class in
+    none of them is left out before shares are computed. ``rule`` makes a group's probability from its
+    classes': their sum, or the largest.
     """
 
     name: str
@@ -66,7 +66,7 @@ _GROUPINGS = (
     Grouping("published-code", "race", _SUMMED, rule="largest"),
     Grouping("other", "race", {**_SUMMED, OTHER: _MIXED}),
     Grouping(
-        "five",  # of FAIntbench, whose Latino holds West Asians
+        "five",  # races of FAIntbench, whose Latino includes West Asians
         "race",
         {
             "white": ("White",),
@@ -79,12 +79,13 @@ _GROUPINGS = (
     Grouping("classes", "race", {name.casefold().replace("_", " "): (name,) for name in HEADS["race"]}),
     Grouping("classes", "gender", {"male": ("Male",), "female": ("Female",)}),
     Grouping(
-        "three",  # of FAIntbench: to 29, to 59, from 60
+        "three",  # ages of FAIntbench: up to 29, up to 59, from 60
         "age",
         {"young": HEADS["age"][:4], "middle aged": HEADS["age"][4:7], "elderly": HEADS["age"][7:]},
     ),
     Grouping("classes", "age", {name.replace("-", " "): (name,) for name in HEADS["age"]}),
 )
+_WORDS = {word for each in _GROUPINGS for word in each.groups} - {OTHER}
 _SYNONYMS = {
     "african": "black",
     "caucasian": "white",
@@ -99,53 +100,45 @@ _SYNONYMS = {
 
 
 def grouping(attribute: Attribute, races: str = RACES[0]) -> Grouping:
-    """How classes stand for the groups of this attribute, with the groups as the checklist spells them.
+    """How classes map to the groups of this attribute, which keep the checklist's spelling.
 
-    The groups decide, not the attribute's name; ``races`` is in force where they are the four races.
+    The groups decide, not the attribute's name; ``races`` applies if they are the four races.
 
     Raises:
-        InputError: no class stands for a group, or the groups are no set that faces can be sorted into.
+        InputError: no class maps to a group, or faces are not classified into this set of groups.
     """
-    spelt = {_word(group): group for group in attribute.groups}
-    for word, group in spelt.items():
-        if word not in _words():
+    spelling = {_word(group): group for group in attribute.groups}
+    for word, group in spelling.items():
+        if word not in _WORDS:
             raise InputError(
                 f"attribute '{attribute.name}': '{group}' cannot be perceived in a face"
-                f"{nearest(word, _words())}"
+                f"{nearest(word, _WORDS)}"
             )
-    fitting = [each for each in _GROUPINGS if each.groups.keys() - {OTHER} == spelt.keys()]
+    fitting = [each for each in _GROUPINGS if each.groups.keys() - {OTHER} == spelling.keys()]
     if not fitting:
-        sets = "; ".join(sorted({_listed(each) for each in _GROUPINGS}))
-        groups = ", ".join(attribute.groups)
-        raise InputError(f"attribute '{attribute.name}': faces are not sorted into {groups}, but into {sets}")
+        sets = {", ".join(word for word in each.groups if word != OTHER) for each in _GROUPINGS}
+        raise InputError(
+            f"attribute '{attribute.name}': faces are not classified into {', '.join(attribute.groups)}, "
+            f"but into {'; '.join(sorted(sets))}"
+        )
     chosen = next((each for each in fitting if each.name == races), fitting[0])
-    classes = {spelt.get(word, OTHER): names for word, names in chosen.groups.items()}
+    classes = {spelling.get(word, OTHER): names for word, names in chosen.groups.items()}
     return Grouping(chosen.name, chosen.head, classes, chosen.rule)
 
 
 def painted(attribute: str, group: str) -> tuple[str, int]:
-    """The head and the number of the first class that stands for this group under every mapping.
+    """The head and the index of the first class that maps to this group under every mapping.
 
     Raises:
-        InputError: no class stands for it.
+        InputError: no class maps to it.
     """
     word = _word(group)
     for each in _GROUPINGS:
         if word in each.groups:
             return each.head, HEADS[each.head].index(each.groups[word][0])
-    raise InputError(
-        f"attribute '{attribute}': no class of a face stands for '{group}'{nearest(word, _words())}"
-    )
+    raise InputError(f"attribute '{attribute}': no class of faces maps to '{group}'{nearest(word, _WORDS)}")
 
 
 def _word(group: str) -> str:
     word = group.casefold().replace("_", " ").replace("-", " ")
     return _SYNONYMS.get(word, word)
-
-
-def _words() -> set[str]:
-    return {word for each in _GROUPINGS for word in each.groups} - {OTHER}
-
-
-def _listed(grouping: Grouping) -> str:
-    return ", ".join(word for word in grouping.groups if word != OTHER)

@@ -1,9 +1,9 @@
-"""Encoded pictures to pixels, whatever a model, an endpoint or a folder may hold."""
+"""Encoded pictures to pixels, whatever a model, an endpoint or a folder may hold, and back to PNG."""
 
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,45 +18,55 @@ Pixels = NDArray[np.uint8]
 # Not all that Pillow knows: EPS, for one, runs another program.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 MOST_PIXELS = 2**26  # 8192 x 8192
-MOST_SIDE = 2**15 - 1  # OpenCV goes no further
+MOST_SIDE = 2**15 - 1  # OpenCV's limit
 _SIXTEEN_BITS = 2**16 - 1
 
 
 def decode(data: bytes) -> Pixels:
-    """The pixels (height, width, 3) in RGB, upright as EXIF says, over white where it is transparent.
+    """The pixels (height, width, 3) in RGB, turned upright as EXIF says, transparency over white.
 
-    Of an animation the first frame counts, as a viewer of stills shows it. Sixteen bits become eight.
+    An animation is represented by its first frame, as in a viewer of stills. Sixteen bits become eight.
 
     Raises:
-        PictureError: one line on why there are no pixels: empty, cut short, no picture at all, too large.
+        PictureError: why there are no pixels, in one line: empty, truncated, not a picture, too large.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError  # an extra; 30 ms
+    from PIL import Image, UnidentifiedImageError  # an extra; 30 ms
 
     if not data:
         raise PictureError("the picture is empty (0 bytes)")
     try:
         with Image.open(BytesIO(data), formats=FORMATS) as picture:
-            _check_size(*picture.size)
-            ImageOps.exif_transpose(picture, in_place=True)
-            return _in_rgb(picture)
+            return _pixels(picture)
     except PictureError:
         raise
     except UnidentifiedImageError:
-        raise PictureError(f"no picture but {_looks_like(data)} ({len(data)} bytes)") from None
+        start = data[:256].lstrip().lower()
+        content = "data in another format"
+        if start.startswith((b"<!doctype html", b"<html")):
+            content = "HTML"
+        elif start.startswith((b"{", b"[")):
+            content = "JSON"
+        raise PictureError(f"not a picture but {content} ({len(data)} bytes)") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PictureError(f"the picture is too large: more than {MOST_PIXELS} pixels") from None
-    except Exception as error:  # what a decoder raises over broken data is anyone's guess
+    except Exception as error:  # a decoder may raise anything on broken data
         raise PictureError(f"the picture is broken: {' '.join(str(error).split())}") from error
 
 
-def _check_size(width: int, height: int) -> None:
+def _pixels(picture: Image.Image) -> Pixels:
+    from PIL import ImageOps
+
+    width, height = picture.size
     if width * height > MOST_PIXELS or max(width, height) > MOST_SIDE:
         raise PictureError(f"the picture is too large: {width} x {height} pixels")
-
-
-def _in_rgb(picture: Image.Image) -> Pixels:
+    ImageOps.exif_transpose(picture, in_place=True)
     if picture.mode == "F" or picture.mode.startswith("I"):
-        return _grey(np.asarray(picture))
+        values = np.asarray(picture)
+        if values.dtype.kind == "f" or values.min() < 0 or values.max() > _SIXTEEN_BITS:
+            raise PictureError("the picture holds numbers of an unknown range instead of colours")
+        # Sixteen bits are scaled to eight: Pillow itself would clip them.
+        eight = np.rint(values / (_SIXTEEN_BITS / 255)).astype(np.uint8)
+        return np.repeat(eight[:, :, None], 3, axis=2)
     if not picture.has_transparency_data:
         return np.asarray(picture if picture.mode == "RGB" else picture.convert("RGB"))
     layer = picture.convert("RGBA")
@@ -66,18 +76,10 @@ def _in_rgb(picture: Image.Image) -> Pixels:
     return np.asarray(ground.convert("RGB"))
 
 
-def _grey(values: NDArray[Any]) -> Pixels:
-    """Sixteen bits scaled to eight: Pillow itself would clip them."""
-    if values.dtype.kind == "f" or values.min() < 0 or values.max() > _SIXTEEN_BITS:
-        raise PictureError("the picture holds numbers of no known range in place of colours")
-    eight = np.rint(values / (_SIXTEEN_BITS / 255)).astype(np.uint8)
-    return np.repeat(eight[:, :, None], 3, axis=2)
+def png(pixels: Pixels) -> bytes:
+    """A PNG of these pixels (height, width, 3), without any metadata."""
+    from PIL import Image  # an extra; 30 ms
 
-
-def _looks_like(data: bytes) -> str:
-    start = data[:256].lstrip().lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        return "HTML"
-    if start.startswith((b"{", b"[")):
-        return "JSON"
-    return "something in another format"
+    content = BytesIO()
+    Image.fromarray(pixels).save(content, "PNG")
+    return content.getvalue()

@@ -223,7 +223,7 @@ PNG = drawn("a person")
         ({"picture": {"b64_json": 7}}, "the reply holds no picture"),
         ({"picture": {"b64_json": encoded(PNG)[:-3]}}, "the picture's base64 is cut off or broken"),
         ({"picture": {"b64_json": encoded(PNG[:50])}}, "the picture is broken: "),
-        ({"picture": {"b64_json": encoded(b"<html>no picture</html>")}}, "no picture but HTML (23 bytes)"),
+        ({"picture": {"b64_json": encoded(b"<html>no picture</html>")}}, "not a picture but HTML (23 bytes)"),
         ({"raw": error_body("upstream is busy", code=503)}, "503 Service Unavailable: upstream is busy"),
     ],
 )

@@ -255,13 +255,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "detector": (["sample", "r.sqlite", "--out", "x", "--detector", "smi"], "detector 'smi': unknown detector 'smi'; did you mean 'sim'?"),
     "sheet": (["evaluate", "none.csv", "--detector", "sim"], "none.csv: cannot be read: No such file or directory"),
     "no picture": (["evaluate", "gone.csv", "--detector", "sim"], "gone.csv: picture 'p.png' cannot be read: "),
-    "broken picture": (["evaluate", "html.csv", "--detector", "sim"], "html.png: no picture but HTML"),
+    "broken picture": (["evaluate", "html.csv", "--detector", "sim"], "html.png: not a picture but HTML"),
     "twins": (["evaluate", "html.csv", "--detector", "sim", "--detector", "sim?"], "--detector sim: the table of two detectors would be errors-sim.json"),
     "checkpoint": (["export", "none.pt", "x.onnx"], "there is no file 'none.pt'"),
-    "name": (["fetch", "fairfce"], "no model 'fairfce' is known; did you mean 'fairface'?"),
+    "name": (["fetch", "fairfce"], "unknown model 'fairfce'; did you mean 'fairface'?"),
     "no checksum": (["fetch", "http://127.0.0.1/x.onnx"], "--sha256 goes with a URL"),
     "checksum": (["fetch", "yunet", "--sha256", "0"], "--sha256 goes with a URL"),
-    "scheme": (["fetch", "file:///etc/passwd", "--sha256", "0"], "'file:///etc/passwd' is no address of a file"),
+    "scheme": (["fetch", "file:///etc/passwd", "--sha256", "0"], "'file:///etc/passwd' is not a valid URL of a file"),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pytest_factorfair.detection.align import SIDE, chip
+from pytest_factorfair.detection.faces import SIDE, chip
 from pytest_factorfair.detection.protocol import Location
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.pictures.decode import Pixels

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_factorfair.detection import build, clip
 from pytest_factorfair.detection.clip import embedded
-from pytest_factorfair.detection.spec import parse
+from pytest_factorfair.detection.registry import parse
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.cards import paint
 from pytest_factorfair.pictures.classes import HEADS
@@ -71,12 +71,12 @@ def by_hand(folder: Path, pictures: np.ndarray, sentences: list[str]) -> np.ndar
     std = torch.tensor([0.26862954, 0.26130258, 0.27577711])[:, None, None]
     with torch.inference_mode():
         tokens = tokenizer(sentences, padding=True, return_tensors="pt")
-        told = model(
+        output = model(
             input_ids=tokens.input_ids,
             attention_mask=tokens.attention_mask,
             pixel_values=(small - mean) / std,
         )
-        found: np.ndarray = told.logits_per_image.softmax(dim=1).numpy()
+        found: np.ndarray = output.logits_per_image.softmax(dim=1).numpy()
     return found
 
 
@@ -118,12 +118,12 @@ def test_sentences_are_put_through_once(folder: Path, monkeypatch: pytest.Monkey
 
 def test_the_checkpoints_own_normalisation(folder: Path) -> None:
     plain = classifier(folder).predict(chips(2))["race"]
-    told = folder / "preprocessor_config.json"
-    told.write_text(json.dumps({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.1, 0.1, 0.1]}))
+    settings = folder / "preprocessor_config.json"
+    settings.write_text(json.dumps({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.1, 0.1, 0.1]}))
     try:
         assert np.abs(classifier(folder).predict(chips(2))["race"] - plain).max() > 1e-5
     finally:
-        told.unlink()
+        settings.unlink()
 
 
 def test_the_whole_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

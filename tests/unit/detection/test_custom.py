@@ -69,16 +69,16 @@ def read(path: Path, pictures: Sequence[bytes]) -> tuple[Detection, ...]:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("raise KeyError('face')", "the detector raised KeyError: 'face'"),
         ("return 7", "the detector raised TypeError: 'int' object is not iterable"),
         ("return ['Male']", "the detector raised AttributeError: 'str' object has no attribute 'get'"),
     ],
 )
-def test_a_failure_is_an_error_never_an_answer(tmp_path: Path, body: str, told: str) -> None:
+def test_a_failure_is_an_error_never_an_answer(tmp_path: Path, body: str, message: str) -> None:
     path = module(tmp_path, f"def look(pixels):\n    {body}\n")
-    assert read(path, [paint({}, seed=1), blank(2)]) == (Detection(error=told), Detection(error=told))
+    assert read(path, [paint({}, seed=1), blank(2)]) == (Detection(error=message), Detection(error=message))
 
 
 def test_a_function_may_stop_the_run(tmp_path: Path) -> None:

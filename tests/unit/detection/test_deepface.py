@@ -60,16 +60,18 @@ def test_no_face_and_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
     none, broken = detector(monkeypatch, analyze).read([blank(1), b"<html>"], BOTH)
     assert (none.faces, none.error) == ((), "")
-    assert broken.error == "no picture but HTML (6 bytes)"
+    assert broken.error == "not a picture but HTML (6 bytes)"
 
 
 def test_a_class_of_another_name_is_never_dropped_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**FACE, "race": {"Asian": 100.0}}
-    with pytest.raises(DetectorError, match="deepface gives what is not known here, or lacks it: 'Asian'"):
+    with pytest.raises(DetectorError, match="deepface returned an unknown class or lacks a field: 'Asian'"):
         detector(monkeypatch, lambda **_: [other]).read([blank(1)], BOTH)
 
 
 def test_what_deepface_cannot_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     seven = Attribute("race", ("White", "Black", "Latino_Hispanic", "East Asian", "Southeast Asian", "Indian", "Middle Eastern"), {}, {})  # fmt: skip
-    with pytest.raises(InputError, match="the detector cannot perceive 'East Asian', it knows Asian, Indian"):
+    with pytest.raises(
+        InputError, match="the detector cannot perceive 'East Asian'; its classes: Asian, Indian"
+    ):
         detector(monkeypatch, lambda **_: [FACE]).check([seven])

@@ -1,18 +1,19 @@
-"""Downloads against a real server on loopback: whole, with the right checksum, or not at all."""
+"""Downloads from a real server on loopback: whole and with the right checksum, or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import util
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from pytest_factorfair.detection import download
-from pytest_factorfair.detection.download import KNOWN, Source, fetch, fetch_from
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.detection.download import KNOWN, Source, fetch, known
+from pytest_factorfair.errors import InputError, MissingExtraError
 
 BODY = bytes(range(256)) * 4096
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -63,44 +64,46 @@ def source(server: Server, file: str, sha256: str = DIGEST) -> Source:
 @pytest.mark.parametrize("file", ["model.onnx", "moved.onnx", "model.onnx?download=true"])
 def test_a_file_comes_whole_and_is_kept(server: Server, tmp_path: Path, file: str) -> None:
     folder = tmp_path / "new" / "folder"
-    path = fetch_from(source(server, file), folder)
+    path = fetch(source(server, file), folder)
     assert path == folder / file.partition("?")[0]
     assert path.read_bytes() == BODY
+    assert path.stat().st_mode & 0o444 == 0o444
     asked = len(server.asked)
-    assert fetch_from(source(server, file, DIGEST.upper()), folder) == path
+    assert fetch(source(server, file, DIGEST.upper()), folder) == path
     assert len(server.asked) == asked
     assert [each.name for each in folder.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(
-    ("file", "told"),
+    ("file", "message"),
     [
-        ("missing.onnx", "cannot be downloaded to .*: HTTP Error 404: Not Found"),
-        ("cut.onnx", "is not what it should be"),
+        ("missing.onnx", "cannot be downloaded to .*: 404 Client Error: Not Found for url"),
+        ("cut.onnx", r"cannot be downloaded to .*: .*IncompleteRead\(1000 bytes read"),
     ],
 )
-def test_what_does_not_come(server: Server, tmp_path: Path, file: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        fetch_from(source(server, file), tmp_path)
+def test_a_failed_download_leaves_nothing(server: Server, tmp_path: Path, file: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fetch(source(server, file), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_file_than_it_should_be(server: Server, tmp_path: Path) -> None:
+def test_a_wrong_checksum_keeps_the_older_file(server: Server, tmp_path: Path) -> None:
     older = tmp_path / "model.onnx"
     older.write_bytes(b"older")
     with pytest.raises(InputError) as error:
-        fetch_from(source(server, "model.onnx", "0" * 64), tmp_path)
-    assert str(error.value).endswith(f"is not what it should be: its SHA-256 is {DIGEST}, not {'0' * 64}")
+        fetch(source(server, "model.onnx", "0" * 64), tmp_path)
+    assert f"does not match the known hash: expected {'0' * 64} but got {DIGEST}" in str(error.value)
+    assert "\n" not in str(error.value)
     assert older.read_bytes() == b"older"
-    fetch_from(source(server, "model.onnx"), tmp_path)
+    fetch(source(server, "model.onnx"), tmp_path)
     assert older.read_bytes() == BODY
     assert list(tmp_path.iterdir()) == [older]
 
 
 def test_a_file_without_end(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_MOST", 2**16)
+    monkeypatch.setattr(download, "_LARGEST", 2**16)
     with pytest.raises(InputError, match="it is larger than 65536 bytes"):
-        fetch_from(source(server, "model.onnx"), tmp_path)
+        fetch(source(server, "model.onnx"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,30 +111,31 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     with Server() as gone:
         away = source(gone, "model.onnx")
     with pytest.raises(InputError, match=r"cannot be downloaded to .*refused"):
-        fetch_from(away, tmp_path)
+        fetch(away, tmp_path)
 
 
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://host/a", "https://host", "model.onnx", "http://[a/b"]
 )
-def test_no_address_of_a_file(tmp_path: Path, url: str) -> None:
-    with pytest.raises(InputError, match="is no address of a file"):
-        fetch_from(Source(url, DIGEST), tmp_path)
+def test_an_invalid_url(tmp_path: Path, url: str) -> None:
+    with pytest.raises(InputError, match="is not a valid URL of a file"):
+        fetch(Source(url, DIGEST), tmp_path)
 
 
-def test_known_models(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no model 'yunt' is known; did you mean 'yunet'"):
-        fetch("yunt", tmp_path)
-    assert {each.file for each in KNOWN.values()} == {
+def test_known_models() -> None:
+    with pytest.raises(InputError, match="unknown model 'yunt'; did you mean 'yunet'"):
+        known("yunt")
+    assert known("yunet") is KNOWN["yunet"]
+    assert {each.url.rpartition("/")[2] for each in KNOWN.values()} == {
         "fairface.onnx", "face_detection_yunet_2026may.onnx", "face_detection_yunet_2023mar.onnx",
     }  # fmt: skip
     assert all(len(each.sha256) == 64 and each.licence for each in KNOWN.values())
 
 
-def test_a_known_model_that_lies_there_is_kept(
+def test_a_download_without_pooch_names_the_extra(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "KNOWN", {"model": source(server, "model.onnx")})
-    assert fetch("model", tmp_path).read_bytes() == BODY
-    assert fetch("model", tmp_path).name == "model.onnx"
-    assert server.asked == ["/model.onnx"]
+    monkeypatch.setattr(download, "find_spec", lambda name: None if name == "pooch" else util.find_spec(name))
+    with pytest.raises(MissingExtraError, match=r"downloading a model needs an extra: .*\[images\]"):
+        fetch(source(server, "model.onnx"), tmp_path)
+    assert server.asked == []

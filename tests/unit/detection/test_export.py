@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.detection import export
-from pytest_factorfair.detection.fairface import FairFace, normalised
-from pytest_factorfair.detection.onnx_session import session
+from pytest_factorfair.detection.fairface import FairFace, normalised, session
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.pictures.classes import HEADS
 from tests.resnet34 import State, random_weights
@@ -94,21 +93,21 @@ def test_names_of_a_parallel_training_are_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        ({"fc.weight": None}, "is no FairFace, a ResNet-34 with 18 logits: 'fc.weight' is missing"),
-        ({"layer5.0.conv1.weight": (1, 1)}, "is no FairFace: it has 'layer5.0.conv1.weight', which a ResNet-34 has not"),
-        ({"fc.weight": (4, 512)}, "is no FairFace, a ResNet-34 with 18 logits: 'fc.weight' is (4, 512), not (18, 512)"),
+        ({"fc.weight": None}, "is not FairFace, a ResNet-34 with 18 logits: 'fc.weight' is missing"),
+        ({"layer5.0.conv1.weight": (1, 1)}, "is not FairFace: it has 'layer5.0.conv1.weight', which a ResNet-34 does not"),
+        ({"fc.weight": (4, 512)}, "is not FairFace, a ResNet-34 with 18 logits: 'fc.weight' is (4, 512), not (18, 512)"),
     ],
 )  # fmt: skip
-def test_other_networks(weights: State, change: dict[str, Any], told: str) -> None:
+def test_other_networks(weights: State, change: dict[str, Any], message: str) -> None:
     changed = {name: np.zeros(shape or (), np.float32) for name, shape in change.items()}
     kept = {
         name: array for name, array in {**weights, **changed}.items() if array.shape or name not in change
     }
     with pytest.raises(InputError) as error:
         export.serialised(kept, where="other.pt")
-    assert str(error.value) == f"'other.pt' {told}"
+    assert str(error.value) == f"'other.pt' {message}"
 
 
 class Runs:

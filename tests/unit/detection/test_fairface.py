@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.detection import card_network, fairface, onnx_session
+from pytest_factorfair.detection import fairface, simulated
 from pytest_factorfair.detection.fairface import FairFace, normalised, softmax
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.classes import HEADS
@@ -53,7 +53,7 @@ def test_softmax_of_large_logits() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_three_outputs_are_told_by_their_width(order: tuple[int, ...]) -> None:
+def test_three_outputs_are_recognised_by_their_width(order: tuple[int, ...]) -> None:
     nodes = [Node(f"out{width}", ("batch", width)) for width in (7, 2, 9)]
     found = fairface.heads([nodes[place] for place in order])
     assert {head: name for head, (name, _) in found.items()} == {
@@ -73,25 +73,25 @@ def test_one_output_of_eighteen_is_cut_in_fairfaces_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "told"),
+    ("outputs", "message"),
     [
         ([("a", ("batch", 7)), ("b", ("batch", 2))], "its outputs are a (batch, 7), b (batch, 2), not one of 18 logits or three of 7, 2 and 9"),
         ([("a", ("batch", 1000))], "its outputs are a (batch, 1000), not one of 18"),
         ([("a", ("batch", 7)), ("b", ("batch", 7)), ("c", ("batch", 9))], "its outputs are a (batch, 7), b (batch, 7), c (batch, 9), not"),
-        ([("race_id", ("batch",)), ("gender_id", ("batch",)), ("age_id", ("batch",))], "its outputs are race_id (batch), gender_id (batch), age_id (batch): the numbers of classes"),
+        ([("race_id", ("batch",)), ("gender_id", ("batch",)), ("age_id", ("batch",))], "its outputs are race_id (batch), gender_id (batch), age_id (batch): indices of classes"),
     ],
 )  # fmt: skip
-def test_other_outputs_are_refused(tmp_path: Path, outputs: list[Any], told: str) -> None:
+def test_other_outputs_are_refused(tmp_path: Path, outputs: list[Any], message: str) -> None:
     path = network(tmp_path / "other.onnx", outputs)
     with pytest.raises(DetectorError) as error:
         FairFace(path, device="cpu").load()
-    assert str(error.value).startswith(f"'{path}' is no FairFace: {told}")
+    assert str(error.value).startswith(f"'{path}' is not a FairFace model: {message}")
     assert "\n" not in str(error.value)
 
 
 def test_numbers_of_classes_are_refused_by_their_type_too(tmp_path: Path) -> None:
     path = network(tmp_path / "ids.onnx", THREE, kind=7)
-    with pytest.raises(DetectorError, match="the numbers of classes"):
+    with pytest.raises(DetectorError, match="indices of classes"):
         FairFace(path, device="cpu").load()
 
 
@@ -101,11 +101,11 @@ def test_numbers_of_classes_are_refused_by_their_type_too(tmp_path: Path) -> Non
 )
 def test_other_inputs_are_refused(tmp_path: Path, shape: Sequence[int | str]) -> None:
     path = network(tmp_path / "other.onnx", THREE, shape=shape)
-    told = ", ".join(map(str, shape))
+    listed = ", ".join(map(str, shape))
     with pytest.raises(DetectorError) as error:
         FairFace(path, device="cpu").load()
     assert str(error.value) == (
-        f"'{path}' is no FairFace: its input is input ({told}), not (any number, 3, 224, 224)"
+        f"'{path}' is not a FairFace model: its input is input ({listed}), not (any number, 3, 224, 224)"
     )
 
 
@@ -116,7 +116,7 @@ def test_a_file_the_runtime_cannot_load(tmp_path: Path) -> None:
     empty = tmp_path / "empty.onnx"
     empty.write_bytes(b"")
     cut = tmp_path / "cut.onnx"
-    cut.write_bytes(card_network.FILE.read_bytes()[:5000])
+    cut.write_bytes(simulated.FILE.read_bytes()[:5000])
     for path in (ahead, page, empty, cut):
         with pytest.raises(DetectorError) as error:
             FairFace(path, device="cpu").load()
@@ -133,14 +133,14 @@ def test_one_of_eighteen_reads_as_three_do(tmp_path: Path) -> None:
     """The same network, its three outputs joined into one."""
     import onnx
 
-    model = onnx.load(card_network.FILE)
+    model = onnx.load(simulated.FILE)
     names = [each.name for each in model.graph.output]
     del model.graph.output[:]
     model.graph.node.append(onnx.helper.make_node("Concat", names, ["logits"], axis=1))
     model.graph.output.append(onnx.helper.make_tensor_value_info("logits", 1, ["batch", 18]))
     joined = tmp_path / "joined.onnx"
     onnx.save(model, joined)
-    one, three = (FairFace(path, device="cpu").predict(chips(5)) for path in (joined, card_network.FILE))
+    one, three = (FairFace(path, device="cpu").predict(chips(5)) for path in (joined, simulated.FILE))
     for head, classes in HEADS.items():
         assert one[head].shape == (5, len(classes))
         assert one[head] == pytest.approx(three[head], abs=1e-6)
@@ -148,10 +148,10 @@ def test_one_of_eighteen_reads_as_three_do(tmp_path: Path) -> None:
 
 
 def test_a_batch_does_not_show_in_the_next() -> None:
-    network = FairFace(card_network.FILE, device="cpu")
+    network = FairFace(simulated.FILE, device="cpu")
     alone = [network.predict(chips(count, seed=count))["race"] for count in (3, 9, 2)]
     for count, found in zip((3, 9, 2), alone, strict=True):
-        fresh = FairFace(card_network.FILE, device="cpu").predict(chips(count, seed=count))["race"]
+        fresh = FairFace(simulated.FILE, device="cpu").predict(chips(count, seed=count))["race"]
         assert found == pytest.approx(fresh, abs=1e-6)
 
 
@@ -159,7 +159,7 @@ def changed(path: Path, change: Callable[[Any], None]) -> FairFace:
     """FairFace over the packaged network, changed."""
     import onnx
 
-    model = onnx.load(card_network.FILE)
+    model = onnx.load(simulated.FILE)
     change(model.graph)
     onnx.save(model, path)
     return FairFace(path, device="cpu")
@@ -172,7 +172,9 @@ def test_logits_that_are_no_numbers_stop_the_run(tmp_path: Path) -> None:
         (bias,) = (each for each in graph.initializer if each.name == "age_bias")
         bias.CopyFrom(onnx.numpy_helper.from_array(np.full(9, np.nan, np.float32), "age_bias"))
 
-    with pytest.raises(DetectorError, match=r"is no FairFace: it gives what is no number for 3 faces"):
+    with pytest.raises(
+        DetectorError, match=r"is not a FairFace model: logits that are not finite for 3 faces"
+    ):
         changed(tmp_path / "nan.onnx", spoil).predict(chips(3))
 
 
@@ -184,16 +186,16 @@ def test_a_network_that_fails_over_its_input_stops_the_run(tmp_path: Path) -> No
 
     detector = changed(tmp_path / "cut.onnx", cut)
     with pytest.raises(
-        DetectorError, match=r"fails over 3 faces: |cannot be loaded as an ONNX model: "
-    ) as told:
+        DetectorError, match=r"fails on 3 faces: |cannot be loaded as an ONNX model: "
+    ) as error:
         detector.predict(chips(3))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_the_identity_is_the_files_content(tmp_path: Path) -> None:
     copy = tmp_path / "copy.onnx"
-    copy.write_bytes(card_network.FILE.read_bytes())
-    here = FairFace(card_network.FILE, device="cpu").identity
+    copy.write_bytes(simulated.FILE.read_bytes())
+    here = FairFace(simulated.FILE, device="cpu").identity
     assert FairFace(copy, device="auto").identity == here
     copy.write_bytes(b"other")
     assert FairFace(copy, device="cpu").identity != here
@@ -203,7 +205,7 @@ def test_cuda_without_a_runtime_that_has_it() -> None:
     with pytest.raises(
         DetectorError, match="device=cuda: this onnxruntime has no CUDA; install pytest-factorfair"
     ):
-        FairFace(card_network.FILE, device="cuda").load()
+        FairFace(simulated.FILE, device="cuda").load()
 
 
 def runtime(got: str) -> SimpleNamespace:
@@ -225,17 +227,17 @@ def runtime(got: str) -> SimpleNamespace:
 
 
 def test_cuda_not_got_is_an_error_and_auto_warns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_session, "import_module", lambda _: runtime("CPUExecutionProvider"))
+    monkeypatch.setattr(fairface, "import_module", lambda _: runtime("CPUExecutionProvider"))
     with pytest.raises(DetectorError, match="device=cuda:1: CUDA could not be started"):
-        onnx_session.session(Path("any"), "cuda:1")
+        fairface.session(Path("any"), "cuda:1")
     with pytest.warns(UserWarning, match="the detector runs on the CPU: CUDA could not be started"):
-        assert onnx_session.session(Path("any"), "auto").get_providers() == ["CPUExecutionProvider"] * 2
+        assert fairface.session(Path("any"), "auto").get_providers() == ["CPUExecutionProvider"] * 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert onnx_session.session(Path("any"), "cpu").get_providers() == ["CPUExecutionProvider"]
+        assert fairface.session(Path("any"), "cpu").get_providers() == ["CPUExecutionProvider"]
 
 
 def test_cuda_got(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_session, "import_module", lambda _: runtime("CUDAExecutionProvider"))
+    monkeypatch.setattr(fairface, "import_module", lambda _: runtime("CUDAExecutionProvider"))
     for device in ("auto", "cuda", "cuda:0"):
-        assert onnx_session.session(Path("any"), device).get_providers()[0] == "CUDAExecutionProvider"
+        assert fairface.session(Path("any"), device).get_providers()[0] == "CUDAExecutionProvider"

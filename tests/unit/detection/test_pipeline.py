@@ -11,10 +11,10 @@ import pytest
 from pytest_factorfair.detection import faces, pipeline
 from pytest_factorfair.detection.pipeline import AHEAD, LEAST, MOST, PORTION, SMALL, Pipeline
 from pytest_factorfair.detection.protocol import Floats, Location
+from pytest_factorfair.detection.simulated import Cards
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.cards import blank, paint
-from pytest_factorfair.pictures.decode import Pixels
-from pytest_factorfair.pictures.encode import png
+from pytest_factorfair.pictures.decode import Pixels, png
 
 
 class Brightness:
@@ -27,7 +27,7 @@ class Brightness:
         self.batches: list[int] = []
 
     def load(self) -> None:
-        """There is nothing to load."""
+        """Nothing to load."""
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.batches.append(len(chips))
@@ -40,14 +40,16 @@ def flat(level: int) -> bytes:
 
     from PIL import Image
 
-    told = BytesIO()
-    Image.new("L", (8, 8), level).save(told, "PNG")
-    return told.getvalue()
+    content = BytesIO()
+    Image.new("L", (8, 8), level).save(content, "PNG")
+    return content.getvalue()
 
 
 def males(reader: Pipeline, pictures: Sequence[bytes]) -> list[list[float] | str]:
     return [
-        str(each) if isinstance(each, PictureError) else [face.chances["gender"]["Male"] for face in each]
+        str(each)
+        if isinstance(each, PictureError)
+        else [face.probabilities["gender"]["Male"] for face in each]
         for each in reader.perceive(pictures)
     ]
 
@@ -64,9 +66,9 @@ def test_answers_come_in_the_order_of_the_pictures() -> None:
 def test_several_none_and_broken_ones() -> None:
     pictures = [paint({}, {}, {}, seed=1), blank(2), b"", paint({}, seed=3), b"<html>", blank(4)]
     network = Brightness()
-    found = males(Pipeline(faces.Cards(), network), pictures)
+    found = males(Pipeline(Cards(), network), pictures)
     assert [each if isinstance(each, str) else len(each) for each in found] == [
-        3, 0, "the picture is empty (0 bytes)", 1, "no picture but HTML (6 bytes)", 0,
+        3, 0, "the picture is empty (0 bytes)", 1, "not a picture but HTML (6 bytes)", 0,
     ]  # fmt: skip
     assert network.batches == [4]
 
@@ -74,13 +76,13 @@ def test_several_none_and_broken_ones() -> None:
 def test_nothing_in_nothing_out() -> None:
     network = Brightness()
     assert males(Pipeline(faces.Whole(), network), []) == []
-    assert males(Pipeline(faces.Cards(), network), [blank(1)]) == [[]]
+    assert males(Pipeline(Cards(), network), [blank(1)]) == [[]]
     assert network.batches == []
 
 
 def test_crowds_are_cut_into_batches() -> None:
     network = Brightness()
-    (found,) = males(Pipeline(faces.Cards(), network), [paint(*[{}] * 150, seed=1)])
+    (found,) = males(Pipeline(Cards(), network), [paint(*[{}] * 150, seed=1)])
     assert len(found) == 150
     assert network.batches == [64, 64, 22]
 

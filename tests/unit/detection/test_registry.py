@@ -1,4 +1,4 @@
-"""What a user may type for a detector, and the one line where it cannot be right."""
+"""What a user may type for a detector, and the one line if it is wrong."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.detection import Detector, DetectorSpec, build, spec
+from pytest_factorfair.detection import Detector, DetectorSpec, build, registry
+from pytest_factorfair.detection.protocol import digest
 from pytest_factorfair.errors import InputError, MissingExtraError
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "unknown detector ''; known: clip, deepface, fairface, python, sim"),
         ("fairfase:x.onnx", "unknown detector 'fairfase'; did you mean 'fairface'?"),
-        ("openai/gpt-4o", "that is a model; a detector reads pictures: clip, deepface, fairface, python, sim"),
-        ("transformers:./m", "that is a model; a detector reads pictures: "),
+        ("openai/gpt-4o", "that is a model, not a detector; detectors: clip, deepface, fairface, python, sim"),
+        ("transformers:./m", "that is a model, not a detector; detectors: "),
         ("sim?flop=1", "'sim' has no option 'flop'; did you mean 'flip'?"),
         ("sim?flip", "'flip' is not an option; write name=value"),
         ("sim?flip=0.1&flip=0.2", "option 'flip' is given twice; keep one"),
@@ -28,16 +29,16 @@ from pytest_factorfair.errors import InputError, MissingExtraError
         ("sim?margin=x", "margin must be a number from 0 to 1, not 'x'"),
         ("sim?races=censsus", "races cannot be 'censsus'; did you mean 'census'?"),
         ("sim?votes=all", "votes cannot be 'all'; known: faces, picture"),
-        ("sim:cards.onnx", "'sim' names no file; write sim, or sim?flip=0.2"),
+        ("sim:cards.onnx", "'sim' takes no file; write sim, or sim?flip=0.2"),
         ("fairface:missing.onnx?faces=whole", "there is no file 'missing.onnx' in "),
         ("fairface:?faces=whole", "there is no file '' in "),
-        ("fairface:here.onnx", "where faces are is missing: faces=yunet.onnx, or faces=whole"),
+        ("fairface:here.onnx", "a face detector is missing: add faces=yunet.onnx, or faces=whole"),
         ("fairface:here.onnx?faces=yunet.onnx", "there is no file 'yunet.onnx' in "),
         ("fairface:here.onnx?faces=whole&device=gpu", "device must be auto, cpu, cuda or cuda:NUMBER, not 'gpu'"),
         ("fairface:here.onnx?faces=whole&device=cpu:1", "device must be auto, cpu, cuda or cuda:NUMBER, not 'cpu:1'"),
         ("fairface:here.onnx?faces=whole&flip=0.1", "'fairface' has no option 'flip'"),
         ("fairface:here.onnx?faces=here.onnx&face_side=10", "face_side must be a number from 64 to 4096, not '10'"),
-        ("clip:missing?faces=whole", "'missing' is no folder of a CLIP checkpoint in "),
+        ("clip:missing?faces=whole", "'missing' is not a folder with a CLIP checkpoint in "),
         ("clip:other?faces=whole", "'other' holds a model of type 'llama', not 'clip'"),
         ("clip:.?faces=whole&gender.Mann=a man", "'clip' has no option 'gender.Mann'; did you mean 'gender.Male'?"),
         ("deepface", "it needs a package that is not installed: pip install deepface"),
@@ -49,7 +50,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError
     ],
 )  # fmt: skip
 def test_one_line_on_what_is_wrong(
-    text: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.onnx").write_bytes(b"")
@@ -57,7 +58,7 @@ def test_one_line_on_what_is_wrong(
     Path("other", "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(InputError) as error:
         build(text, custom={})
-    assert str(error.value).startswith(f"detector '{text}': {told}")
+    assert str(error.value).startswith(f"detector '{text}': {message}")
     assert "\n" not in str(error.value)
 
 
@@ -67,7 +68,7 @@ def test_a_missing_extra(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("config.json").write_text('{"model_type": "clip"}')
-    monkeypatch.setattr(spec, "find_spec", lambda name: None if name == missing else util.find_spec(name))
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == missing else util.find_spec(name))
     with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'pytest-factorfair[{extra}]'")):
         build(text, custom={})
 
@@ -83,7 +84,7 @@ def test_a_detector_is_named_without_a_heavy_import() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_custom_factories_go_first() -> None:
+def test_custom_factories_take_precedence() -> None:
     made = build("sim", custom={})
     seen: list[DetectorSpec] = []
 
@@ -110,4 +111,4 @@ def test_a_factory_that_fails() -> None:
 def test_the_digest_is_of_the_content(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"abc")
-    assert spec.digest(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert digest(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

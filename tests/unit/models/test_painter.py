@@ -147,5 +147,5 @@ def test_groups_that_no_card_shows(portraits: FactOrFair) -> None:
     own = replace(
         portraits, attributes=(Attribute("colour", ("Blue", "Red"), {}, {}), portraits.attributes[1])
     )
-    with pytest.raises(InputError, match="no class of a face stands for 'Blue'"):
+    with pytest.raises(InputError, match="no class of faces maps to 'Blue'"):
         build(parse("sim:ideal", {}, checklists=(own,)))

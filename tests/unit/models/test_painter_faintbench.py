@@ -237,5 +237,5 @@ def test_a_negative_share_is_none() -> None:
 
 def test_groups_that_no_card_shows(tmp_path: Path) -> None:
     own = written(tmp_path)
-    with pytest.raises(InputError, match="no class of a face stands for 'tall'"):
+    with pytest.raises(InputError, match="no class of faces maps to 'tall'"):
         build(parse("sim:ideal", {}, checklists=(own,)))

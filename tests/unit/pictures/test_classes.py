@@ -58,7 +58,7 @@ def test_the_groups_choose_the_mapping() -> None:
     ("groups", "told"),
     [
         (("Asian", "Blak", "Hispanic", "White"), "attribute 'race': 'Blak' cannot be perceived in a face; did you mean 'black'?"),
-        (("Asian", "Black"), "attribute 'race': faces are not sorted into Asian, Black, but into "),
+        (("Asian", "Black"), "attribute 'race': faces are not classified into Asian, Black, but into "),
     ],
 )  # fmt: skip
 def test_groups_no_face_is_sorted_into(groups: tuple[str, ...], told: str) -> None:
@@ -92,5 +92,5 @@ def test_what_is_painted_is_read_back_under_every_mapping(races: str) -> None:
 
 
 def test_nothing_to_paint() -> None:
-    with pytest.raises(InputError, match="attribute 'faith': no class of a face stands for 'Jedi'"):
+    with pytest.raises(InputError, match="attribute 'faith': no class of faces maps to 'Jedi'"):
         painted("faith", "Jedi")

@@ -125,9 +125,9 @@ def test_of_an_animation_the_first_frame_counts() -> None:
 def test_cut_short(kind: str, share: float) -> None:
     noise = Image.fromarray(np.random.default_rng(1).integers(0, 255, (64, 64, 3), dtype=np.uint8))
     whole = encoded(noise, kind)
-    with pytest.raises(PictureError, match=r"broken|no picture") as told:
+    with pytest.raises(PictureError, match=r"broken|not a picture") as error:
         decode(whole[: int(len(whole) * share)])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
@@ -144,21 +144,21 @@ def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "the picture is empty (0 bytes)"),
-        (b"<!DOCTYPE html><html>Bad gateway</html>", "no picture but HTML (39 bytes)"),
-        (b'\n {"error": 1}', "no picture but JSON (14 bytes)"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "no picture but something in another format (24 bytes)"),
+        (b"<!DOCTYPE html><html>Bad gateway</html>", "not a picture but HTML (39 bytes)"),
+        (b'\n {"error": 1}', "not a picture but JSON (14 bytes)"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "not a picture but data in another format (24 bytes)"),
         (png(8193, 8192), "the picture is too large: 8193 x 8192 pixels"),
         (png(32768, 1), "the picture is too large: 32768 x 1 pixels"),
         (png(60000, 60000), f"the picture is too large: more than {MOST_PIXELS} pixels"),
         (png(10000, 10000), f"the picture is too large: more than {MOST_PIXELS} pixels"),
-        (encoded(Image.new("F", (2, 2), 0.5), "TIFF"), "the picture holds numbers of no known range in place of colours"),
+        (encoded(Image.new("F", (2, 2), 0.5), "TIFF"), "the picture holds numbers of an unknown range instead of colours"),
     ],
     ids=["empty", "html", "json", "postscript", "large", "long", "bomb", "huge", "float"],
 )  # fmt: skip
-def test_no_pixels(data: bytes, told: str) -> None:
+def test_no_pixels(data: bytes, message: str) -> None:
     with pytest.raises(PictureError) as error:
         decode(data)
-    assert str(error.value) == told
+    assert str(error.value) == message

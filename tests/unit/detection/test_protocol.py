@@ -1,4 +1,4 @@
-"""What a user's detector may get wrong is one line, and pictures in memory stay few."""
+"""A mistake of a user's detector becomes one line, and few pictures are in memory at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from pytest_factorfair.detection import check, read
-from pytest_factorfair.detection.contract import AT_ONCE
+from pytest_factorfair.detection.protocol import AT_ONCE
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError
 from tests.unit.detection.builders import BOTH
@@ -16,7 +16,7 @@ BOX = (0.0, 0.0, 1.0, 1.0)
 
 
 class Given:
-    """A detector that gives what it is told to."""
+    """A detector that returns what ``give`` makes."""
 
     def __init__(self, give: Callable[[Sequence[bytes]], object], identity: object = None) -> None:
         self._give = give
@@ -38,31 +38,33 @@ def faces(*found: object) -> Callable[[Sequence[bytes]], object]:
 
 
 @pytest.mark.parametrize(
-    ("give", "told"),
+    ("give", "message"),
     [
         (raising, "the detector fails: RuntimeError: two lines"),
         (lambda _: None, "the detector fails: TypeError: 'NoneType' object is not iterable"),
-        (lambda _: (), "the detector gives 0 detections for 1 pictures"),
-        (lambda _: [None], "the detector gives NoneType where a Detection is due"),
-        (faces({"gender": "Male"}), "the detector gives dict where a Face is due"),
+        (lambda _: (), "the detector returned 0 detections for 1 pictures"),
+        (lambda _: [None], "the detector returned NoneType, expected a Detection"),
+        (faces({"gender": "Male"}), "the detector returned dict, expected a Face"),
         (
             faces(Face({"gender": "Martian"}, {"gender": 1.0}, BOX)),
-            "the detector perceives 'Martian', which is no group of 'gender'",
+            "the detector returned 'Martian', which is not a group of 'gender'",
         ),
         (
             faces(Face({"hat": "none"}, {"hat": 1.0}, BOX)),
-            "the detector perceives 'none', which is no group of 'hat'",
+            "the detector returned 'none', which is not a group of 'hat'",
         ),
         (
             faces(Face({"gender": "Male"}, {}, BOX)),
-            "the detector gives no confidence for the 'gender' it perceives",
+            "the detector returned a group of 'gender' without its confidence",
         ),
     ],
 )
-def test_what_is_no_detection_stops_in_one_line(give: Callable[[Sequence[bytes]], object], told: str) -> None:
+def test_an_invalid_detection_stops_in_one_line(
+    give: Callable[[Sequence[bytes]], object], message: str
+) -> None:
     with pytest.raises(DetectorError) as caught:
         list(read(Given(give), [b"picture"], BOTH))  # type: ignore[arg-type]  # on purpose
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 def test_a_check_that_fails_and_an_identity_that_no_report_can_hold() -> None:

@@ -1,0 +1,136 @@
+"""The detector of simulated runs: finds code cards and reads them through a real ONNX session.
+
+    python -m pytest_factorfair.detection.simulated     writes cards.onnx anew (needs the package onnx)
+
+``cards.onnx`` has FairFace's input and outputs on 11 KB, made without training: the nearest of the colours
+is linear in the picture, ``2<c, x> - |c|^2``, so an average over each cell and a matrix per head find it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pytest_factorfair.detection.faces import SIDE
+from pytest_factorfair.detection.fairface import MEAN, STD
+from pytest_factorfair.detection.protocol import Detector, Location
+from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.pictures.cards import BANDS, CELL, CELLS, COLOURS, FRAME, FRAME_COLOUR
+from pytest_factorfair.pictures.classes import HEADS
+from pytest_factorfair.pictures.decode import Pixels
+
+FILE = Path(__file__).with_name("cards.onnx")
+OPSET, IR = 17, 8
+_SHARPNESS = 2.0  # of the softmax: a clean card is read with a probability of at least .99
+_FRAMED = 0.75, 1.25  # pixels of the frame's colour, as a share of those that a frame of this size has
+_TOLERANCE = 75  # per channel: JPEG blurs colours
+_DARKEST, _BRIGHTEST = (
+    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
+)
+
+
+class Cards:
+    """Finds the frames of code cards; a location's box is what the frame holds."""
+
+    identity: Mapping[str, object] = {"finder": "cards"}
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+        import cv2
+
+        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
+        # Not connectedComponents: between its calls, one of OpenCV's threads spins on a core.
+        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        found = []
+        for outline in reversed(outlines):  # they come from the bottom up
+            x, y, width, height = cv2.boundingRect(outline)
+            if min(width, height) > CELLS * CELL:
+                inner = width - 2 * FRAME, height - 2 * FRAME
+                ring = width * height - inner[0] * inner[1]
+                share = cv2.countNonZero(framed[y : y + height, x : x + width]) / ring
+                if _FRAMED[0] < share < _FRAMED[1]:  # neither a field of the frame's colour nor a blot
+                    found.append(Location((x + FRAME, y + FRAME, *inner)))
+        return tuple(found)
+
+
+class Flipping:
+    """Misreads each group with probability ``rate``, every other group of the attribute being equally likely.
+
+    The confusion matrix therefore has 1 - rate on its diagonal and rate / (k - 1) elsewhere, which is what a
+    correction for a detector's errors is tried on. The draw depends on the picture's content, the face's
+    place in it and the attribute, so the same picture is always misread alike.
+    """
+
+    def __init__(self, inner: Detector, rate: float) -> None:
+        self._inner = inner
+        self._rate = rate
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {**self._inner.identity, "flip": self._rate}
+
+    def check(self, attributes: Sequence[Attribute]) -> None:
+        self._inner.check(attributes)
+
+    def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
+        detections = []
+        for picture, detection in zip(pictures, self._inner.read(pictures, attributes), strict=True):
+            seed = int.from_bytes(hashlib.sha256(picture).digest()[:8])
+            faces = []
+            for place, face in enumerate(detection.faces):
+                groups = dict(face.groups)
+                for attribute in attributes:
+                    if attribute.name in groups:
+                        random = np.random.default_rng([seed, place, *attribute.name.encode()])
+                        errs, draw = random.random(2)
+                        others = [group for group in attribute.groups if group != groups[attribute.name]]
+                        if errs < self._rate:
+                            groups[attribute.name] = others[int(draw * len(others))]
+                faces.append(Face(groups, face.confidence, face.box))
+            detections.append(Detection(tuple(faces), detection.error))
+        return tuple(detections)
+
+
+def card_network() -> bytes:
+    """The content of cards.onnx: an average down each cell and one across, Flatten, and a Gemm per head.
+
+    One AveragePool over whole cells means the same and takes ONNX Runtime four times as long.
+    """
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    side = SIDE // CELLS
+    nodes = [
+        helper.make_node("AveragePool", ["input"], ["rows"], kernel_shape=[side, 1], strides=[side, 1]),
+        helper.make_node("AveragePool", ["rows"], ["cells"], kernel_shape=[1, side], strides=[1, side]),
+        helper.make_node("Flatten", ["cells"], ["flat"]),
+    ]
+    outputs, constants = [], []
+    for head, classes in HEADS.items():
+        colours = (np.array(COLOURS[: len(classes)]) / 255 - MEAN) / STD
+        band = np.zeros((CELLS, CELLS))
+        band[BANDS[head]] = 1
+        # (cells, classes): averaged over the cells of the head's band
+        weights = 2 * np.einsum("kc,yx->cyxk", colours, band / band.sum()).reshape(-1, len(colours))
+        bias = -(colours**2).sum(axis=1)
+        constants += [
+            numpy_helper.from_array((_SHARPNESS * weights).astype(np.float32), f"{head}_weights"),
+            numpy_helper.from_array((_SHARPNESS * bias).astype(np.float32), f"{head}_bias"),
+        ]
+        name = f"{head}_output"
+        nodes.append(helper.make_node("Gemm", ["flat", f"{head}_weights", f"{head}_bias"], [name]))
+        outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", len(classes)]))
+    inputs = [helper.make_tensor_value_info("input", TensorProto.FLOAT, ["batch", 3, SIDE, SIDE])]
+    graph = helper.make_graph(nodes, "code_cards", inputs, outputs, constants)
+    opset = [helper.make_opsetid("", OPSET)]
+    model = helper.make_model(graph, ir_version=IR, opset_imports=opset, producer_name="pytest-factorfair")
+    checker.check_model(model)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+if __name__ == "__main__":
+    FILE.write_bytes(card_network())

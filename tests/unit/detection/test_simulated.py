@@ -1,0 +1,154 @@
+"""Code cards are found and read without error by the packaged network, and misread at a known rate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pytest_factorfair.detection import build
+from pytest_factorfair.detection.simulated import FILE, Cards, card_network
+from pytest_factorfair.domain import Attribute
+from pytest_factorfair.pictures.cards import FRAME, FRAME_COLOUR, SIDE, blank, paint
+from pytest_factorfair.pictures.classes import HEADS
+from pytest_factorfair.pictures.decode import Pixels, png
+from tests.unit.detection.builders import BOTH, RACE
+
+CLASSES = tuple(Attribute(head, classes, {}, {}) for head, classes in HEADS.items())
+CARDS = 400
+
+Codes = dict[str, int]
+
+
+def drawn(generator: np.random.Generator) -> Codes:
+    return {head: int(generator.integers(len(classes))) for head, classes in HEADS.items()}
+
+
+def named(codes: Codes) -> dict[str, str]:
+    return {head: HEADS[head][number] for head, number in codes.items()}
+
+
+def jpeg(picture: bytes) -> bytes:
+    content = BytesIO()
+    Image.open(BytesIO(picture)).save(content, "JPEG", quality=90)
+    return content.getvalue()
+
+
+def read(*pictures: bytes) -> Iterator[list[dict[str, str]]]:
+    for detection in build("sim", custom={}).read(pictures, CLASSES):
+        assert not detection.error
+        yield [dict(face.groups) for face in detection.faces]
+
+
+def test_the_packaged_file_is_what_the_script_makes() -> None:
+    assert card_network() == FILE.read_bytes()
+    assert FILE.stat().st_size < 12_000
+
+
+@pytest.mark.parametrize("encode", [bytes, jpeg], ids=["png", "jpeg90"])
+def test_cards_are_read_without_an_error(encode: type[bytes]) -> None:
+    generator = np.random.default_rng(5)
+    codes = [drawn(generator) for _ in range(CARDS)]
+    pictures = [encode(paint(each, seed=seed)) for seed, each in enumerate(codes)]
+    assert list(read(*pictures)) == [[named(each)] for each in codes]
+
+
+@pytest.mark.parametrize("encode", [bytes, jpeg], ids=["png", "jpeg90"])
+@pytest.mark.parametrize("count", [2, 3, 5, 12])
+def test_all_cards_of_a_picture(encode: type[bytes], count: int) -> None:
+    generator = np.random.default_rng(count)
+    for seed in range(10):
+        codes = [drawn(generator) for _ in range(count)]
+        (faces,) = read(encode(paint(*codes, seed=seed)))
+        assert sorted(map(str, faces)) == sorted(str(named(each)) for each in codes)
+
+
+def test_faces_come_from_left_to_right() -> None:
+    codes = [{"race": 0, "gender": number, "age": number} for number in (1, 0)]
+    ((first, second),) = read(paint(*codes, seed=1))
+    assert [first, second] == [named(each) for each in codes]
+
+
+@pytest.mark.parametrize("encode", [bytes, jpeg], ids=["png", "jpeg90"])
+def test_no_card_no_face(encode: type[bytes]) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (256, 256, 3), dtype=np.uint8)
+    magenta = np.full((200, 200, 3), (255, 0, 255), np.uint8)
+    pictures = blank(1), blank(2), png(noise), png(magenta)
+    assert list(read(*map(encode, pictures))) == [[], [], [], []]
+
+
+def test_a_clean_card_is_read_with_confidence() -> None:
+    pictures = [paint({"race": race}, seed=race) for race in range(7)]
+    detections = build("sim", custom={}).read(pictures, CLASSES)
+    assert all(min(each.faces[0].confidence.values()) > 0.99 for each in detections)
+
+
+def framed(*corners: tuple[int, int], size: tuple[int, int] = (300, 300)) -> Pixels:
+    """Grey with empty frames whose upper left corners, x and y, are these."""
+    picture = np.full((*size, 3), 128, np.uint8)
+    for x, y in corners:
+        picture[y : y + SIDE, x : x + SIDE] = FRAME_COLOUR
+        picture[y + FRAME : y + SIDE - FRAME, x + FRAME : x + SIDE - FRAME] = 0
+    return picture
+
+
+def boxes(picture: Pixels) -> list[tuple[float, float, float, float]]:
+    return [each.box for each in Cards().detect(picture)]
+
+
+def test_frames_come_from_the_top_down() -> None:
+    corners = [(100, 0), (10, 80), (200, 90), (10, 200), (232, 232)]
+    assert boxes(framed(*reversed(corners))) == [(x + 6, y + 6, 56, 56) for x, y in corners]
+
+
+def test_specks_in_a_frame_do_not_hide_it() -> None:
+    picture = framed((20, 30))
+    picture[50:55, 50:55] = FRAME_COLOUR
+    assert boxes(picture) == [(26, 36, 56, 56)]
+
+
+def test_fields_bars_and_broken_frames_are_not_faces() -> None:
+    field, bar, broken = framed(), framed(), framed((20, 30))
+    field[40:140, 40:140] = FRAME_COLOUR
+    bar[40:48, :] = FRAME_COLOUR
+    broken[30 : 30 + SIDE, 20 : 20 + FRAME] = 128  # three sides are left
+    broken[30 : 30 + FRAME, 20 : 20 + SIDE // 2] = 128
+    assert [boxes(each) for each in (field, bar, broken)] == [[], [], []]
+
+
+PICTURES = [paint({"race": 1, "gender": 1}, seed=seed) for seed in range(600)]
+
+
+def test_groups_are_misread_at_the_rate_asked_for() -> None:
+    """Four standard errors of 600 draws at .3 are .075; the wrong races are equally likely."""
+    detections = build("sim?flip=0.3", custom={}).read(PICTURES, BOTH)
+    races = Counter(each.faces[0].groups["race"] for each in detections)
+    genders = Counter(each.faces[0].groups["gender"] for each in detections)
+    assert races["Black"] / 600 == pytest.approx(0.7, abs=0.075)
+    assert genders["Female"] / 600 == pytest.approx(0.7, abs=0.075)
+    for race in ("Asian", "Hispanic", "White"):
+        assert races[race] / 600 == pytest.approx(0.1, abs=0.049)
+    both = sum(each.faces[0].groups == {"race": "Black", "gender": "Female"} for each in detections)
+    assert both / 600 == pytest.approx(0.49, abs=0.082)  # the two err independently
+
+
+def test_a_picture_is_always_misread_alike() -> None:
+    detector = build("sim?flip=0.5", custom={})
+    some = detector.read(PICTURES[:60], BOTH)
+    assert detector.read(PICTURES[59::-1], BOTH) == some[::-1]
+    for attribute in BOTH:
+        alone = detector.read(PICTURES[:60], [attribute])
+        assert [dict(each.faces[0].groups) for each in alone] == [
+            {attribute.name: each.faces[0].groups[attribute.name]} for each in some
+        ]
+
+
+def test_a_certain_error() -> None:
+    detections = build("sim?flip=1", custom={}).read([*PICTURES[:20], blank(1), b""], [RACE])
+    assert all(face.groups["race"] != "Black" for each in detections for face in each.faces)
+    assert detections[-2].faces == ()
+    assert detections[-1].error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.domain import plural
 from pytest_factorfair.plan import Showing
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class CacheMisses(Showing):
         found = self._misses()
         missing = sum(count for count, _ in found.values())
         planned = sum(one.case.samples for one in self._run.assignments)
-        yield f"{planned:,} answers planned: {planned - missing:,} in the store, {missing:,} to ask"
+        yield f"{plural(planned, 'answer')} planned: {planned - missing:,} in the store, {missing:,} to ask"
         width = len(f"{missing:,}")
         for (model, reason), (count, example) in sorted(found.items(), key=lambda one: -one[1][0]):
             yield f"{count:>{width},}  {model}: {reason} (as in {example})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.domain import plural
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ class Outlook:
         names = ", ".join(checklist.name for checklist in self.run.checklists)
         how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
         how += f"seed {sampling.seed}"
-        what = "answers" if self.run.modality == "text" else "pictures"
-        size = f"{len(self.run.assignments):,} cases, {self.planned:,} {what}"
-        size += f", {self.reasons:,} reasons" if self.reasons else ""
+        what = "answer" if self.run.modality == "text" else "picture"
+        size = f"{plural(len(self.run.assignments), 'case')}, {plural(self.planned, what)}"
+        size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         told = (
             f"{', '.join(settings.models)} on {names}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_factorfair.conclusion import declared_gates
-from pytest_factorfair.domain import fact_or_fair, faintbench, topic_cases
+from pytest_factorfair.domain import fact_or_fair, faintbench, plural, topic_cases
 from pytest_factorfair.gates import detectable, foreseen, gate_subjects
 from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES, most_answers
@@ -75,7 +75,9 @@ class Plan(Showing):
         plan, looks = self._outlook, self._run.settings.looks
         most = plan.calls - plan.planned + most_answers(self._run.assignments, looks)
         more = f", at most {most:,} if gates stay undecided" if most > plan.calls else ""
-        what = f"{plan.planned:,} answers" + (f" and {plan.reasons:,} reasons" if plan.reasons else "")
+        what = plural(plan.planned, "answer") + (
+            f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
+        )
         yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
         out = written(plan.planned, plan.reasons)
         if self._run.modality == "text":

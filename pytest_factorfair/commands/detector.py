@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import say, told, write
 from pytest_factorfair.commands.store import DEFAULT, opened
+from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _sample(arguments: argparse.Namespace) -> None:
             find=partial(detection.read, detector, attributes=attributes) if detector else None,
         )
     for one in drawn:
-        say(f"{one.model}: {one.pictures:,} of {one.among:,} pictures")
+        say(f"{one.model}: {one.pictures:,} of {plural(one.among, 'picture')}")
     say(f"{arguments.out}: hand {sheet.README}, {sheet.SHEET} and {sheet.FOLDER} to the annotators")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.commands.common import FAINTBENCH, every_prompt, faintbench, same_content, say, told
 from pytest_factorfair.commands.store import DEFAULT, opened
+from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def _drawn(key: Key, models: Iterable[str], plan: Plan, *, prompts: int, among: 
         counts = Counter(one.case for one in key.pictures.values() if one.case.model == model)
         full = sum(count == plan.pictures for count in counts.values())
         short = f", {prompts - full:,} of them with fewer than {plan.pictures}" if full < prompts else ""
-        yield f"{model}: {counts.total():,} pictures of {prompts:,} prompts{short}, drawn from {among:,}"
+        drawn = f"{plural(counts.total(), 'picture')} of {plural(prompts, 'prompt')}{short}"
+        yield f"{model}: {drawn}, drawn from {among:,}"
 
 
 def _at_least_one(option: str, number: int, *, most: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import say, told
+from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def _ls(arguments: argparse.Namespace) -> None:
         for one in upkeep.listed(store):
             unusable = one.responses - one.usable
             more = f", {unusable:,} of them unusable" if unusable else ""
-            say(f"{one.model}: {one.responses:,} responses{more}, {one.first[:10]} to {one.last[:10]}")
+            had = f"{plural(one.responses, 'response')}{more}"
+            say(f"{one.model}: {had}, {one.first[:10]} to {one.last[:10]}")
 
 
 def _merge(arguments: argparse.Namespace) -> None:
@@ -69,7 +71,7 @@ def _merge(arguments: argparse.Namespace) -> None:
         sources = [stack.enter_context(opened(name, read_only=True)) for name in arguments.sources]
         target = stack.enter_context(opened(arguments.store, read_only=False))
         for name, source in zip(arguments.sources, sources, strict=True):
-            say(f"{name}: {upkeep.merge(target, source):,} responses copied")
+            say(f"{name}: {plural(upkeep.merge(target, source), 'response')} copied")
 
 
 def _export(arguments: argparse.Namespace) -> None:
@@ -78,7 +80,7 @@ def _export(arguments: argparse.Namespace) -> None:
     with opened(arguments.store, read_only=True) as store:
         if arguments.images:
             copied = upkeep.export_pictures(store, arguments.model, Path(arguments.images))
-            say(f"{arguments.images}: {copied:,} pictures copied")
+            say(f"{arguments.images}: {plural(copied, 'picture')} copied")
             return
         for line in upkeep.exported(store, arguments.model):
             say(json.dumps(line))
@@ -94,4 +96,4 @@ def _prune(arguments: argparse.Namespace) -> None:
         raise InputError(f"--before: expected a date such as 2026-01-31, got '{before}'")
     with opened(arguments.store, read_only=False) as store:
         deleted = upkeep.prune(store, model=model, before=before, unusable=unusable, keys=arguments.key)
-        say(f"{deleted:,} responses deleted")
+        say(f"{plural(deleted, 'response')} deleted")

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.domain import Attribute, Detection, Face, plural
 from pytest_factorfair.errors import DetectorError, FactorfairError, InputError, PictureError
 from pytest_factorfair.pictures.decode import Pixels
 
@@ -156,7 +156,7 @@ def read(
             raise DetectorError(f"the detector fails: {_described(error)}") from error
         if len(detections) != len(batch):
             raise DetectorError(
-                f"the detector returned {len(detections)} detections for {len(batch)} pictures"
+                f"the detector returned {len(detections)} detections for {plural(len(batch), 'picture')}"
             )
         for detection in detections:
             if not isinstance(detection, Detection):

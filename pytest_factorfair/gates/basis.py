@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pytest_factorfair.domain import Gate
+from pytest_factorfair.domain import Gate, plural
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.attainable import attainable
 from pytest_factorfair.scoring.estimate import Estimate
@@ -43,7 +43,7 @@ class Cell(NamedTuple):
         return self.lost / self.asked if self.asked else 0.0
 
     def __str__(self) -> str:
-        return f"{self.refused} refused, {self.unread} unread, {self.errors} errors"
+        return f"{self.refused} refused, {self.unread} unread, {plural(self.errors, 'error')}"
 
 
 class Ends(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_factorfair.domain import Checklist, Gate, Sampling, faintbench, prompt_cases
+from pytest_factorfair.domain import Checklist, Gate, Sampling, faintbench, plural, prompt_cases
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.gates.basis import Cell, Ends
 from pytest_factorfair.gates.gallery_changes import PARTS, asked_alike
@@ -149,7 +149,7 @@ class Prompts:
         named = gallery.named(self.selection.pooled(gallery))
         unread = fate.asked - fate.refused - fate.errors - named
         numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unread, fate.errors))
-        yield Cell(f"{whose or 'its '}{int(chosen.sum()):,} prompts", *numbers)
+        yield Cell(f"{whose or 'its '}{plural(int(chosen.sum()), 'prompt')}", *numbers)
         for place in np.flatnonzero(chosen & (named == 0)):
             lost = (int(some[place]) for some in (fate.asked, fate.refused, unread, fate.errors))
             yield Cell(whose + gallery.cases[place].id, *lost)

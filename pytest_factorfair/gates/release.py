@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pytest_factorfair.domain import Verdict
+from pytest_factorfair.domain import Verdict, plural
 
 
 def release(verdicts: Sequence[Verdict]) -> str:
@@ -16,7 +16,7 @@ def release(verdicts: Sequence[Verdict]) -> str:
     """
     found = Counter(verdict.judgement for verdict in verdicts)
     total = len(verdicts)
-    gates = f"{total} gate{'s' * (total != 1)}"
+    gates = plural(total, "gate")
     if not verdicts:
         return ""
     if found["failed"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.domain import NO_FACE
+from pytest_factorfair.domain import NO_FACE, plural
 from pytest_factorfair.labelling.compare import accuracy
 from pytest_factorfair.labelling.people import TIED, Opinion
 from pytest_factorfair.labelling.sheet import UNCLEAR
@@ -13,11 +13,12 @@ from pytest_factorfair.scoring import Confusion
 
 def agreement(opinions: Sequence[Opinion], faces: int, pictures: int) -> Iterator[str]:
     """What annotators agree on, and what became of the other faces."""
-    yield f"{faces:,} faces in {pictures:,} pictures, {opinions[0].annotators} annotators"
+    annotators = plural(opinions[0].annotators, "annotator")
+    yield f"{plural(faces, 'face')} in {plural(pictures, 'picture')}, {annotators}"
     for one in opinions:
         lost = (f"{one.count(label):,} {label}" for label in (UNCLEAR, TIED, NO_FACE) if one.count(label))
         unlabelled = [f"{one.count(None):,} not labelled"] if one.count(None) else []
-        kappa = "not defined" if one.kappa is None else f"{one.kappa:.2f} on {one.rated:,} faces"
+        kappa = "not defined" if one.kappa is None else f"{one.kappa:.2f} on {plural(one.rated, 'face')}"
         told_of = ", ".join((f"a majority for a group on {one.told:,}", *lost, *unlabelled))
         yield f"{one.attribute.name}: {told_of}; Fleiss' kappa {kappa}"
 
@@ -28,7 +29,7 @@ def results(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
     for table in tables:
         found = accuracy(table)
         share = (
-            f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f}) of {found.n:,} faces"
+            f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f}) of {plural(found.n, 'face')}"
             if found
             else "no face with a majority"
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.checklist import cases, queries
-from pytest_factorfair.domain import Case, Checklist, Query, Request, Sampling
+from pytest_factorfair.domain import Case, Checklist, Query, Request, Sampling, plural
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.redaction import fit
 
@@ -33,7 +33,7 @@ class Album:
         if place is None:
             return "no picture is named for this prompt"
         number = sum(prompt == request.prompt for prompt, _ in self.pictures)
-        have = f"{number} picture{'s' * (number != 1)} for this prompt"
+        have = f"{plural(number, 'picture')} for this prompt"
         return f"'{place}' has {have}, and not number {request.repeat + 1}"
 
 

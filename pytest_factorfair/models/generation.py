@@ -9,7 +9,7 @@ from importlib import import_module
 from threading import Event
 from typing import Any
 
-from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain import Request, Response, plural
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models import accelerator
 from pytest_factorfair.models.accelerator import Halving, line, seed_of
@@ -98,7 +98,7 @@ class Generator:
             return RejectedRequestError(f"{self._name}: the prompt has no tokens")
         if self._limit is not None and len(tokens) >= self._limit:
             return RejectedRequestError(
-                f"{self._name}: {len(tokens)} tokens are more than its {self._limit} hold"
+                f"{self._name}: {plural(len(tokens), 'token')} are more than its {self._limit} hold"
             )
         return Prompt(tokens, seed=seed_of(request))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports.published import outcome
 from pytest_factorfair.reports.warnings import warnings
@@ -47,7 +47,7 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
     )
     if len(found) <= MOST:
         return tuple(found)
-    rest = f"and {len(found) - MOST + 1} more gates: see the job's summary or report.md"
+    rest = f"and {plural(len(found) - MOST + 1, 'more gate')}: see the job's summary or report.md"
     return (
         *found[: MOST - 1],
         Annotation(found[MOST - 1].level, f"factorfair: {release(summary.gates)}", rest),

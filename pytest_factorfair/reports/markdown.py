@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import quote
 
-from pytest_factorfair.domain import ContactSheet, Summary
+from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import markup
 from pytest_factorfair.reports.ethics import ETHICS
@@ -98,7 +98,8 @@ def _contact_sheets(summary: Summary) -> Iterator[Passage]:
         by_model.setdefault(sheet.model, []).append(sheet)
     for model, sheets in by_model.items():
         links = tuple(
-            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {sheet.pictures:,} pictures" for sheet in sheets
+            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {plural(sheet.pictures, 'picture')}"
+            for sheet in sheets
         )
         title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
         head = f"<details>\n<summary>{title}</summary>\n"
@@ -112,7 +113,7 @@ def _fingerprint(summary: Summary) -> str:
         f"{_text(usage_line(summary))}\n\n"
         f"<sub>{_text(checklists)}; preset {told.preset}, "
         f"design {told.design}, truth {_text(told.truth)}, "
-        f"{told.samples} answers per topic and context, {told.objective} per objective case, "
+        f"{plural(told.samples, 'answer')} per topic and context, {told.objective} per objective case, "
         f"seed {told.seed}, estimator {told.estimator}, interval {told.interval}</sub>"
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing
+from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing, plural
 from pytest_factorfair.reports.tables.changes import changes_table, compared
 from pytest_factorfair.reports.tables.faintbench import ALL
 from pytest_factorfair.reports.tables.scores import SHOWN
@@ -61,7 +61,7 @@ def _scope(boards: Sequence[Board]) -> Iterator[str]:
         told = least if least == most else f"{least} to {most}"
         yield f"Answers to the same question are paired: {told} of them."
     if silent := sum(all(one.doubt for one in board.standings) for board in boards):
-        yield f"On {silent} of {len(boards)} scores nothing is claimed; below each stands why."
+        yield f"On {silent} of {plural(len(boards), 'score')} nothing is claimed; below each stands why."
 
 
 def _record(model: str, boards: Sequence[Board]) -> tuple[str, str, str]:
@@ -124,7 +124,7 @@ def _lesson(found: Leaderboard, student: str) -> Section:
                 Row(f"{_attribute(board, found)}: {name(board)}", _compared(board, told, verdicts[-1]))
             )
     lost, gained = verdicts.count("lost"), verdicts.count("gained")
-    line = f"lost on {lost} and gained on {gained} of {len(rows)} scores"
+    line = f"lost on {lost} and gained on {gained} of {plural(len(rows), 'score')}"
     return Section(
         f"{student} beside its teacher {found.teacher}", (line,), (Table("score", LESSON, tuple(rows)),)
     )

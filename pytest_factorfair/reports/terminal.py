@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary, Verdict, defused
+from pytest_factorfair.domain import Summary, Verdict, defused, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.perceived import detector_lines
@@ -66,9 +66,9 @@ def usage_line(summary: Summary) -> str:
     outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
     cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
-        f"{len(outcomes):,} answers: {outcomes.count('refused'):,} refused, "
-        f"{outcomes.count('unread'):,} unread, {outcomes.count('error'):,} errors; "
-        f"{usage.calls:,} calls, {usage.cached:,} from the store, {cost}, {summary.seconds:,.1f} s"
+        f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
+        f"{outcomes.count('unread'):,} unread, {plural(outcomes.count('error'), 'error')}; "
+        f"{plural(usage.calls, 'call')}, {usage.cached:,} from the store, {cost}, {summary.seconds:,.1f} s"
     )
 
 

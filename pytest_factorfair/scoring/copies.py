@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from pytest_factorfair.domain import Record
+from pytest_factorfair.domain import Record, plural
 
 
 def distinct(records: Iterable[Record], deterministic: Collection[str]) -> tuple[Record, ...]:
@@ -32,6 +32,6 @@ def copied(records: Iterable[Record], deterministic: Collection[str]) -> Iterato
     for model, (copies, answers) in counts.items():
         if copies:
             yield (
-                f"{model}: {copies:,} of {answers:,} answers repeat a prompt word for word at temperature 0: "
-                "they are copies and not counted"
+                f"{model}: {copies:,} of {plural(answers, 'answer')} repeat a prompt word for word "
+                "at temperature 0: they are copies and not counted"
             )

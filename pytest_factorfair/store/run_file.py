@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from pytest_factorfair import process
+from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import BudgetError, StoreError
 
 TIMEOUT = 30  # seconds a statement waits for another process's
@@ -208,9 +209,9 @@ class RunFile:
         if ended:
             return str(ended)
         if calls:
-            return f"the budget of {max_calls:,.0f} call{'s' if max_calls > 1 else ''} is used up"
+            return f"the budget of {plural(int(max_calls), 'call')} is used up"
         if late:
-            return f"the {minutes:g} minute{'s' if minutes != 1 else ''} of this run are used up"
+            return f"the budget of {plural(minutes, 'minute')} is used up"
         if affordable:
             return None
         told = f"the budget of ${max_cost:,.2f} is used up"

@@ -78,7 +78,7 @@ def test_time_is_up(project: Project, stub: StubServer) -> None:
     options = ("--factorfair-max-minutes=0.05", "--factorfair-max-connections=4")
     result = run(project, stub, "-n0", *options)
     assert result.ret == 2
-    result.stdout.fnmatch_lines(["*the 0.05 minutes of this run are used up*"])
+    result.stdout.fnmatch_lines(["*the budget of 0.05 minutes is used up*"])
     assert 4 <= stub.stats()["requests"] <= 4 * 10 + 4
     run(project, stub, "-n0")
     assert stub.stats()["requests"] == ANSWERS

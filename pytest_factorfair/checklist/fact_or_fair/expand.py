@@ -22,6 +22,7 @@ from pytest_factorfair.domain import (
     Statistic,
     Topic,
     TopicCase,
+    plural,
 )
 
 SHOWN = 2**13
@@ -107,11 +108,11 @@ def _subjective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[s
     for scenarios in sorted({len(topic.scenarios) for topic in checklist.topics}):
         size = _stream_size(checklist, sampling, scenarios)
         if size != sampling.samples:
-            shares = f"{scenarios} scenario{'s' * (scenarios != 1)}"
+            shares = plural(scenarios, "scenario")
             reason = f"equal shares for {shares}"
             if sampling.design == "balanced":
                 reason = f"whole blocks of {block_size(checklist)} over {shares}"
-            yield f"{sampling.samples} answers per topic and context become {size}: {reason}"
+            yield f"answers per topic and context: {sampling.samples} rounded up to {size}: {reason}"
 
 
 def _objective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[str]:
@@ -120,8 +121,8 @@ def _objective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[st
         size = _objective_size(sampling, attribute.k)
         if size != sampling.objective and any(attribute.name in s.truths for s in checklist.statistics):
             yield (
-                f"{sampling.objective} answers per objective case about {attribute.name} become {size}: "
-                f"each of its {attribute.k} groups equally often at each letter"
+                f"answers per objective case about {attribute.name}: {sampling.objective} rounded up to "
+                f"{size}: each of its {attribute.k} groups equally often at each letter"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Score
+from pytest_factorfair.domain import Score, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def text(model: str, rows: Sequence[Row], *, decimals: int = 3) -> Iterator[str]
     for line in cells:
         yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))).rstrip()
     for metric, (mean, count) in mean_differences(rows).items():
-        yield f"{model}: {metric}: mean absolute difference {mean:.{decimals}f} over {count:,} scores"
+        yield f"{model}: {metric}: mean absolute difference {mean:.{decimals}f} over {plural(count, 'score')}"
     lacking = sum(row.difference is None for row in rows)
     if lacking:
         yield f"{model}: {lacking:,} scores that only one of them gives a value of are in no mean"

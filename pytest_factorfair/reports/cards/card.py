@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import join
 
-from pytest_factorfair.domain import Outcome, Score, Source, Summary, Verdict
+from pytest_factorfair.domain import Outcome, Score, Source, Summary, Verdict, plural
 from pytest_factorfair.reports.perceived import detector_lines
 from pytest_factorfair.reports.tables.faintbench import READ
 from pytest_factorfair.reports.tables.scores import SHOWN
@@ -109,7 +109,7 @@ def _size(summary: Summary) -> str:
     told = summary.fingerprint
     if told.detector:
         return f"{_pictures(summary)} pictures per prompt"
-    return f"{told.samples} answers per topic and context, {told.objective} per fact"
+    return f"{plural(told.samples, 'answer')} per topic and context, {told.objective} per fact"
 
 
 def _pictures(summary: Summary) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from pytest_factorfair.domain import NO_FACE, Answer, Case, Record, Summary, TopicCase
+from pytest_factorfair.domain import NO_FACE, Answer, Case, Record, Summary, TopicCase, plural
 
 MOST = 100
 """So many pictures of a case are shown; all are counted."""
@@ -74,9 +74,9 @@ def _fates(record: Record, pictures: int) -> str:
     """``20 pictures: 18 faces, 1 no face, 1 refused``."""
     fates = Counter(_fate(answer) for answer in record.answers)
     faces = fates.pop("answered", 0)
-    told = [f"{faces:,} face{'' if faces == 1 else 's'}", *(f"{n:,} {fate}" for fate, n in fates.items())]
+    told = [plural(faces, "face"), *(f"{n:,} {fate}" for fate, n in fates.items())]
     more = f" (the first {MOST} are shown)" if pictures > MOST else ""
-    return f"{pictures:,} picture{'' if pictures == 1 else 's'}{more}: {', '.join(told)}"
+    return f"{plural(pictures, 'picture')}{more}: {', '.join(told)}"
 
 
 def _fate(answer: Answer) -> str:
@@ -103,7 +103,7 @@ def _captions(answers: list[Answer]) -> Iterator[Caption]:
     for place, answer in enumerate(answers[:FACES], 1):
         yield _caption(answer, f"{place}: " if len(answers) > 1 else "")
     if len(answers) > FACES:
-        yield Caption(f"and {len(answers) - FACES} more faces")
+        yield Caption(f"and {plural(len(answers) - FACES, 'more face')}")
 
 
 def _caption(answer: Answer, before: str) -> Caption:

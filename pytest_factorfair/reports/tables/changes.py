@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_factorfair.domain import Change
+from pytest_factorfair.domain import Change, plural
 from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.tables.scores import SHOWN
 from pytest_factorfair.reports.tables.table import Row, Table
@@ -21,11 +21,11 @@ def compared(changes: Sequence[Change]) -> str:
         return "Compared with the baseline: nothing regressed"
     categories = len(worse) - scores - statistics
     counts = (
-        (scores, "score", "scores"),
-        (statistics, "statistic", "statistics"),
+        (scores, "score", ""),
+        (statistics, "statistic", ""),
         (categories, "category of prompts", "categories of prompts"),
     )
-    told = [f"{number} {one if number == 1 else more}" for number, one, more in counts if number]
+    told = [plural(*count) for count in counts if count[0]]
     return f"Compared with the baseline: {' and '.join(told)} regressed"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.cli import main
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.models import replay
 from pytest_factorfair.store import Store
 from tests import keeping
@@ -45,7 +45,7 @@ def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["store", "ls", "one.sqlite"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("m: 4 responses, 1 of them unusable, 20")
-    assert lines[1].startswith("o?[31m: 1 responses, 20")
+    assert lines[1].startswith("o?[31m: 1 response, 20")
 
 
 def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +53,7 @@ def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> Non
     fill("one.sqlite", "c", Response("cut", "length"))
     fill("two.sqlite", "bcd", Response("two"))
     assert main(["store", "merge", "one.sqlite", "sqlite:///two.sqlite"]) == 0
-    assert capsys.readouterr().out == "sqlite:///two.sqlite: 1 responses copied\n"
+    assert capsys.readouterr().out == "sqlite:///two.sqlite: 1 response copied\n"
     assert had("one.sqlite", "abcd") == {"a": "one", "b": "one", "c": "two", "d": "two"}
     assert had("two.sqlite", "abcd") == {"b": "two", "c": "two", "d": "two"}
 
@@ -111,7 +111,7 @@ def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], left: s
     assert "".join(sorted(had("one.sqlite", "abcd"))) == left
     with closing(sqlite3.connect("one.sqlite")) as store:
         rows = store.execute("select count(*) from responses").fetchone()[0]
-    assert capsys.readouterr().out == f"{4 - rows} responses deleted\n"
+    assert capsys.readouterr().out == f"{plural(4 - rows, 'response')} deleted\n"
 
 
 @pytest.mark.parametrize(

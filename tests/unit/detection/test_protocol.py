@@ -42,7 +42,7 @@ def faces(*found: object) -> Callable[[Sequence[bytes]], object]:
     [
         (raising, "the detector fails: RuntimeError: two lines"),
         (lambda _: None, "the detector fails: TypeError: 'NoneType' object is not iterable"),
-        (lambda _: (), "the detector returned 0 detections for 1 pictures"),
+        (lambda _: (), "the detector returned 0 detections for 1 picture"),
         (lambda _: [None], "the detector returned NoneType, expected a Detection"),
         (faces({"gender": "Male"}), "the detector returned dict, expected a Face"),
         (

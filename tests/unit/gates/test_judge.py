@@ -160,7 +160,7 @@ def _lossy(refused: ArrayLike = 0, unread: ArrayLike = 0, errors: ArrayLike = 0)
         (_lossy(refused=[[0, 0], [3, 0]]), ("7.3%", "rate_1 highest", "3 refused, 0 unread, 0 errors of 41")),
         (
             _lossy(refused=[[1, 1], [1, 1]], unread=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
-            ("9.5%", "rate_1 lowest", "1 refused, 2 unread, 1 errors of 42"),
+            ("9.5%", "rate_1 lowest", "1 refused, 2 unread, 1 error of 42"),
         ),
     ],
 )

@@ -65,7 +65,7 @@ def test_calls_run_out(path: Path) -> None:
 def test_minutes_count_from_the_making(path: Path) -> None:
     file = made(path, now=1000.0, minutes=2)
     file.take(estimate=0.0, now=1119.9)
-    assert refusal(file, now=1120.0) == "the 2 minutes of this run are used up"
+    assert refusal(file, now=1120.0) == "the budget of 2 minutes is used up"
 
 
 def test_pace_is_kept_without_saving_up(path: Path) -> None:
@@ -78,7 +78,7 @@ def test_pace_is_kept_without_saving_up(path: Path) -> None:
 def test_no_call_is_put_off_beyond_the_end(path: Path) -> None:
     file = made(path, minutes=1, rpm=1)
     file.take(estimate=0.0, now=0.0)
-    assert refusal(file) == "the 1 minute of this run are used up"
+    assert refusal(file) == "the budget of 1 minute is used up"
 
 
 def granted(file: RunFile, *, estimate: float = 0.0, now: float = 0.0) -> Grant:

@@ -165,14 +165,14 @@ def test_options_of_a_choice_name_every_attribute() -> None:
         (
             sampling(samples=60, objective=3),
             [
-                "60 answers per topic and context become 72: whole blocks of 24 over 3 scenarios",
-                f"3 answers per objective case about gender become 4: {EQUALLY.format(2)}",
-                f"3 answers per objective case about race become 4: {EQUALLY.format(4)}",
+                "answers per topic and context: 60 rounded up to 72: whole blocks of 24 over 3 scenarios",
+                f"answers per objective case about gender: 3 rounded up to 4: {EQUALLY.format(2)}",
+                f"answers per objective case about race: 3 rounded up to 4: {EQUALLY.format(4)}",
             ],
         ),
         (
             sampling("paper", samples=100, objective=3),
-            ["100 answers per topic and context become 102: equal shares for 3 scenarios"],
+            ["answers per topic and context: 100 rounded up to 102: equal shares for 3 scenarios"],
         ),
     ],
     ids=["ci", "paper", "balanced rounds", "paper rounds"],
@@ -186,8 +186,8 @@ def test_one_notice_for_each_number_of_scenarios() -> None:
     first, *rest = checklist.topics
     topics = (replace(first, scenarios=first.scenarios[:1]), *rest)
     assert notices(replace(checklist, topics=topics), sampling(samples=10)) == (
-        "10 answers per topic and context become 24: whole blocks of 24 over 1 scenario",
-        "10 answers per topic and context become 24: whole blocks of 24 over 3 scenarios",
+        "answers per topic and context: 10 rounded up to 24: whole blocks of 24 over 1 scenario",
+        "answers per topic and context: 10 rounded up to 24: whole blocks of 24 over 3 scenarios",
     )
 
 

@@ -210,7 +210,7 @@ def test_reports_list_the_sheets(tmp_path: Path) -> None:
     told = summary(seen("q1"), model="a b")
     sheets = contact_sheets(told, [CASE], str(tmp_path), picture=picture)
     told = replace(told, contact_sheets=sheets)
-    assert f"](pictures/a-b/{CASE.id}.jpg), 1 pictures" in to_markdown(told)
+    assert f"](pictures/a-b/{CASE.id}.jpg), 1 picture" in to_markdown(told)
     report = json.loads(to_json(told))
     assert report["contact_sheets"][0]["file"] == f"pictures/a-b/{CASE.id}.jpg"
     schema = json.loads(SCHEMA.read_text())["properties"]["contact_sheets"]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,15 +34,20 @@ def server() -> Iterator[str]:
         user = _user(Path(folder))
         _run([where / "initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "ff", "-E", "UTF8",
               "--no-locale", "--no-sync"], user)  # fmt: skip
-        command: list[Any] = [where / "postgres", "-D", f"{folder}/data", "-k", folder]
-        command += [part for setting in SETTINGS for part in ("-c", setting)]
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL, **_as(user)) as process:
-            try:
-                _wait_for(Path(folder) / ".s.PGSQL.5432", process)
-                yield folder
-            finally:
-                process.send_signal(signal.SIGQUIT)
-                process.wait(30)
+        control(folder, "start")
+        try:
+            yield folder
+        finally:
+            control(folder, "stop", "-m", "immediate")
+
+
+def control(folder: str, *action: str) -> None:
+    """Start, stop or restart the server of a folder, and wait for it."""
+    where = binaries()
+    assert where is not None
+    options = " ".join(f"-c {setting}" for setting in SETTINGS)
+    log = ("-o", f"-k {folder} {options}", "-l", f"{folder}/log") if "stop" not in action else ()
+    _run([where / "pg_ctl", *action, "-D", f"{folder}/data", "-w", *log], _user(Path(folder)))
 
 
 def psql(folder: str, statement: str) -> None:
@@ -73,17 +76,3 @@ def _as(user: str | None) -> dict[str, Any]:
 
 def _run(command: list[Any], user: str | None) -> None:
     subprocess.run([str(part) for part in command], check=True, capture_output=True, cwd="/", **_as(user))
-
-
-def _wait_for(socket: Path, process: subprocess.Popen[Any]) -> None:
-    import psycopg
-
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            psycopg.connect(f"host={socket.parent} user=ff dbname=postgres").close()
-        except psycopg.OperationalError:
-            time.sleep(0.05)
-        else:
-            return
-    raise RuntimeError("the PostgreSQL server did not start")

@@ -104,7 +104,8 @@ def _opened_server(url: URL) -> sqlalchemy.Engine:
             _make(connection)
         _check(connection, place(url))
 
-    return _tried(sqlalchemy.create_engine(url), make_or_check)
+    waiting = {} if "connect_timeout" in url.query else {"connect_timeout": TIMEOUT}
+    return _tried(sqlalchemy.create_engine(url, connect_args=waiting), make_or_check)
 
 
 def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
@@ -169,6 +170,11 @@ def _make_file(path: Path) -> None:
         aside.mkdir()
         new = aside / path.name
         _tried(_connected(URL.create("sqlite", database=str(new))), _make_lasting).dispose()
+        for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            if log.exists() and not path.exists():
+                log.unlink(
+                    missing_ok=True
+                )  # of a file that was removed: SQLite would take it for the new one's
         _put_in_place(new, path)
 
 

@@ -22,6 +22,7 @@ from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, Lookup
+from pytest_factorfair.store.transactions import patiently
 from pytest_factorfair.store.writer import Write, Writer
 
 Rows = Sequence[Sequence[Any]]
@@ -248,9 +249,12 @@ class Store:
         return self._found(lambda connection: lookup.rows(connection, keys))
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
-        try:
+        def attempt() -> Rows:
             with self._database.connect() as connection:
                 return ask(connection)
+
+        try:
+            return patiently(attempt)
         except SQLAlchemyError as error:
             raise explained(self._place, "cannot be read", error) from error
 

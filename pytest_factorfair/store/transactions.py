@@ -1,25 +1,55 @@
-"""The writer's transactions, one after the other over one connection."""
+"""Transactions that outlast trouble: a server that restarts, a file that is removed while it is open."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
+from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.folders import sync
+from pytest_factorfair.store.schema import RESPONSES, upsert
 
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPICursor
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is one: it leaves out what nobody reads
+PATIENCE = 60.0  # seconds a server that was there may be away
+_PAUSE = 0.2  # seconds between two attempts to reach it
+_CHUNK = 500  # rows
 _POLL = 1  # milliseconds; left alone, SQLite sleeps up to a hundred times as long while nobody writes
+
+T = TypeVar("T")
+
+
+def patiently(attempt: Callable[[], T]) -> T:
+    """Attempt again and again while the database server is away, being restarted for example."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except DBAPIError as error:
+            if not _away(error) or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _away(error: DBAPIError) -> bool:
+    """Whether a server ended the connection, is shutting down or starting, or could not be reached."""
+    if isinstance(error.orig, sqlite3.Error):
+        return False
+    state = getattr(error.orig, "sqlstate", None)  # None: nobody answered; 57P: an operator intervened
+    return error.connection_invalidated or state is None or state.startswith("57P")
 
 
 class Transactions:
@@ -29,24 +59,36 @@ class Transactions:
         self._database = database
         self._file = database.dialect.name == "sqlite"
         self._connection: sqlalchemy.Connection | None = None
-        self._log = ""  # what must reach the disk for a transaction to last; "" where SQLite sees to that
+        self._path = Path()
+        self._log: Path | None = None  # what must reach the disk; None where SQLite sees to that
         self._opened: int | None = None
+        self._seen: dict[Path, os.stat_result] = {}
 
     @contextmanager
     def begin(self, *, lasting: bool) -> Iterator[sqlalchemy.Connection]:
         """A transaction, committed with the block; unless it is ``lasting``, the disk is not waited for.
 
         What is not lasting is seen by all processes, and lost only with the machine.
+
+        Raises:
+            StoreError: the file was removed while it was open; it is written again, with this transaction.
         """
         connection = self._connected()
-        with connection.begin():
-            if self._file:
-                self._lock(connection)
-            elif not lasting:
-                connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-            yield connection
+        try:
+            with connection.begin():
+                if self._file:
+                    self._lock(connection)
+                elif not lasting:
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+                yield connection
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                self._connection = None
+            raise
         if lasting and self._log:
-            self._flush()
+            self._flush(self._log)
+        if self._file and (removed := self._removed()):
+            raise self._saved(connection, removed)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -65,16 +107,48 @@ class Transactions:
 
     def _prepare(self, cursor: DBAPICursor) -> None:
         cursor.execute(f"PRAGMA busy_timeout={_POLL}")
+        self._path = Path(cursor.execute("PRAGMA database_list").fetchone()[2])
+        self._removed()  # from here on it must stay the same file
         if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
             cursor.execute("PRAGMA synchronous=NORMAL")
-            self._log = f"{cursor.execute('PRAGMA database_list').fetchone()[2]}-wal"
+            self._log = self._path.with_name(f"{self._path.name}-wal")
 
-    def _flush(self) -> None:
+    def _flush(self, log: Path) -> None:
         """Wait for the disk, where others may write meanwhile: SQLite itself would have them wait, too."""
         if self._opened is None:  # it stays the same file for as long as there is a connection
-            self._opened = os.open(self._log, os.O_RDWR)
-            sync(Path(self._log).parent)  # it may be new
+            self._opened = os.open(log, os.O_RDWR)
+            sync(log.parent)  # it may be new
         _to_disk(self._opened)
+
+    def _removed(self) -> Path | None:
+        """The file, or its log, where its name no longer leads to what is open here."""
+        for path in filter(None, (self._path, self._log)):
+            try:
+                now = path.stat()
+            except OSError:
+                return path
+            if not os.path.samestat(now, self._seen.setdefault(path, now)):
+                return path
+        return None
+
+    def _saved(self, connection: sqlalchemy.Connection, removed: Path) -> StoreError:
+        """Write what is open here to where it was, and say so; whoever else has it open does likewise.
+
+        The connection stays with the removed file: SQLite removes the log by its name when the last
+        connection closes, and that must not be the log of a new store in use.
+        """
+        try:
+            with connection.begin():
+                if removed == self._path:
+                    _copy(connection, removed)
+                else:
+                    _checkpoint(connection)
+        except (StoreError, SQLAlchemyError) as error:
+            return explained(str(removed), "was removed during the run and cannot be written again", error)
+        return StoreError(
+            f"{removed}: removed during the run; the responses are written again, and the next run goes on "
+            "from there"
+        )
 
     def _lock(self, connection: sqlalchemy.Connection) -> None:
         """Become the one process that writes into the file."""
@@ -89,3 +163,24 @@ class Transactions:
                     raise
             else:
                 return
+
+
+def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
+    """Copy the responses of an open file into the store at a path, which is made where there is none."""
+    store = opening.opened(sqlalchemy.URL.create("sqlite", database=str(path)), read_only=False)
+    statement = upsert("sqlite", replace=False)
+    try:
+        with store.begin() as target:
+            for rows in connection.execute(select(RESPONSES)).mappings().partitions(_CHUNK):
+                target.execute(statement, [dict(row) for row in rows])
+    finally:
+        store.dispose()
+
+
+def _checkpoint(connection: sqlalchemy.Connection) -> None:
+    """Bring what is in the log into the file."""
+    end = time.monotonic() + opening.TIMEOUT
+    while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # somebody reads
+        if time.monotonic() > end:
+            raise StoreError("somebody reads it without end")
+        time.sleep(_POLL / 1000)

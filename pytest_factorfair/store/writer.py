@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy
+from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
@@ -17,7 +18,7 @@ from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.schema import Prepared, upsert
-from pytest_factorfair.store.transactions import Transactions
+from pytest_factorfair.store.transactions import Transactions, patiently
 
 G = TypeVar("G")
 T = TypeVar("T")
@@ -52,7 +53,8 @@ class Task(NamedTuple):
 
 
 class Writer:
-    """Commits rows in the order they came; the first failure is also that of every later row.
+    """Commits rows in the order they came; the first failure is also that of every later row, but where
+    the file was removed: rows that are still on their way then are kept, too.
 
     All writing of a process goes through here, so that it never waits for a lock of its own. A claim
     ends in the transaction that writes its response.
@@ -72,6 +74,7 @@ class Writer:
         self._closed = False
         self._failure: StoreError | None = None
         self._transactions = Transactions(database)
+        self._cut_off = False  # whether the last attempt failed
 
     def write(self, writes: Sequence[Write]) -> Future[None]:
         """Queue rows; the future is done once all are committed, or fails with StoreError."""
@@ -151,27 +154,51 @@ class Writer:
 
     def _commit(self, batches: list[Batch]) -> None:
         writes = [write for batch in batches for write in batch.writes]
-        for start in range(0, len(writes), BATCH):
-            self._keep(writes[start : start + BATCH])
+        parts = (writes[start : start + BATCH] for start in range(0, len(writes), BATCH))
+        failure = next(filter(None, [self._kept(part) for part in parts]), None)
         for batch in batches:
-            if self._failure is None:
+            if failure is None:
                 batch.done.set_result(None)
             else:
-                batch.done.set_exception(self._failure)
+                batch.done.set_exception(failure)
 
-    def _keep(self, writes: list[Write]) -> None:
-        """Pictures first, then rows, then the end of their claims; a failure is told with the batch."""
+    def _kept(self, writes: list[Write]) -> StoreError | None:
+        """Keep pictures first, then rows, then the end of their claims; returns why that was not possible."""
+
+        def keep(connection: sqlalchemy.Connection) -> None:
+            for replace, alike in groupby(writes, key=lambda write: write.replace):
+                self._statements[replace].execute(connection, [write.row for write in alike])
+            if self.claimant.active:
+                self.claimant.release(connection, [str(write.row["key"]) for write in writes])
+
         if self._failure is not None:
-            return
+            return self._failure
         try:
             self._pictures.keep(write.picture for write in writes if write.picture)
-            with self._transactions.begin(lasting=True) as connection:
-                for replace, alike in groupby(writes, key=lambda write: write.replace):
-                    self._statements[replace].execute(connection, [write.row for write in alike])
-                if self.claimant.active:
-                    self.claimant.release(connection, [str(write.row["key"]) for write in writes])
+            self._transact(keep, lasting=True)
+        except StoreError as error:
+            return error
         except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
             self._failure = explained(self._place, "cannot be written", error)
+            return self._failure
+        return None
+
+    def _transact(self, work: Callable[[sqlalchemy.Connection], T], *, lasting: bool) -> T:
+        """What the work returns, once it is committed."""
+
+        def attempt() -> T:
+            try:
+                with self._transactions.begin(lasting=lasting) as connection:
+                    if self._cut_off and self.claimant.active:
+                        self.claimant.beat(connection)  # the last may be lost with its transaction
+                    result = work(connection)
+            except SQLAlchemyError:
+                self._cut_off = True
+                raise
+            self._cut_off = False
+            return result
+
+        return patiently(attempt)
 
     def _perform(
         self, run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]], tasks: Sequence[Task]
@@ -180,8 +207,8 @@ class Writer:
         failure = self._failure
         if failure is None:
             try:
-                with self._transactions.begin(lasting=False) as connection:
-                    results = run(connection, [task.given for task in tasks])
+                given = [task.given for task in tasks]
+                results = self._transact(lambda connection: run(connection, given), lasting=False)
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # as above

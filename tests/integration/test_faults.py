@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import postgres
 from tests.project import Project
 from tests.servers import StubServer, stub, stub_process
 
@@ -251,6 +253,46 @@ def test_replies_on_their_way_are_kept_when_a_fatal_error_ends_the_run(
     assert result.ret == 2
     assert stub.stats()["requests"] == 8
     assert stored(project.path / ".factorfair" / "responses.sqlite") == 7
+
+
+def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(
+    project: Project, stub: StubServer
+) -> None:
+    stub.script(latency=0.1)
+    process = start(project, stub, "-n2", "--factorfair-max-connections=4")
+    while stub.stats()["requests"] < 40:
+        time.sleep(0.01)
+    shutil.rmtree(project.path / ".factorfair")
+    output = process.communicate()[0].decode()
+    assert process.returncode == 2
+    told = (
+        "responses.sqlite: removed during the run; the responses are written again, and the next run goes on"
+    )
+    assert told in output
+    assert "Traceback" not in output
+    asked = stub.stats()["requests"]
+    had = stored(project.path / ".factorfair" / "responses.sqlite")
+    assert asked - 2 * 4 <= had <= asked < ANSWERS  # each worker had at most 4 calls under way
+    assert run(project, stub, "-p", "no:xdist").ret == 0
+    assert stub.stats()["requests"] == asked + ANSWERS - had
+
+
+def test_postgresql_restarts_in_mid_run(project: Project, stub: StubServer) -> None:
+    if postgres.binaries() is None:
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    stub.script(latency=0.1)
+    with postgres.server() as folder:
+        url = f"--factorfair-store=postgresql+psycopg://ff@/postgres?host={folder}"
+        process = start(project, stub, "-p", "no:xdist", "--factorfair-max-connections=4", url)
+        for asked in (40, 100):
+            while stub.stats()["requests"] < asked:
+                time.sleep(0.01)
+            postgres.control(folder, "restart", "-m", "fast")
+        process.communicate()
+        assert process.returncode == 0
+        assert ANSWERS <= stub.stats()["requests"] <= ANSWERS + 4
+        assert all(topic["errors"] == 0 for topic in project.report()["topics"])
 
 
 FULL = """

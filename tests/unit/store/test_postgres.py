@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import sqlalchemy
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Store
+from pytest_factorfair.store import Store, transactions
 from tests import keeping, postgres
 
 WAIT = 30
@@ -48,9 +51,34 @@ def test_no_server() -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
+    """What is asked of the store while the server is away is done once it is back."""
+    with Store.open(database) as store:
+        store.claim(["claimed", "put"]).result(WAIT)
+        put(store, "put")
+        postgres.control(postgres_folder, "stop", "-m", "fast")
+        row = keeping.put(store, "late", Response("A"), model="m", prompt="p", repeat=0)
+        claim = store.claim(["claimed", "new", "put"])
+        with ThreadPoolExecutor(1) as reader:
+            count = reader.submit(store.count, ["put", "late"])
+            time.sleep(0.5)  # all three have met a server that is away
+            assert not row.done()
+            assert not claim.done()
+            assert not count.done()
+            postgres.control(postgres_folder, "start")
+            row.result(WAIT)
+            assert set(claim.result(WAIT).mine) == {"claimed", "new"}
+            assert set(claim.result(WAIT).had) == {"put"}
+            assert count.result(WAIT) >= 1
+        assert store.count(["put", "late"]) == 2
+        with Store.open(database) as other:  # whose claims these are is known again
+            assert other.claim(["claimed", "new"]).result(WAIT).theirs == ("claimed", "new")
+
+
 def test_lost_connection_is_one_line_and_what_was_committed_stays(
-    database: str, postgres_folder: str
+    database: str, postgres_folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(transactions, "PATIENCE", 0.3)
     with Store.open(database) as store:
         put(store, "before")
         name = sqlalchemy.make_url(database).database

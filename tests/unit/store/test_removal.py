@@ -1,0 +1,120 @@
+"""A store whose file is removed while it is open: its responses are written again, and the run is told."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+from tests import keeping
+
+WAIT = 30
+
+
+def put(store: Store, *keys: str) -> None:
+    done = [keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0) for key in keys]
+    for one in done:
+        one.result(WAIT)
+
+
+def remove_all(file: Path) -> None:
+    for path in file.parent.glob("responses.sqlite*"):
+        path.unlink()
+
+
+def remove_folder(file: Path) -> None:
+    shutil.rmtree(file.parent)
+
+
+def remove_log(file: Path) -> None:
+    file.with_name("responses.sqlite-wal").unlink()
+
+
+def remove_log_and_index(file: Path) -> None:
+    remove_log(file)
+    file.with_name("responses.sqlite-shm").unlink()
+
+
+def move(file: Path) -> None:
+    file.rename(file.with_name("moved.sqlite"))
+
+
+def replace(file: Path) -> None:
+    file.unlink()
+    with Store.open(f"sqlite:///{file}") as another:
+        put(another, "theirs")
+
+
+@pytest.mark.parametrize(
+    "remove", [Path.unlink, remove_all, remove_folder, remove_log, remove_log_and_index, move, replace]
+)
+def test_nothing_is_lost_and_every_process_is_told(file: Path, remove: Callable[[Path], None]) -> None:
+    url = f"sqlite:///{file}"
+    early = [f"k{number}" for number in range(150)]
+    with Store.open(url) as one, Store.open(url) as two:
+        put(one, *early)
+        put(two, "two")
+        remove(file)
+        for store, key in ((one, "late"), (two, "two late"), (one, "on its way")):
+            with pytest.raises(StoreError, match=r"responses\.sqlite.*: removed during the run; ") as caught:
+                put(store, key)
+            assert "\n" not in str(caught.value)
+    with Store.open(url) as again:
+        again.verify()
+        kept = {*early, "two", "late", "two late", "on its way"} | (
+            {"theirs"} if remove is replace else set()
+        )
+        assert set(again.responses([*kept, "theirs"])) == kept
+    with closing(sqlite3.connect(file)) as plain:
+        assert plain.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_claims_notice_it_before_anything_is_asked(store: Store, file: Path) -> None:
+    put(store, "k")
+    file.unlink()
+    with pytest.raises(StoreError, match="removed during the run"):
+        store.claim(["other"]).result(WAIT)
+
+
+def test_what_was_removed_after_the_last_commit_is_written_as_the_store_closes(file: Path) -> None:
+    with Store.open(f"sqlite:///{file}") as store:
+        store.claim(["k"]).result(WAIT)
+        put(store, "k")
+        remove_folder(file)
+    with Store.open(f"sqlite:///{file}") as again:
+        assert again.count(["k"]) == 1
+
+
+def test_place_that_takes_nothing_any_more_is_one_line(file: Path) -> None:
+    with Store.open(f"sqlite:///{file}") as store:
+        put(store, "k")
+        remove_folder(file)
+        file.parent.write_text("a file in place of the folder")
+        with pytest.raises(
+            StoreError, match="was removed during the run and cannot be written again"
+        ) as caught:
+            put(store, "late")
+        assert "\n" not in str(caught.value)
+
+
+def test_log_of_a_removed_file_is_not_taken_for_that_of_a_new_one(file: Path) -> None:
+    with Store.open(f"sqlite:///{file}") as store:
+        put(store, "k")
+        left = {
+            name: file.with_name(name).read_bytes()
+            for name in ("responses.sqlite-wal", "responses.sqlite-shm")
+        }
+    file.unlink()
+    for name, content in left.items():
+        file.with_name(name).write_bytes(content)
+    with Store.open(f"sqlite:///{file}") as again:
+        put(again, "new")
+        again.verify()
+        assert set(again.responses(["k", "new"])) == {"new"}

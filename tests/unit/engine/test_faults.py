@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.engine import Retry
 from pytest_factorfair.errors import FatalModelError, StoreError
 from pytest_factorfair.store import Store, keys
 from tests.unit.engine.conftest import MakeEngine
@@ -29,7 +30,7 @@ async def wrong_key(_: Request) -> Response:
 
 
 def test_fatal_error_stops_everything_at_the_first_answer(make_engine: MakeEngine) -> None:
-    engine = make_engine(connections=2)
+    engine = make_engine(connections=2, retry=Retry(grace=0.05))
     slow, bad = FakeModel(forever, endpoint="slow", identity={"model": "slow"}), FakeModel(wrong_key)
     waiting = [engine.submit(slow, queries(5)), engine.submit(bad, queries(10))]
     waiting.append(engine.submit(bad, queries(10, start=100)))

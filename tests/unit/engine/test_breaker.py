@@ -1,0 +1,226 @@
+"""Endpoints that fail: what is asked of them, what it costs, and what ends a run. The clock is a fake."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.engine import EndpointState, Engine, Retry
+from pytest_factorfair.errors import (
+    BudgetError,
+    Cause,
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
+from pytest_factorfair.store import Ceilings, Endpoints, RunFile, Store
+from tests.unit.engine.conftest import MakeEngine
+from tests.unit.engine.fakes import Clock, FakeModel, queries
+
+WAIT = 30
+REFUSED = Cause("connection", "ClientConnectorError")
+
+
+def number(request: Request) -> int:
+    return int(request.prompt.split()[1])
+
+
+def patient(clock: Clock, patience: float = 300.0) -> Retry:
+    return Retry(sleep=clock.sleep, clock=clock, patience=patience, grace=0.05)
+
+
+class Flaky(FakeModel):
+    """Answers ``good`` calls, then refuses all of them for ``seconds``."""
+
+    def __init__(self, clock: Clock, *, good: int, seconds: float) -> None:
+        super().__init__(self._reply)
+        self._clock, self._good, self._seconds = clock, good, seconds
+        self._until = float("inf")
+        self.refused = 0
+
+    async def _reply(self, _: Request) -> Response:
+        if len(self.asked) > self._good:
+            self._until = min(self._until, self._clock.now + self._seconds)
+            if self._clock.now < self._until:
+                self.refused += 1
+                raise RetryableModelError("the connection failed", cause=REFUSED)
+        return Response("A")
+
+
+def test_an_outage_of_a_minute_costs_no_answer_and_few_calls(make_engine: MakeEngine) -> None:
+    clock = Clock()
+    model = Flaky(clock, good=50, seconds=60.0)
+    engine = make_engine(retry=patient(clock), connections=16)
+    exchanges = engine.submit(model, queries(500)).result(WAIT)
+    assert [exchange.error for exchange in exchanges] == [""] * 500
+    assert model.refused <= 16 + 20 + 30  # in flight, in place of those that paused, one at a time
+    assert engine.snapshot().endpoints == ()
+
+
+def test_an_endpoint_that_stays_away_ends_the_run_when_patience_does(make_engine: MakeEngine) -> None:
+    clock = Clock()
+    began, model = clock.now, Flaky(clock, good=50, seconds=1e9)
+    engine = make_engine(retry=patient(clock, patience=120.0), connections=16)
+    with pytest.raises(FatalModelError) as caught:
+        engine.submit(model, queries(500)).result(WAIT)
+    assert 120.0 <= clock.now - began <= 120.0 + 2 * 30.0
+    assert model.refused <= 16 + 20 + 30
+    line = re.fullmatch(
+        r"the connection failed \((\d+) queries in a row failed, in (\d+) calls\): see that the server runs "
+        r"and that base_url is right, then run the same command: answers so far are kept",
+        str(caught.value),
+    )
+    assert line is not None
+    assert 20 <= int(line[1]) <= int(line[2]) <= model.refused
+    assert caught.value.cause == REFUSED
+
+
+def test_an_endpoint_that_never_answered_is_tried_as_often_as_a_query(make_engine: MakeEngine) -> None:
+    clock = Clock()
+    model = Flaky(clock, good=0, seconds=1e9)
+    engine = make_engine(retry=patient(clock), connections=64)
+    with pytest.raises(FatalModelError, match="the connection failed"):
+        engine.submit(model, queries(500)).result(WAIT)
+    assert 20 <= model.refused <= 64 + 20 + 6
+
+
+def test_the_figures_of_a_wait_are_in_the_snapshot(make_engine: MakeEngine) -> None:
+    """The first call that tries the endpoint again has not been sent yet."""
+    clock = Clock()
+    engine: Engine
+    seen: list[tuple[EndpointState, ...]] = []
+
+    async def sleep(seconds: float) -> None:
+        if (states := engine.snapshot().endpoints) and states[0].opens_in > 0:
+            seen.append(states)
+        await clock.sleep(seconds)
+
+    retry = Retry(sleep=sleep, clock=clock, draw=lambda: 1.0)
+    engine = make_engine(retry=retry, connections=20)
+    engine.submit(Flaky(clock, good=5, seconds=10.0), queries(100)).result(WAIT)
+    (state,) = seen[0]
+    assert (state.endpoint, state.cause, state.throttled) == ("fake/here", "the connection failed", 0)
+    assert state.failing >= 20
+    assert 0 < state.opens_in <= 30
+
+
+def rejecting(which: Callable[[int], ModelError | None]) -> FakeModel:
+    async def reply(request: Request) -> Response:
+        if (error := which(number(request))) is not None:
+            raise error
+        return Response("A")
+
+    return FakeModel(reply)
+
+
+def forbidden(status: int = 403) -> RejectedRequestError:
+    return RejectedRequestError(f"{status}", cause=Cause("status", str(status)))
+
+
+def test_what_every_query_gets_ends_the_run(make_engine: MakeEngine) -> None:
+    model = rejecting(lambda _: forbidden())
+    with pytest.raises(
+        FatalModelError, match=r"^403 \(20 queries in a row failed alike\): check what the key"
+    ):
+        make_engine(connections=1).submit(model, queries(100)).result(WAIT)
+    assert len(model.asked) == 20
+
+
+def test_failures_that_differ_end_nothing(make_engine: MakeEngine) -> None:
+    engine = make_engine(connections=1)
+    exchanges = engine.submit(rejecting(lambda n: forbidden(400 + n % 2)), queries(100)).result(WAIT)
+    assert [exchange.error for exchange in exchanges] == ["400", "401"] * 50
+
+
+def test_what_follows_an_answer_is_each_querys_own(make_engine: MakeEngine) -> None:
+    model = rejecting(lambda n: forbidden() if n else None)
+    exchanges = make_engine(connections=1).submit(model, queries(100)).result(WAIT)
+    assert [exchange.error for exchange in exchanges] == ["", *["403"] * 99]
+
+
+def test_stored_answers_show_that_rejections_are_the_prompts_own(make_engine: MakeEngine) -> None:
+    """A run that has only rejected prompts left ends as the one before."""
+    make_engine().submit(rejecting(lambda _: None), queries(10)).result(WAIT)
+    engine = make_engine(connections=1)
+    exchanges = engine.submit(rejecting(lambda _: forbidden()), queries(60)).result(WAIT)
+    assert [exchange.error for exchange in exchanges] == [*[""] * 10, *["403"] * 50]
+
+
+def test_a_later_stretch_of_the_same_failure_ends_the_run(make_engine: MakeEngine) -> None:
+    model = rejecting(lambda n: forbidden() if n else None)
+    with pytest.raises(FatalModelError, match="200 queries in a row failed alike"):
+        make_engine(connections=1).submit(model, queries(500)).result(WAIT)
+    assert len(model.asked) == 201
+
+
+def test_an_answer_on_its_way_shows_that_not_every_query_fails(make_engine: MakeEngine) -> None:
+    """Rejections come at once, answers later than twenty of them."""
+    rejected = 0
+    enough = asyncio.Event()
+
+    async def reply(request: Request) -> Response:
+        nonlocal rejected
+        if number(request) < 40:
+            await asyncio.sleep(0.01)  # the others are called meanwhile
+            rejected += 1
+            if rejected == 20:
+                enough.set()
+            raise forbidden()
+        await enough.wait()
+        return Response("A")
+
+    exchanges = make_engine(connections=64).submit(FakeModel(reply), queries(100)).result(WAIT)
+    assert sum(exchange.error == "403" for exchange in exchanges) == 40
+    assert sum(exchange.response == Response("A") for exchange in exchanges) == 60
+
+
+def test_a_raising_provider_is_named_with_its_line(make_engine: MakeEngine) -> None:
+    async def reply(_: Request) -> Response:
+        raise KeyError("choices")
+
+    model = FakeModel(reply)
+    with pytest.raises(FatalModelError) as caught:
+        make_engine(connections=1).submit(model, queries(100)).result(WAIT)
+    assert len(model.asked) == 20
+    assert "KeyError: 'choices' (20 queries in a row failed alike, last at " in str(caught.value)
+    assert caught.value.cause.where.endswith(" in reply")
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    path = tmp_path / "run.sqlite"
+    RunFile.make(path, Ceilings(), now=0.0)
+    return path
+
+
+def test_processes_share_what_they_know_of_an_endpoint(run_file: Path) -> None:
+    one, two = Endpoints(run_file), Endpoints(run_file)
+    one.close_until("here", 50.0, throttled=True)
+    two.close_until("here", 40.0, throttled=True)  # a shorter pause does not end a longer one
+    assert (two.health("here").opens_in(20.0), one.health("here").throttled) == (30.0, 2)
+    for key in range(3):
+        two.fail("here", "503", now=60.0 + key, is_new=True, most=3, opens=True)
+    assert (one.health("here").failing, one.health("here").since) == (3, 60.0)
+    assert [each.probe("here", now=62.0, until=70.0) for each in (one, two)] == [True, False]
+    two.answer("here")
+    assert (one.health("here").failing, one.health("here").probe_at) == (0, None)
+    one.end("the run was interrupted")
+    assert two.ended == "the run was interrupted"
+    for each in (one, two):
+        each.close()
+
+
+def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store, run_file: Path) -> None:
+    engine, model = Engine(store, endpoints=Endpoints(run_file)), FakeModel()
+    engine.submit(model, queries(3)).result(WAIT)
+    RunFile.end_at(run_file, "the run was interrupted")
+    with pytest.raises(BudgetError, match="the run was interrupted"):
+        engine.submit(model, queries(9)).result(WAIT)
+    engine.close()
+    assert len(model.asked) == 3

@@ -51,7 +51,7 @@ class Asker:
         from pytest_factorfair.answering import recorded
 
         cost = usage(exchanges)
-        self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + cost
+        self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + self._run.unaccounted(cost)
         record = recorded(self._config, self._run, self._assignment, exchanges, self._detector)
         return Answers(
             case=self._assignment.key,

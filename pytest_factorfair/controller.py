@@ -79,10 +79,6 @@ class Controller:
         if session.items:
             self.select([item.nodeid for item in session.items])
 
-    def spend(self, usage: Usage) -> None:
-        """Add what was asked apart from any item."""
-        self._ledger.spend(usage)
-
     def select(self, nodeids: Sequence[str]) -> None:
         """Learn which items will run: without a single one of ours, the plugin stays silent."""
         chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
@@ -105,16 +101,16 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what an item yielded, before any other plugin sees its report."""
         yielded = freight.unload(report)
-        record, usage = yielded or (None, Usage())
+        record, unaccounted = yielded or (None, Usage())
         if report.failed and self._assignment(report.nodeid) is not None:
             self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
         if yielded is None:
             return
-        self._ledger.spend(usage)
+        self._ledger.spend(unaccounted)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)
             self._concluding()  # imported now, as the next answers are on their way
-        self._progress.count(record, usage)
+        self._progress.count(record, unaccounted)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -129,7 +125,7 @@ class Controller:
             self._explain()
             interruption = None
         except BaseException as error:
-            self._run.interrupt()
+            self._run.stop("the run was interrupted")
             by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
             raise
         finally:
@@ -153,9 +149,12 @@ class Controller:
             self._concluding().explain()
 
     def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
+        incomplete = self._incomplete(interruption)
+        self._run.stop("the run has ended")  # from here on its account does not grow
+        self._ledger.spend(self._run.usage)
         self._concluding().draw(
             session,
-            incomplete=self._incomplete(interruption),
+            incomplete=incomplete,
             seconds=time.monotonic() - self._clock,
             write=write,
         )

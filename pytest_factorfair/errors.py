@@ -88,11 +88,15 @@ UNKNOWN = Cause()
 
 
 class ModelError(FactorfairError, RuntimeError):
-    """The model under test could not be asked."""
+    """The model under test could not be asked.
 
-    def __init__(self, message: str, *, cause: Cause = UNKNOWN) -> None:
+    ``billable`` is whether the call may have been paid for: not if it was turned down or never sent.
+    """
+
+    def __init__(self, message: str, *, cause: Cause = UNKNOWN, billable: bool = True) -> None:
         super().__init__(message)
         self.cause = cause
+        self.billable = billable
 
 
 class FatalModelError(ModelError):
@@ -103,7 +107,7 @@ class RetryableModelError(ModelError):
     """The same call may succeed later, ``retry_after`` seconds from now where the provider said so.
 
     ``throttled`` is that it was one call too many at a time (429); ``at_once`` that it need not wait,
-    as the model leaves out from now on what it was refused for.
+    as the model leaves out from now on what it was refused for. Neither is billable.
     """
 
     def __init__(
@@ -114,8 +118,9 @@ class RetryableModelError(ModelError):
         throttled: bool = False,
         at_once: bool = False,
         cause: Cause = UNKNOWN,
+        billable: bool = True,
     ) -> None:
-        super().__init__(message, cause=cause)
+        super().__init__(message, cause=cause, billable=billable and not (throttled or at_once))
         self.retry_after = retry_after
         self.throttled = throttled
         self.at_once = at_once

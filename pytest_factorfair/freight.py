@@ -13,7 +13,7 @@ from pytest_factorfair.domain import Record, Usage
 ATTRIBUTE = "factorfair"
 
 Freight = tuple[Record | None, Usage]
-"""An item's record, where it has one, and what its asking cost."""
+"""An item's record, where it has one, and what of its asking is not on the run's account."""
 
 
 def load(report: pytest.TestReport, freight: Freight) -> None:

@@ -21,4 +21,4 @@ RECORD: pytest.StashKey[Record] = pytest.StashKey()
 """On an item whose case was recorded."""
 
 USAGE: pytest.StashKey[Usage] = pytest.StashKey()
-"""On an item that asked: what its asking cost, recorded or not."""
+"""On an item that asked, whether it recorded or not: what of its asking is not on the run's account."""

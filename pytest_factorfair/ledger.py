@@ -23,7 +23,7 @@ class Ledger:
         self._records[record.case] = record
 
     def spend(self, usage: Usage) -> None:
-        """Add what one item's asking cost."""
+        """Add what one item found in the store, and what it asked if that is on no account of the run."""
         self._usage += usage
 
     def expect(self, cases: Iterable[CaseKey]) -> None:

@@ -155,7 +155,7 @@ class Looks:
     def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
 
-        self._ledger.spend(usage(exchanges))
+        self._ledger.spend(self._run.unaccounted(usage(exchanges)))
         more = recorded(self._config, self._run, one.assignment, exchanges, self._run.detector)
         self._ledger.add(
             replace(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import plural
-from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
     from pytest_factorfair.run import Run
@@ -20,9 +19,6 @@ TOKENS_PER_REASON = 60
 
 EVERY = 8
 """One case in so many is enough to tell how long prompts are."""
-
-FREE = {"diffusers", "images", "replay", "sim", "transformers"}
-"""Schemes of models that run here: they cost time, not money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +98,17 @@ def _had(run: Run) -> int:
 
 def _cost(run: Run, spec: str) -> float | None:
     """What all answers of a model may cost, judged by the prompts of some of its cases."""
-    if spec.partition(":")[0] in FREE:
-        return 0.0
-    cases = [one for one in run.assignments if one.model == spec]
-    if run.modality == "image":
-        each = prices.picture_cost(spec, None, None)
-        return None if each is None else each * sum(one.case.samples for one in cases)
-    if prices.price(spec) is None:
+    price = run.price(run.models[spec])
+    if price is None:
         return None
-    some = [query for one in cases[::EVERY] for query in run.queries(one)]
-    letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
+    cases = [one for one in run.assignments if one.model == spec]
     answers = sum(one.case.samples for one in cases)
     reasons = sum(one.model == spec for one, _ in run.explained)
+    if not price.by_tokens:
+        return price.answer * (answers + reasons)
+    if run.modality == "image":
+        return None  # how many tokens a picture takes is unknown
+    some = [query for one in cases[::EVERY] for query in run.queries(one)]
+    letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
     read = round((answers + reasons) * letters / CHARACTERS_PER_TOKEN)
-    return prices.cost(spec, read, written(answers, reasons))
+    return price.of(read, written(answers, reasons))

@@ -86,7 +86,7 @@ class Progress:
         self._total = sum(assignment.case.samples for assignment in run.assignments)
         self._began = time.monotonic()
         self._answers = self._refused = 0
-        self._usage = Usage()
+        self._unaccounted = Usage()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -100,9 +100,9 @@ class Progress:
         """Count up to this many answers: those of the cases that were selected."""
         self._total = total
 
-    def count(self, record: Record | None, usage: Usage) -> None:
-        """Add what one item asked, and its answers where it recorded them."""
-        self._usage += usage
+    def count(self, record: Record | None, unaccounted: Usage) -> None:
+        """Add what one item found in the store or asked on no account, and the answers it recorded."""
+        self._unaccounted += unaccounted
         if record is not None:
             self._answers += len(record.answers)
             self._refused += sum(answer.outcome == "refused" for answer in record.answers)
@@ -112,7 +112,7 @@ class Progress:
         had, cached = self._had()
         seconds = time.monotonic() - self._began
         rate = had / seconds if seconds > 0 else 0.0
-        cost = self._usage.cost
+        cost = (self._run.usage + self._unaccounted).cost
         parts = [f"factorfair: {had:,} of {self._total:,} answers", f"{rate:,.0f}/s"]
         if had:
             parts.append(f"{cached / had:.0%} from the store")
@@ -125,9 +125,9 @@ class Progress:
     def _had(self) -> tuple[int, int]:
         """Answers, and those of them from the store: recorded ones, or what this process has beyond them."""
         if not self._run.asking:
-            return self._answers, self._usage.cached
+            return self._answers, self._unaccounted.cached
         seen = self._run.engine.snapshot()
-        return max(seen.done, self._answers), max(seen.cached, self._usage.cached)
+        return max(seen.done, self._answers), max(seen.cached, self._unaccounted.cached)
 
     def tick(self) -> None:
         """Draw, if it is time to, from inside a waiting test."""

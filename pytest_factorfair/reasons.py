@@ -74,6 +74,6 @@ def _asked(
     under_way = [(one, run.engine.submit(run.models[one.model], [query])) for one, query in wanted]
     for one, future in under_way:
         (exchange,) = progress.wait(future)
-        ledger.spend(usage([exchange]))
+        ledger.spend(run.unaccounted(usage([exchange])))
         place = Asked(one.model, one.checklist.name, one.case.place[-1])
         yield place, reading.reason(exchange, citations[one.checklist.name])

@@ -105,7 +105,7 @@ def _control(config: pytest.Config, run: Run) -> None:
     if run.settings.warm:
         from pytest_factorfair.warm import Warm
 
-        config.pluginmanager.register(Warm(run, controller, progress), "factorfair-warm")
+        config.pluginmanager.register(Warm(run, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(XdistHooks(run, controller), "factorfair-xdist")
 

@@ -23,9 +23,11 @@ from pytest_factorfair.domain import (
     FactOrFair,
     Query,
     TopicCase,
+    Usage,
     asked,
 )
 from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.models import prices
 from pytest_factorfair.models.estimates import estimates
 from pytest_factorfair.settings import Settings
 
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.engine import Budget, EndpointState, Engine
     from pytest_factorfair.models import Factory, Model
-    from pytest_factorfair.store import Endpoints, Store
+    from pytest_factorfair.models.prices import Price
+    from pytest_factorfair.store import Ceilings, Endpoints, RunFile, Store
     from pytest_factorfair.store.places import Shared
 
 
@@ -86,7 +89,7 @@ class Run:
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
         self._larger: dict[tuple[str, int], dict[str, Case]] = {}
-        self._shares = False
+        self._account: RunFile | None = None
 
     @cached_property
     def store(self) -> Store:
@@ -114,6 +117,7 @@ class Run:
             retry=Retry(attempts=1 + self.settings.retries, patience=self.settings.patience),
             places=None if self._shared is None else self._shared.places,
             endpoints=self._endpoints,
+            price=self.price,
         )
 
     @cached_property
@@ -178,65 +182,75 @@ class Run:
         return "engine" in self.__dict__
 
     def begin(self) -> None:
-        """Sweep away what dead processes left, and lay down the limits of the whole run, before anybody asks.
+        """Sweep away what dead processes left; open the account of the whole run and lay down its limits.
 
-        Called in the process that controls the run.
+        Called in the process that controls the run, before anybody asks.
 
         Raises:
             StoreError: the limits cannot be kept beside the store.
         """
-        chosen, folder = self.settings, Path(self.settings.run_file).parent
-        process.sweep(folder, glob.escape(Path(chosen.store).name))
-        process.sweep(folder / "images", "*")
-        process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*")
-        if chosen.limited:
-            self.share()
-
-    def share(self) -> None:
-        """Make the files that the processes of this run share, where the folder can be written.
-
-        Raises:
-            StoreError: it cannot, and the run has limits to keep.
-        """
-        if self._shares:
-            return
-        from pytest_factorfair.store import Ceilings, RunFile
-
-        self._shares = True
         chosen, path = self.settings, Path(self.settings.run_file)
-        ceilings = Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
+        process.sweep(path.parent, glob.escape(Path(chosen.store).name))
+        process.sweep(path.parent / "images", "*")
+        process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*")
+        if chosen.replay:
+            return
+        from pytest_factorfair.store import RunFile
+
         with suppress(OSError):  # without it each worker gets an equal part of the connections
             path.parent.mkdir(parents=True, exist_ok=True)
             path.with_suffix(".places").touch()
         try:
-            RunFile.make(path, ceilings, now=time.time())
+            self._account = RunFile.make(path, self._ceilings, now=time.time())
         except StoreError:
-            if chosen.limited:
+            if self._ceilings.any:
                 raise
-
-    def interrupt(self) -> None:
-        """Have the workers ask nothing more: each looks before every call."""
-        if self._shares:
-            from pytest_factorfair.store import RunFile
-
-            RunFile.end_at(Path(self.settings.run_file), "the run was interrupted")
 
     @property
     def ended(self) -> str | None:
         """The limit that ended the run, in the process that began it."""
-        if not self._shares:
-            return None
-        from pytest_factorfair.store import RunFile
+        return self._account.ended if self._account is not None else None
 
-        return RunFile.ended_at(Path(self.settings.run_file))
+    @property
+    def usage(self) -> Usage:
+        """What all processes of the run have asked, in the process that began it."""
+        return self._account.usage if self._account is not None else Usage()
+
+    def stop(self, reason: str) -> None:
+        """Keep what has arrived and ask nothing more, in any process: each looks before every call."""
+        if self.asking:
+            self.engine.close()  # first: to it, a run that has ended is one whose calls in flight are awaited
+        if self._account is not None:
+            self._account.end(reason)
+
+    def price(self, model: Model) -> Price | None:
+        """What a model's answers cost; None if that is unknown."""
+        return prices.of(model)
+
+    @property
+    def _ceilings(self) -> Ceilings:
+        from pytest_factorfair.store import Ceilings
+
+        chosen = self.settings
+        return Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether this process is not on the run's account: it is on another machine, or never asks."""
+        here = self._ceilings.any or Path(self.settings.run_file).is_file()
+        return self.settings.replay or not here
+
+    def unaccounted(self, usage: Usage) -> Usage:
+        """What of this process's asking is not on the run's account."""
+        return usage if self.apart else Usage(cached=usage.cached)
 
     def _budget(self) -> Budget:
         from pytest_factorfair.engine import RunBudget, Unlimited
 
-        if not self.settings.limited:
+        if self.apart:
             return Unlimited()
-        path, priced = Path(self.settings.run_file), self.settings.max_cost is not None
-        return RunBudget(path, priced=priced, estimate=estimates(self.models, self.modality))
+        path = Path(self.settings.run_file)
+        return RunBudget(path, self._ceilings, estimate=estimates(self.price, self.modality))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return checklists.queries(assignment.checklist, assignment.case, self.sampling)
@@ -314,7 +328,8 @@ class Run:
             self._endpoints.close()
         if (shared := self.__dict__.get("_shared")) is not None:
             shared.close()
-        if self._shares:
+        if self._account is not None:
+            self._account.close()
             run_file = Path(self.settings.run_file)
             for path in run_file.parent.glob(f"{run_file.stem}.*"):
                 path.unlink(missing_ok=True)

@@ -100,11 +100,6 @@ class Settings:
     strict: bool
     base: str
 
-    @property
-    def limited(self) -> bool:
-        """Whether calls are granted one by one."""
-        return any((self.max_rpm, self.max_calls, self.max_cost, self.max_minutes))
-
 
 def resolve(config: pytest.Config) -> Settings:
     """Read all sources once.

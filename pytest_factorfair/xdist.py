@@ -25,7 +25,6 @@ class XdistHooks:
         self._controller = controller
 
     def pytest_configure_node(self, node: WorkerController) -> None:
-        self._run.share()
         node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._run.settings)
         node.workerinput[CHECKLISTS] = wire.checklists_to_wire(self._run.checklists)
 

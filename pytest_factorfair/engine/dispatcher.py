@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
@@ -26,10 +26,12 @@ from pytest_factorfair.errors import (
     RetryableModelError,
     StoreError,
 )
+from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Endpoints, Origin, Store, Write, keys
 
 T = TypeVar("T")
+PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
 POLL = 0.1  # seconds between looks at what another process is asking
 LONGEST = 300  # characters of an error; providers quote whole bodies
@@ -72,6 +74,7 @@ class Dispatcher:
         retry: Retry,
         endpoints: Endpoints,
         counters: Counters,
+        price: PriceOf,
         replay: bool,
         refresh: bool,
     ) -> None:
@@ -85,6 +88,7 @@ class Dispatcher:
         self._retry = retry
         self._endpoints = endpoints
         self._counters = counters
+        self._price = price
         self._replay = replay
         self._refresh = refresh
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="factorfair-reader")
@@ -302,30 +306,37 @@ class Dispatcher:
         async with self._limiters.own(queue.model), limiter:
             if reason := self._endpoints.ended:
                 raise BudgetError(reason)
-            number = await self._budget.take(queue.model, request)
+            grant = await self._budget.take(queue.model, request)
             self._counters.asked += 1
             attempts.calls += 1
             began = self._retry.clock()
             response: Response | None = None
+            billable = True
             self._in_flight[task] = asyncio.get_running_loop().create_future()
             try:
-                response = _checked(await queue.model.ask(request))
-            except RetryableModelError as error:
-                if error.throttled:
-                    limiter.throttled(began)
-                if error.throttled or error.retry_after:
-                    limiter.breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
-                raise
-            except ModelError:
+                response = self._priced(queue.model, _checked(await queue.model.ask(request)))
+            except ModelError as error:
+                billable = error.billable
+                if isinstance(error, RetryableModelError):
+                    if error.throttled:
+                        limiter.throttled(began)
+                    if error.throttled or error.retry_after:
+                        limiter.breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
                 raise
             except (Exception, SystemExit) as error:
                 told = f"{type(error).__name__}: {error}"
                 raise RejectedRequestError(told, cause=Cause.raised(error)) from error
             finally:
                 self._in_flight.pop(task).set_result(None)
-                self._budget.settle(number, response)
+                self._budget.settle(grant, response, billable=billable)
             limiter.succeeded()
             return response
+
+    def _priced(self, model: Model, response: Response) -> Response:
+        """The response with its cost, where the model does not give it but has a price."""
+        if response.cost is not None or (price := self._price(model)) is None:
+            return response
+        return replace(response, cost=price.of(response.tokens_in, response.tokens_out))
 
     async def _pause(self, queue: Queue, seconds: float) -> None:
         """Pause one query; meanwhile another task asks in its place."""

@@ -9,11 +9,12 @@ from contextlib import suppress
 from pytest_factorfair.domain import Exchange, Query
 from pytest_factorfair.engine.budget import Budget, Unlimited
 from pytest_factorfair.engine.counters import Counters, EndpointState, Snapshot
-from pytest_factorfair.engine.dispatcher import Dispatcher
+from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
 from pytest_factorfair.engine.limiter import Limiters, Places
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
+from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Endpoints, Store
 
@@ -29,8 +30,8 @@ class Engine:
     this process shares with others, by endpoint. ``replay`` never
     asks; ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the
     engine closes it. ``endpoints`` is what the run's processes know of them together; without it this
-    process is on its own. Its methods may be called from any thread. Whoever opened the store closes it,
-    after the engine.
+    process is on its own. ``price`` is what a model's answers cost. Its methods may be called from any
+    thread. Whoever opened the store closes it, after the engine.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, each with its default
@@ -44,6 +45,7 @@ class Engine:
         budget: Budget = _FREE,
         places: Callable[[str], Places] | None = None,
         endpoints: Endpoints | None = None,
+        price: PriceOf = prices.of,
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
@@ -62,6 +64,7 @@ class Engine:
             retry=retry,
             endpoints=self._endpoints,
             counters=self._counters,
+            price=price,
             replay=replay,
             refresh=refresh,
         )

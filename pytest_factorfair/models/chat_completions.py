@@ -20,7 +20,7 @@ from pytest_factorfair.models.chat_errors import error_of, is_filtered, told
 from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed, response_of
 from pytest_factorfair.models.chat_settings import Settings, settings
 from pytest_factorfair.models.http_calls import Calls, Parameters
-from pytest_factorfair.models.prices import price
+from pytest_factorfair.models.prices import Price, listed
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -60,6 +60,11 @@ class ChatCompletions:
     def __repr__(self) -> str:
         return f"ChatCompletions({self._name!r}, {self._endpoint.base_url!r})"
 
+    @cached_property
+    def price(self) -> Price | None:
+        """Somebody else's server of the same model costs what that server costs."""
+        return listed(self._name) if self._endpoint.is_openai else None
+
     async def ask(self, request: Request) -> Response:
         """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         reply, sent = await self._calls.post(lambda parameters: self._body(parameters, request))
@@ -78,20 +83,10 @@ class ChatCompletions:
         try:
             value = parsed(reply.body) if reply.succeeded else {}
             if "choices" in value or (reply.succeeded and "error" not in value):
-                return self._priced(response_of(value, model=self._endpoint.model))
+                return response_of(value, model=self._endpoint.model)
         except MalformedReplyError as error:
             raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
         failed = told(reply)
         if is_filtered(failed):
             return Response(text="", finish="filtered", model=self._endpoint.model)
         raise error_of(self._name, self._endpoint, failed)
-
-    @cached_property
-    def _price(self) -> tuple[float, float] | None:
-        return price(self._name) if self._endpoint.is_openai else None
-
-    def _priced(self, response: Response) -> Response:
-        each = self._price
-        if each is None or response.tokens_in is None or response.tokens_out is None:
-            return response
-        return replace(response, cost=each[0] * response.tokens_in + each[1] * response.tokens_out)

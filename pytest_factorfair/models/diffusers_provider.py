@@ -21,6 +21,7 @@ from pytest_factorfair.models import accelerator, arguments, checkpoint, extras
 from pytest_factorfair.models.batching import Batches
 from pytest_factorfair.models.diffusion_presets import OWN, PRESETS, SCHEDULERS
 from pytest_factorfair.models.image_generation import ImageGenerator, Settings
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -94,6 +95,8 @@ def build(spec: ModelSpec) -> Model:
 
 class DiffusersModel:
     """A pipeline on this machine; pictures of one prompt are drawn together."""
+
+    price = FREE
 
     def __init__(self, name: str, settings: Settings, *, weights: str) -> None:
         self._batches = Batches(

@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pytest_factorfair.domain import Modality, Request
-from pytest_factorfair.models import prices
+from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model
 
 FRAME = 100
 """Bytes of a request that are no text of ours, at most: roles and separators."""
 
 
-def estimates(models: Mapping[str, Model], modality: Modality) -> Callable[[Model, Request], float]:
-    """What a call to one of these models, by spec, costs at most in USD; 0 where its price is unknown.
+def estimates(
+    price_of: Callable[[Model], Price | None], modality: Modality
+) -> Callable[[Model, Request], float | None]:
+    """What a call to a model costs at most in USD; None where that is unknown.
 
-    A token is at least one byte of the prompt, and an answer at most as long as the model may write. A
-    picture has a price, or none that is known beforehand.
+    A token is at least one byte of the prompt, and an answer at most as long as the model may write. How many
+    tokens a picture takes is unknown.
     """
-    if modality == "image":
-        each = {id(model): prices.picture_cost(spec, None, None) or 0.0 for spec, model in models.items()}
-        return lambda model, _request: each.get(id(model), 0.0)
-    rates = {
-        id(model): (prices.price(spec) or (0.0, 0.0), *_lengths(model)) for spec, model in models.items()
-    }
+    known: dict[int, tuple[Model, Price | None, int, int]] = {}
 
-    def estimate(model: Model, request: Request) -> float:
-        (paid, earned), before, most = rates.get(id(model), ((0.0, 0.0), 0, 0))
-        return paid * (len(request.prompt.encode("utf-8", "replace")) + before) + earned * most
+    def estimate(model: Model, request: Request) -> float | None:
+        if id(model) not in known:
+            known[id(model)] = (model, price_of(model), *_lengths(model))
+        _, price, before, most = known[id(model)]
+        if price is None or not price.by_tokens:
+            return None if price is None else price.answer
+        if modality == "image":
+            return None
+        return price.of(len(request.prompt.encode("utf-8", "replace")) + before, most)
 
     return estimate
 

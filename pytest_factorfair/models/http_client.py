@@ -73,11 +73,13 @@ class HttpClient:
             told = f"{self._name}: no reply within {self._timeout:g} s"
             raise RetryableModelError(told, cause=Cause("timeout")) from None
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
-            raise FatalModelError(f"{self._name}: {fit(str(error))}") from None
+            raise FatalModelError(f"{self._name}: {fit(str(error))}", billable=False) from None
         except (aiohttp.ClientError, OSError) as error:
             reason = fit(str(error)) or type(error).__name__
             told = f"{self._name}: the connection failed: {reason}"
-            raise RetryableModelError(told, cause=Cause("connection", type(error).__name__)) from None
+            cause = Cause("connection", type(error).__name__)
+            sent = not isinstance(error, aiohttp.ClientConnectorError)
+            raise RetryableModelError(told, cause=cause, billable=sent) from None
 
     async def close(self) -> None:
         await self._session.close()

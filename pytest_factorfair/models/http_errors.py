@@ -30,12 +30,13 @@ def error_of(status: int, said: str, *, codes: AbstractSet[str], headers: Mappin
     """The error of a status that is no success; ``said`` is its line, ``codes`` what the service calls it."""
     cause = Cause("status", str(status))
     if status in FATAL or OUT_OF_MONEY & codes or MOVED <= status < REFUSED:
-        return FatalModelError(said, cause=cause)
+        return FatalModelError(said, cause=cause, billable=False)
     if status in RETRYABLE or status >= BROKEN:
         wait = retry_after(headers, datetime.now(UTC))
         throttled = status == HTTPStatus.TOO_MANY_REQUESTS
-        return RetryableModelError(said, wait, throttled=throttled, cause=cause)
-    return RejectedRequestError(said, cause=cause)
+        billable = status >= BROKEN
+        return RetryableModelError(said, wait, throttled=throttled, cause=cause, billable=billable)
+    return RejectedRequestError(said, cause=cause, billable=False)
 
 
 def is_refusal(status: int) -> bool:

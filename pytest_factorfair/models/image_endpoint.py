@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Request, Response
@@ -21,7 +22,7 @@ from pytest_factorfair.models.http_calls import Calls
 from pytest_factorfair.models.image_fetching import Fetcher
 from pytest_factorfair.models.image_replies import response_of
 from pytest_factorfair.models.image_settings import FORMAT, ImageSettings, settings
-from pytest_factorfair.models.prices import picture_cost
+from pytest_factorfair.models.prices import Price, listed
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -69,6 +70,11 @@ class ImageEndpoint:
     def __repr__(self) -> str:
         return f"ImageEndpoint({self._name!r}, {self._endpoint.base_url!r})"
 
+    @cached_property
+    def price(self) -> Price | None:
+        """Somebody else's server of the same model costs what that server costs."""
+        return listed(self._name, "image") if self._endpoint.is_openai else None
+
     async def ask(self, request: Request) -> Response:
         """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         reply, sent = await self._calls.post(
@@ -88,18 +94,10 @@ class ImageEndpoint:
         try:
             value = parsed(reply.body) if reply.succeeded else {}
             if "data" in value or (reply.succeeded and "error" not in value):
-                drawn = await response_of(
-                    value, prompt=request.prompt, model=model, fetch=self._fetcher.fetch
-                )
-                return self._priced(drawn)
+                return await response_of(value, prompt=request.prompt, model=model, fetch=self._fetcher.fetch)
         except MalformedReplyError as error:
             raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
         failed = told(reply)
         if is_filtered(failed):
             return Response("", "filtered", model=model)
         raise error_of(self._name, self._endpoint, failed)
-
-    def _priced(self, response: Response) -> Response:
-        if not self._endpoint.is_openai:
-            return response
-        return replace(response, cost=picture_cost(self._name, response.tokens_in, response.tokens_out))

@@ -20,6 +20,7 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, RejectedRequestError
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.albums import MANIFEST, Album, Key, by_case, listed
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -45,6 +46,7 @@ class Images:
     """A folder of pictures as a model; asking it costs nothing."""
 
     parallel: int | None = 16
+    price = FREE
 
     def __init__(self, name: str, album: Album) -> None:
         self._name = name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from pytest_factorfair.domain import Request, Response
@@ -16,7 +17,7 @@ from pytest_factorfair.models.image_fetching import Fetcher
 from pytest_factorfair.models.image_replies import response_of
 from pytest_factorfair.models.image_settings import ImageSettings, settings
 from pytest_factorfair.models.litellm_calls import TAKEN, FilteredError, LitellmCalls, Route, route
-from pytest_factorfair.models.prices import picture_cost
+from pytest_factorfair.models.prices import Price, listed
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -55,14 +56,17 @@ class LitellmImages:
     def __repr__(self) -> str:
         return f"LitellmImages({self._route.name!r})"
 
+    @cached_property
+    def price(self) -> Price | None:
+        return listed(self._route.model, "image")
+
     async def ask(self, request: Request) -> Response:
         """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
 
         async def read(reply: Any) -> Response:
-            drawn = await response_of(
+            return await response_of(
                 _plain(reply), prompt=request.prompt, model=self._route.model, fetch=self._fetcher.fetch
             )
-            return replace(drawn, cost=picture_cost(self._route.model, drawn.tokens_in, drawn.tokens_out))
 
         try:
             response, sent = await self._calls.call(

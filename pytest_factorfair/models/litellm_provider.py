@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.models import prices
 from pytest_factorfair.models.chat_replies import response_of
 from pytest_factorfair.models.chat_settings import Settings, settings
 from pytest_factorfair.models.litellm_calls import TAKEN, FilteredError, LitellmCalls, Route, route
+from pytest_factorfair.models.prices import Price, listed
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -50,6 +51,10 @@ class LitellmModel:
     def __repr__(self) -> str:
         return f"LitellmModel({self._route.name!r})"
 
+    @cached_property
+    def price(self) -> Price | None:
+        return listed(self._route.model)
+
     async def ask(self, request: Request) -> Response:
         """Ask once; where that only names a parameter the model does not take, the next call lacks it."""
         asked = {"messages": self._settings.messages(request), **self._settings.seed(request)}
@@ -63,10 +68,7 @@ class LitellmModel:
         await self._calls.close()
 
     async def _response(self, completion: Any) -> Response:
-        response = response_of(_plain(completion), model=self._route.model)
-        if response.tokens_in is None or response.tokens_out is None:
-            return response
-        return replace(response, cost=prices.cost(self._route.model, response.tokens_in, response.tokens_out))
+        return response_of(_plain(completion), model=self._route.model)
 
 
 def _plain(completion: Any) -> Mapping[str, object]:

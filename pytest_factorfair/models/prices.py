@@ -8,10 +8,45 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from pytest_factorfair.domain import Modality
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD a token read, a token written, and an answer or picture of any length."""
+
+    token_in: float = 0.0
+    token_out: float = 0.0
+    answer: float = 0.0
+
+    @property
+    def by_tokens(self) -> bool:
+        """Whether an answer's cost depends on its length."""
+        return bool(self.token_in or self.token_out)
+
+    def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+        """The cost of an answer; None where it depends on tokens that nobody counted."""
+        if not self.by_tokens:
+            return self.answer
+        if tokens_in is None or tokens_out is None:
+            return None
+        return self.token_in * tokens_in + self.token_out * tokens_out + self.answer
+
+
+FREE = Price()
+"""Of a model that runs here: it costs time, not money."""
+
+
+def of(model: object) -> Price | None:
+    """What a model's answers cost, where it says so."""
+    price = getattr(model, "price", None)  # a user's own model may lack it
+    return price if isinstance(price, Price) else None
 
 
 def installed() -> bool:
@@ -31,36 +66,22 @@ def provider(model_id: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def price(model_id: str) -> tuple[float, float] | None:
-    """USD per input and per output token; None when unknown or litellm is absent."""
+def listed(model_id: str, modality: Modality = "text") -> Price | None:
+    """What litellm's list says a model's answer or picture costs; None when unknown or litellm is absent."""
     entry = _entry(model_id.removeprefix("litellm:"))
-    paid, earned = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if not isinstance(paid, int | float) or not isinstance(earned, int | float):
+    flat = entry.get("output_cost_per_image")
+    if modality == "image" and isinstance(flat, int | float):
+        return Price(answer=float(flat))
+    written = "output_cost_per_image_token" if modality == "image" else "output_cost_per_token"
+    each = [entry.get(name) for name in ("input_cost_per_token", written)]
+    if not all(isinstance(one, int | float) for one in each):
         return None
-    return float(paid), float(earned)
+    return Price(*(float(one or 0) for one in each))
 
 
 def mode(model_id: str) -> str:
     """What litellm's list says a model is for ("chat", "image_generation"); empty when it does not."""
     return str(_entry(model_id.removeprefix("litellm:")).get("mode", ""))
-
-
-def cost(model_id: str, tokens_in: int, tokens_out: int) -> float | None:
-    """USD for so many tokens; None when the price is unknown."""
-    each = price(model_id)
-    return None if each is None else each[0] * tokens_in + each[1] * tokens_out
-
-
-def picture_cost(model_id: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
-    """USD for one picture, by the picture or by its tokens; None when the price is unknown."""
-    entry = _entry(model_id.removeprefix("litellm:"))
-    flat = entry.get("output_cost_per_image")
-    if isinstance(flat, int | float):
-        return float(flat)
-    each = [entry.get(name) for name in ("input_cost_per_token", "output_cost_per_image_token")]
-    if tokens_in is None or tokens_out is None or not all(isinstance(one, int | float) for one in each):
-        return None
-    return sum(float(one or 0) * count for one, count in zip(each, (tokens_in, tokens_out), strict=True))
 
 
 def _entry(model_id: str) -> Mapping[str, Any]:

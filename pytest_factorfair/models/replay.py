@@ -17,6 +17,7 @@ from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.arguments import Kind
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.redaction import fit
 from pytest_factorfair.models.spec import ModelSpec
@@ -60,6 +61,7 @@ class Replay:
     """Recorded answers as a model; asking it costs nothing."""
 
     parallel: int | None = None
+    price = FREE
     endpoint = "replay"
 
     def __init__(self, name: str, answers: Mapping[Key, Response], *, digest: str) -> None:

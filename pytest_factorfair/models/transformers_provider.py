@@ -18,6 +18,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.models import accelerator, arguments, checkpoint
 from pytest_factorfair.models.batching import Batches
 from pytest_factorfair.models.generation import Generator, Settings
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -87,6 +88,8 @@ def build(spec: ModelSpec) -> Model:
 
 class TransformersModel:
     """A checkpoint on this machine: what is asked while it generates becomes the next batch."""
+
+    price = FREE
 
     def __init__(self, name: str, settings: Settings, *, weights: str) -> None:
         self._batches = Batches(lambda: Generator(name, settings), batch=settings.batch)

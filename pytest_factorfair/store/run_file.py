@@ -1,21 +1,22 @@
-"""The run's own small file: what all its processes together may still ask, and when.
+"""The run's own small file: what all its processes together have asked, may still ask, and when.
 
 One statement decides about one call, so that the limits hold exactly however many processes ask at
-once, and whichever of them dies. It is not the response store: its limits are those of one run.
+once, and whichever of them dies. A call is on the account before it is sent. It is not the response
+store: its limits and its account are those of one run.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from pytest_factorfair import process
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import BudgetError, StoreError
 
 TIMEOUT = 30  # seconds a statement waits for another process's
@@ -26,36 +27,47 @@ _MAKE = """
 PRAGMA journal_mode=WAL;
 CREATE TABLE run (
     max_calls REAL, max_cost REAL, deadline REAL, pace REAL, minutes REAL,
-    calls INTEGER DEFAULT 0, spent REAL DEFAULT 0, dearest REAL, next REAL DEFAULT 0, ended TEXT
+    dearest REAL, next REAL DEFAULT 0, ended TEXT
 );
-CREATE TABLE under_way (id INTEGER PRIMARY KEY, pid INTEGER, usd REAL);
+CREATE TABLE account (
+    id INTEGER PRIMARY KEY, pid INTEGER, calls INTEGER DEFAULT 0, under_way INTEGER DEFAULT 0,
+    tokens_in INTEGER DEFAULT 0, tokens_out INTEGER DEFAULT 0,
+    spent REAL DEFAULT 0, held REAL DEFAULT 0, unpriced INTEGER DEFAULT 0
+);
+CREATE VIEW total AS SELECT
+    coalesce(sum(calls), 0) AS calls, coalesce(sum(under_way), 0) AS under_way,
+    coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_out), 0) AS tokens_out,
+    coalesce(sum(spent), 0) AS spent, coalesce(sum(iif(under_way, held, 0)), 0) AS held,
+    coalesce(sum(unpriced), 0) AS unpriced
+FROM account;
 INSERT INTO run (max_calls, max_cost, deadline, pace, minutes) VALUES (%r, %r, %r, %r, %r);
 """
 # What a call may cost: its own estimate, or what the dearest one has cost; of the first of unknown price
 # nothing is known, so it goes alone.
-_PRICE = "max(:estimate, coalesce(dearest, 0))"
-_HELD = "(SELECT coalesce(sum(usd), 0) FROM under_way)"
+_PRICE = "coalesce(max(:estimate, dearest), :estimate, dearest)"
 _AFFORDED = f"""
-max_cost = {NO_LIMIT!r} OR spent + {_HELD} + {_PRICE} <= max_cost * 1.000001
-    AND ({_PRICE} > 0 OR dearest IS NOT NULL OR NOT EXISTS (SELECT * FROM under_way))
-"""  # noqa: S608  # only our own words are put together, here and twice below
-_TAKE = f"""
-UPDATE run SET calls = calls + 1, next = max(next, :now) + pace
-WHERE ended IS NULL AND calls < max_calls AND max(next, :now) < deadline AND ({_AFFORDED})
-RETURNING next - pace - :now AS wait, {_PRICE} AS reserved, max_cost < {NO_LIMIT!r} AS priced
-"""  # noqa: S608
-_HOLD = "INSERT INTO under_way (pid, usd) VALUES (:pid, :usd)"
-_SETTLE = """
-UPDATE run SET spent = spent + :cost, dearest = CASE WHEN :answered THEN max(coalesce(dearest, 0), :cost)
-    ELSE dearest END
+max_cost = {NO_LIMIT!r} OR spent + held + coalesce({_PRICE}, 0) <= max_cost * 1.000001
+    AND ({_PRICE} IS NOT NULL OR under_way = 0)
 """
+_TAKE = f"""
+UPDATE run SET next = max(next, :now) + pace FROM total
+WHERE calls < max_calls AND max(next, :now) < deadline AND ({_AFFORDED})
+RETURNING next - pace - :now AS wait, {_PRICE} AS reserved
+"""  # noqa: S608  # only our own words are put together, here and below
+_BOOK = """
+UPDATE account SET calls = calls + ?, under_way = under_way + ?, tokens_in = tokens_in + ?,
+    tokens_out = tokens_out + ?, spent = spent + ?, held = held + ?, unpriced = unpriced + ?
+WHERE id = ?
+"""
+_DEAREST = "UPDATE run SET dearest = max(coalesce(dearest, 0), ?)"
 _END = "UPDATE run SET ended = coalesce(ended, :reason)"
 _STATE = f"""
-SELECT ended, calls >= max_calls, max(next, :now) >= deadline, max_calls, max_cost, minutes, spent, {_PRICE},
-    spent + {_PRICE} <= max_cost * 1.000001
-FROM run
+SELECT calls >= max_calls, max(next, :now) >= deadline, max_calls, max_cost, minutes, spent,
+    coalesce({_PRICE}, 0), spent + coalesce({_PRICE}, 0) <= max_cost * 1.000001
+FROM run, total
 """  # noqa: S608
-_BURY = "UPDATE run SET spent = spent + (SELECT coalesce(sum(usd), 0) FROM under_way WHERE pid = :pid)"
+_USAGE = "SELECT calls, 0, tokens_in, tokens_out, iif(unpriced, NULL, spent + held) FROM total"
+_BURY = "UPDATE account SET spent = spent + held, held = 0, under_way = 0 WHERE pid = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +79,54 @@ class Ceilings:
     minutes: float | None = None
     rpm: int | None = None
 
+    @property
+    def any(self) -> bool:
+        """Whether calls are granted one by one."""
+        return (self.calls, self.cost, self.minutes, self.rpm) != (None,) * 4
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave for one call: it may start in ``wait`` seconds; ``reserved`` USD are set aside for ``number``."""
+    """Leave for one call: it may start in ``wait`` seconds.
 
-    wait: float
-    reserved: float = 0.0
-    number: int = 0
+    ``reserved`` USD are set aside for it, and its price list says that it costs ``estimate`` at most; None
+    is unknown.
+    """
+
+    wait: float = 0.0
+    reserved: float | None = None
+    estimate: float | None = None
+
+
+class Entry(NamedTuple):
+    """What is added to the account of a process. ``held`` USD may still be spent by calls under way;
+    ``unpriced`` is the number of calls whose price is unknown.
+    """
+
+    calls: int = 0
+    under_way: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    spent: float = 0.0
+    held: float = 0.0
+    unpriced: int = 0
+
+    @classmethod
+    def sent(cls, grant: Grant) -> Self:
+        """A call that is about to be sent."""
+        return cls(calls=1, under_way=1, held=grant.reserved or 0.0, unpriced=grant.reserved is None)
+
+    @classmethod
+    def settled(cls, grant: Grant, cost: float | None, tokens_in: int = 0, tokens_out: int = 0) -> Self:
+        """A call that was sent and has come to an end; None is an unknown cost."""
+        unpriced = (cost is None) - (grant.reserved is None)
+        return cls(0, -1, tokens_in, tokens_out, cost or 0.0, -(grant.reserved or 0.0), unpriced)
+
+    def plus(self, other: Entry) -> Entry:
+        return Entry._make(map(sum, zip(self, other, strict=True)))
+
+    def negative(self) -> Entry:
+        return Entry._make(-each for each in self)
 
 
 class RunFile:
@@ -82,6 +134,7 @@ class RunFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._account = 0
         # autocommit, and no waiting for the disk: after a power failure there is no run left to limit
         self._connection = sqlite3.connect(
             path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
@@ -89,7 +142,7 @@ class RunFile:
         self._connection.execute("PRAGMA synchronous=OFF")
 
     @classmethod
-    def make(cls, path: Path, ceilings: Ceilings, *, now: float) -> None:
+    def make(cls, path: Path, ceilings: Ceilings, *, now: float) -> Self:
         """Make the file; the minutes of the run begin to count.
 
         Raises:
@@ -101,22 +154,26 @@ class RunFile:
             made = cls(path)
             pace = 60 / ceilings.rpm if ceilings.rpm else 0.0
             made._connection.executescript(_MAKE % (*limits, pace, ceilings.minutes or 0.0))
-            made.close()
         except sqlite3.Error as error:
-            raise StoreError(f"{path}: the limits of the run cannot be kept there: {error}") from None
+            raise StoreError(f"{path}: the account of the run cannot be kept there: {error}") from None
+        return made
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Take hold of the file the controlling process made.
+        """Take hold of the file the controlling process made, with an account of this process's own.
 
         Raises:
             StoreError: it is not there: this process runs on another machine.
         """
         if not path.is_file():
             raise StoreError(f"{path}: no such file: the limits of a run hold on one machine only")
-        return cls(path)
+        file = cls(path)
+        with _explained(path):
+            row = file._connection.execute("INSERT INTO account (pid) VALUES (?)", (os.getpid(),))
+        file._account = row.lastrowid or 0
+        return file
 
-    def take(self, *, estimate: float, now: float) -> Grant | None:
+    def take(self, *, estimate: float | None, now: float) -> Grant | None:
         """Leave for one call of at most ``estimate`` USD; what the dearest has cost, if that is more.
 
         None is for now: it depends on what calls under way will have cost.
@@ -127,26 +184,40 @@ class RunFile:
         """
         values = {"estimate": estimate, "now": now}
         with self._transaction():
+            self._raise_if_ended()
             row = self._connection.execute(_TAKE, values).fetchone()
             if row is not None:
-                wait, price, priced = row
-                number = self._hold(price) if priced else 0
-                return Grant(wait, price if priced else 0.0, number)
+                wait, reserved = row
+                grant = Grant(wait, reserved, estimate)
+                self._book(Entry.sent(grant))
+                return grant
             reason = self._reason(values)
             if reason is None:
                 self._bury()
                 return None
             self._connection.execute(_END, {"reason": reason})
-        raise BudgetError(self.ended or "")
+        raise BudgetError(reason)
 
-    def settle(self, number: int, cost: float, *, answered: bool) -> None:
-        """Replace what was set aside for a call by what it cost."""
+    def send(self, entry: Entry) -> None:
+        """Put calls on the account of a run without limits.
+
+        Raises:
+            BudgetError: the run was ended; nothing is put there.
+            StoreError: the file is gone or damaged.
+        """
         with self._transaction():
-            self._connection.execute(_SETTLE, {"cost": cost, "answered": answered})
-            self._connection.execute("DELETE FROM under_way WHERE id = ?", (number,))
+            self._raise_if_ended()
+            self._book(entry)
+
+    def settle(self, entry: Entry, *, dearest: float | None = None) -> None:
+        """Replace what was set aside for calls by what they came to; no answer cost more than ``dearest``."""
+        with self._transaction():
+            self._book(entry)
+            if dearest is not None:
+                self._connection.execute(_DEAREST, (dearest,))
 
     def end(self, reason: str) -> None:
-        """Grant no more; the first reason stays."""
+        """Grant no more, in any process; the first reason stays."""
         with _explained(self._path):
             self._connection.execute(_END, {"reason": reason})
 
@@ -157,40 +228,24 @@ class RunFile:
             ended: str | None = self._connection.execute("SELECT ended FROM run").fetchone()[0]
         return ended
 
+    @property
+    def usage(self) -> Usage:
+        """What all processes together have asked; calls under way count at what is set aside for them."""
+        with _explained(self._path):
+            return Usage(*self._connection.execute(_USAGE).fetchone())
+
     def close(self) -> None:
         self._connection.close()
 
-    @classmethod
-    def ended_at(cls, path: Path) -> str | None:
-        """Why the run of this file grants no more calls, None while it does or where there is no file."""
-        if not path.is_file():
-            return None
-        file = cls(path)
-        try:
-            return file.ended
-        finally:
-            file.close()
-
-    @classmethod
-    def end_at(cls, path: Path, reason: str) -> None:
-        """Have the run of this file grant no more calls, where there is the file."""
-        if path.is_file():
-            file = cls(path)
-            try:
-                file.end(reason)
-            finally:
-                file.close()
-
-    def _hold(self, price: float) -> int:
-        row = self._connection.execute(_HOLD, {"pid": os.getpid(), "usd": price})
-        return row.lastrowid or 0
+    def _book(self, entry: Entry) -> None:
+        self._connection.execute(_BOOK, (*entry, self._account))
 
     def _bury(self) -> None:
         """What a dead process had under way may have been paid for: it is taken as spent."""
-        for (pid,) in self._connection.execute("SELECT DISTINCT pid FROM under_way").fetchall():
+        alive = "SELECT DISTINCT pid FROM account WHERE under_way"
+        for (pid,) in self._connection.execute(alive).fetchall():
             if not process.alive(pid):
-                self._connection.execute(_BURY, {"pid": pid})
-                self._connection.execute("DELETE FROM under_way WHERE pid = ?", (pid,))
+                self._connection.execute(_BURY, (pid,))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -201,24 +256,26 @@ class RunFile:
             finally:
                 self._connection.execute("COMMIT")
 
-    def _reason(self, values: Mapping[str, float]) -> str | None:
+    def _raise_if_ended(self) -> None:
+        if reason := self.ended:
+            raise BudgetError(reason)
+
+    def _reason(self, values: dict[str, float | None]) -> str | None:
         """Why no call is granted; None where one may be once those under way are settled."""
-        ended, calls, late, max_calls, max_cost, minutes, spent, price, affordable = self._connection.execute(
+        calls, late, max_calls, max_cost, minutes, spent, price, affordable = self._connection.execute(
             _STATE, values
         ).fetchone()
-        if ended:
-            return str(ended)
         if calls:
             return f"the budget of {plural(int(max_calls), 'call')} is used up"
         if late:
             return f"the budget of {plural(minutes, 'minute')} is used up"
         if affordable:
             return None
-        told = f"the budget of ${max_cost:,.2f} is used up"
+        used_up = f"the budget of ${max_cost:,.2f} is used up"
         left = max_cost - spent
-        return (
-            f"{told} but for ${left:,.4f}, and a call may cost ${price:,.4f}" if left > CENT / 100 else told
-        )
+        if left <= CENT / 100:
+            return used_up
+        return f"{used_up} but for ${left:,.4f}, and a call may cost ${price:,.4f}"
 
 
 @contextmanager
@@ -226,4 +283,4 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: the limits of the run cannot be kept: {error}") from None
+        raise StoreError(f"{path}: the account of the run cannot be kept: {error}") from None

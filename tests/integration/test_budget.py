@@ -172,11 +172,3 @@ def test_wrong_limit(project: Project, option: str, value: str) -> None:
     told = [line for line in result.errlines if line]
     assert len(told) == 1
     assert told[0].startswith(f"ERROR: --factorfair-{option}: expected a ")
-
-
-def test_no_file_is_made_without_limits_or_workers(project: Project) -> None:
-    project.write(
-        "conftest.py",
-        "import glob\ndef pytest_runtest_setup():\n    assert not glob.glob('.factorfair/run-*')\n",
-    )
-    assert project.run("-n0").ret == 0

@@ -13,6 +13,7 @@ from typing import Protocol
 from pytest_factorfair.checklist.fact_or_fair.lineup import simple
 from pytest_factorfair.domain import Checklist, FactOrFair, Faintbench, Request, Response
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated import options
 from pytest_factorfair.models.simulated.choice import Chance, Draws, draws
 from pytest_factorfair.models.simulated.kinds import Traits
@@ -61,6 +62,7 @@ class Painter:
 
     endpoint: str = "sim"
     parallel: int | None = None
+    price = FREE
 
     def __init__(self, traits: Traits, loaded: tuple[Checklist, ...]) -> None:
         self._traits = traits

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import cached_property
 
 from pytest_factorfair.domain import Checklist, Request, Response, fact_or_fair
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated import options
 from pytest_factorfair.models.simulated.choice import Choice, Draws, Situation, choose, draws
 from pytest_factorfair.models.simulated.kinds import Traits
@@ -43,6 +44,7 @@ class Respondent:
 
     endpoint: str = "sim"
     parallel: int | None = None
+    price = FREE
 
     def __init__(self, traits: Traits, checklists: tuple[Checklist, ...]) -> None:
         self._traits = traits

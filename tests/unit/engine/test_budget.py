@@ -17,8 +17,8 @@ WAIT = 30
 
 
 def budget(path: Path, ceilings: Ceilings) -> RunBudget:
-    RunFile.make(path, ceilings, now=time.time())
-    return RunBudget(path, priced=ceilings.cost is not None, estimate=lambda _model, _request: 0.0)
+    RunFile.make(path, ceilings, now=time.time()).close()
+    return RunBudget(path, ceilings, estimate=lambda _model, _request: None)
 
 
 def test_what_was_granted_is_waited_for_and_kept(
@@ -89,12 +89,12 @@ def test_a_call_that_is_given_up_sets_nothing_aside(tmp_path: Path) -> None:
     async def interrupted(_: float) -> None:
         raise asyncio.CancelledError
 
-    path = tmp_path / "run.sqlite"
-    RunFile.make(path, Ceilings(cost=1.0, rpm=1), now=time.time())
-    mine = RunBudget(path, priced=True, estimate=lambda _model, _request: 0.6, sleep=interrupted)
+    path, ceilings = tmp_path / "run.sqlite", Ceilings(cost=1.0, rpm=1)
+    RunFile.make(path, ceilings, now=time.time()).close()
+    mine = RunBudget(path, ceilings, estimate=lambda _model, _request: 0.6, sleep=interrupted)
 
     async def scenario() -> None:
-        mine.settle(await mine.take(FakeModel(), Request("first")), None)
+        mine.settle(await mine.take(FakeModel(), Request("first")), None, billable=False)
         with pytest.raises(asyncio.CancelledError):
             await mine.take(FakeModel(), Request("second"))
 
@@ -102,4 +102,5 @@ def test_a_call_that_is_given_up_sets_nothing_aside(tmp_path: Path) -> None:
     mine.close()
     other = RunFile.open(path)
     assert other.take(estimate=0.9, now=time.time()) is not None
+    assert other.usage.calls == 2  # the first and this one
     other.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.models import prices
+from pytest_factorfair.models.prices import FREE, Price
 
 LISTED = {
     "sample_spec": {"litellm_provider": "one of ...", "input_cost_per_token": 0, "output_cost_per_token": 0},
@@ -15,6 +16,12 @@ LISTED = {
         "litellm_provider": "vertex_ai-anthropic_models",
         "input_cost_per_token": 3e-6,
         "output_cost_per_token": 15e-6,
+    },
+    "dall-e-x": {"litellm_provider": "openai", "output_cost_per_image": 0.04},
+    "gpt-image-x": {
+        "litellm_provider": "openai",
+        "input_cost_per_token": 5e-6,
+        "output_cost_per_image_token": 4e-5,
     },
     "groq/free": {"litellm_provider": "groq", "input_cost_per_token": 0.0, "output_cost_per_token": 0},
     "xai/tiered": {"litellm_provider": "xai", "tiered_pricing": []},
@@ -73,14 +80,27 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_price(model: str, expected: tuple[float, float] | None) -> None:
-    assert prices.price(model) == expected
+    assert prices.listed(model) == (expected and Price(*expected))
 
 
 @pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("openai/dall-e-x", Price(answer=0.04)),
+        ("openai/gpt-image-x", Price(5e-6, 4e-5)),
+        ("openai/gpt-4o", None),
+    ],
+)
+def test_price_of_pictures(model: str, expected: Price | None) -> None:
+    assert prices.listed(model, "image") == expected
+
+
 def test_cost_is_tokens_times_price() -> None:
-    assert prices.cost("openai/gpt-4o", 1_000, 100) == pytest.approx(0.003)
-    assert prices.cost("groq/free", 1_000, 100) == 0.0
-    assert prices.cost("xai/tiered", 1_000, 100) is None
+    assert Price(2e-6, 1e-5).of(1_000, 100) == pytest.approx(0.003)
+    assert Price(2e-6, 1e-5).of(1_000, None) is None
+    assert Price(answer=0.04).of(None, None) == 0.04
+    assert FREE.of(1_000, 100) == 0.0
 
 
 @pytest.mark.usefixtures("package")
@@ -103,12 +123,11 @@ def test_a_litellm_without_these_files_knows_nothing(package: Path) -> None:
     (package / "types" / "utils.py").write_text("")
 
     assert prices.providers() == frozenset()
-    assert prices.price("gpt-4o") is None
+    assert prices.listed("gpt-4o") is None
 
 
 @pytest.mark.usefixtures("absent")
 def test_without_litellm_everything_is_unknown() -> None:
     assert not prices.installed()
     assert prices.providers() == frozenset()
-    assert prices.price("gpt-4o") is None
-    assert prices.cost("gpt-4o", 1, 1) is None
+    assert prices.listed("gpt-4o") is None

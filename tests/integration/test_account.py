@@ -1,0 +1,128 @@
+"""What a run says it asked is what the server received, whatever ends the run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+PROCESSES = pytest.mark.parametrize("dist", ["-n0", "-n2"])
+FEW = "--factorfair-max-connections=4"
+INTERRUPTIBLE = """
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    return project.run(url, FEW, *arguments, model="hosted_vllm/m")
+
+
+def calls(output: str) -> int:
+    """What the terminal says."""
+    (said,) = re.findall(r"; ([\d,]+) calls?, .*", output)
+    return int(said.replace(",", ""))
+
+
+def check(project: Project, stub: StubServer, result: pytest.RunResult) -> None:
+    received = stub.stats()["requests"]
+    assert received > 0
+    assert calls(result.stdout.str()) == received
+    if project.report_path.exists():
+        assert project.report()["usage"]["calls"] == received
+
+
+@PROCESSES
+def test_a_limit_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
+    stub.script(latency=0.02)
+    result = run(project, stub, dist, "--factorfair-max-calls=50")
+    check(project, stub, result)
+    assert project.report()["usage"]["calls"] == 50
+    assert project.report()["usage"]["tokens_in"] > 0
+    result.stdout.fnmatch_lines(["*50 calls, 0 from the store, cost unknown, *"])
+
+
+@PROCESSES
+def test_a_refused_key_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
+    stub.script(latency=0.02, healthy=40, fail=10_000, status=401)
+    result = run(project, stub, dist)
+    result.stdout.fnmatch_lines(["*401 Unauthorized*"])
+    check(project, stub, result)
+
+
+def test_nothing_but_a_refused_key_costs_nothing(project: Project, stub: StubServer) -> None:
+    stub.script(fail=-1, status=401)
+    result = project.run(
+        f"--factorfair-model-arg=base_url={stub.base_url}", "-n0", "--factorfair-max-connections=1",
+        model="hosted_vllm/m",
+    )  # fmt: skip
+    result.stdout.fnmatch_lines(["*; 1 calls, 0 from the store, cost $0.00, *"])
+    assert stub.stats()["requests"] == 1
+
+
+@PROCESSES
+def test_ctrl_c_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
+    stub.script(latency=0.3)
+    arguments = (dist, FEW, "--factorfair-model=hosted_vllm/m", "--factorfair-checklist=small.yaml")
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, *arguments, f"--factorfair-model-arg=base_url={stub.base_url}"],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while stub.stats()["requests"] < 13:
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert "Not judged: the run was interrupted" in output
+    assert calls(output) == stub.stats()["requests"]
+    assert "cost unknown" in output
+
+
+def test_a_crashed_worker_has_counted_what_it_sent(project: Project, stub: StubServer) -> None:
+    stub.script(latency=0.02)
+    project.write(
+        "conftest.py",
+        "import os\n\ndef pytest_runtest_teardown(item):\n"
+        "    if 'queue_rate-race-highest' in item.name:\n        os._exit(3)\n",
+    )
+    run(project, stub, "-n2")
+    too_many = project.report()["usage"]["calls"] - stub.stats()["requests"]
+    assert 0 <= too_many <= 4  # the worker was about to send them
+
+
+def test_workers_without_the_account_report_what_they_asked(project: Project, stub: StubServer) -> None:
+    """As on another machine, where the file of the run is not."""
+    project.write(
+        "conftest.py",
+        "from pathlib import Path\n\ndef pytest_runtestloop(session):\n"
+        "    if hasattr(session.config, 'workerinput'):\n"
+        "        for path in Path('.factorfair').glob('run-*.sqlite'):\n            path.unlink(missing_ok=True)\n",
+    )
+    result = run(project, stub, "-n2")
+    assert result.ret == 0
+    check(project, stub, result)
+
+
+def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub: StubServer) -> None:
+    first = run(project, stub, "-n0", "-k", "objective")
+    check(project, stub, first)
+    asked = project.report()["usage"]["calls"]
+    result = run(project, stub, "-n2")
+    usage = project.report()["usage"]
+    assert (usage["cached"], usage["calls"]) == (asked, stub.stats()["requests"] - asked)
+    assert calls(result.stdout.str()) == usage["calls"]

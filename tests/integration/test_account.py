@@ -68,7 +68,7 @@ def test_nothing_but_a_refused_key_costs_nothing(project: Project, stub: StubSer
         f"--factorfair-model-arg=base_url={stub.base_url}", "-n0", "--factorfair-max-connections=1",
         model="hosted_vllm/m",
     )  # fmt: skip
-    result.stdout.fnmatch_lines(["*; 1 calls, 0 from the store, cost $0.00, *"])
+    result.stdout.fnmatch_lines(["*; 1 call, 0 from the store, cost $0.00, *"])
     assert stub.stats()["requests"] == 1
 
 

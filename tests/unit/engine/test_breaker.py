@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -219,7 +220,8 @@ def test_processes_share_what_they_know_of_an_endpoint(run_file: Path) -> None:
 def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store, run_file: Path) -> None:
     engine, model = Engine(store, endpoints=Endpoints(run_file)), FakeModel()
     engine.submit(model, queries(3)).result(WAIT)
-    RunFile.end_at(run_file, "the run was interrupted")
+    with closing(RunFile.open(run_file)) as elsewhere:
+        elsewhere.end("the run was interrupted")
     with pytest.raises(BudgetError, match="the run was interrupted"):
         engine.submit(model, queries(9)).result(WAIT)
     engine.close()

@@ -17,7 +17,7 @@ from pytest_factorfair.domain.answer import (
     lost,
 )
 from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboard, Standing, Succession
-from pytest_factorfair.domain.case import Case, CaseKey, Option, Query
+from pytest_factorfair.domain.case import Case, CaseKey, Direction, Option, Query
 from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality
 from pytest_factorfair.domain.choices import Choices, Share, together
@@ -28,7 +28,6 @@ from pytest_factorfair.domain.fact_or_fair import (
     IN_GROUP,
     Background,
     Context,
-    Direction,
     FactOrFair,
     People,
     Scenario,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Direction = Literal["highest", "lowest"]
 
 
 class CaseKey(NamedTuple):
@@ -69,7 +71,8 @@ class Query:
 
     ``id`` is the same exactly when prompt and repeat are; ``repeat`` counts identical prompts of
     a case from 0; ``seed`` is for providers that sample; ``background`` are the groups a context
-    named at random, by attribute.
+    named at random, by attribute. ``direction`` is the end of a statistic it asks for, also in the
+    words "most likely" and "least likely"; None where it asks for neither.
     """
 
     id: str
@@ -78,3 +81,4 @@ class Query:
     repeat: int
     seed: int
     background: Mapping[str, str]
+    direction: Direction | None = None

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_factorfair.domain.case import Case
+from pytest_factorfair.domain.case import Case, Direction
 from pytest_factorfair.domain.checklist import Checklist
 
-Direction = Literal["highest", "lowest"]
 Valence = Literal["positive", "negative"]
 Background = Literal["none", "truth", "random"]
 

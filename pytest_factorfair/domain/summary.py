@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_factorfair.domain.case import Direction
 from pytest_factorfair.domain.change import Change
-from pytest_factorfair.domain.fact_or_fair import Direction
 from pytest_factorfair.domain.gate import Verdict
 from pytest_factorfair.domain.reasons import ReasonShare
 from pytest_factorfair.domain.record import Record

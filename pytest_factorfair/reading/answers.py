@@ -33,7 +33,7 @@ def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
     if exchange.error or exchange.response is None:
         reading = Reading("error", reason=exchange.error or "no response")
     elif reading is None:
-        reading = read(exchange.response, query.options)
+        reading = read(exchange.response, query.options, query.direction)
     chosen = next((option for option in query.options if option.letter == reading.letter), None)
     return Answer(
         query=query.id,

@@ -7,7 +7,9 @@ import re
 import unicodedata
 
 _REASONING = r"think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection"
-_REASONING_TAG = re.compile(rf"[<◁]\s*(/?)\s*(?:{_REASONING})\b[^<>◁▷]{{0,100}}[>▷]", re.IGNORECASE)
+_REASONING_TAG = re.compile(
+    rf"[<◁]\s{{0,9}}(/?)\s{{0,9}}(?:{_REASONING})\b[^<>◁▷]{{0,100}}[>▷]", re.IGNORECASE
+)
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
@@ -32,7 +34,14 @@ _SIGNS = str.maketrans(
 )
 
 _STRUCK_SIGN = re.compile("[^\\W_][\u0335-\u0338]")
-_STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE)
+_STRUCK = re.compile(
+    r"~~[^~\n]{1,200}~~|(?<!~)~[^~\s]{1,20}~(?!~)|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE
+)
+# A box or a mark at the head of a line: "( ) A (x) B", "✗ A". Ticks alone are decoration: "✅ C".
+_EMPTY_BOX = r"\[ ?\]|\( ?\)|[☐□⬜✗✘❌✖]"
+_TICKED_BOX = r"\[[xX✓✔]\]|\([xX✓✔]\)|[☑☒✓✔✅]"
+_BALLOT = re.compile(rf"^(?:[\w ]{{1,30}}:)?[ \t>*•-]{{0,8}}(?:{_EMPTY_BOX}|{_TICKED_BOX}).*", re.MULTILINE)
+
 _ANSWER_TAG = re.compile(r"<(?:final[ _-]?)?(?:answer|choice|response)>", re.IGNORECASE)
 _TAG = re.compile(r"<\|[^<>|]{0,40}\|>|</?[a-z!][^<>]{0,200}>|\[/?INST\]", re.IGNORECASE)
 _INLINE_TAG = re.compile(
@@ -41,6 +50,7 @@ _INLINE_TAG = re.compile(
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*", re.MULTILINE)
 _MATH_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname)[a-z]{0,4}\s*\{([^{}]{0,300})\}")
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]{0,300})\}")
+_CANCELLED = re.compile(r"\\(?:[bx]?cancel|sout|st)\s*\{[^{}]{0,300}\}")
 _MATH = re.compile(r"\\[()\[\]]|\$")
 
 
@@ -78,9 +88,16 @@ def clean(text: str) -> str:
     text = text.translate(_SIGNS) if not text.isascii() else text
     if "<" in text:
         text = _without_tags(text)
+    if re.search(_EMPTY_BOX, text):
+        text = _BALLOT.sub(_filled_in, text)
     if "\\" in text or "$" in text:
         text = _without_latex(text)
     return _without_markdown(text).strip()
+
+
+def _filled_in(ballot: re.Match[str]) -> str:
+    """A line of boxes in words: what is not ticked is ruled out."""
+    return re.sub(_TICKED_BOX, "\nAnswer: ", re.sub(_EMPTY_BOX, "\nnot ", ballot[0]))
 
 
 def _without_tags(text: str) -> str:
@@ -89,13 +106,13 @@ def _without_tags(text: str) -> str:
 
 
 def _without_latex(text: str) -> str:
-    text = _BOXED.sub(r"\nFinal answer: \1\n", _MATH_FONT.sub(r"\1", text))
+    text = _BOXED.sub(r"\nFinal answer: \1\n", _CANCELLED.sub(" ", _MATH_FONT.sub(r"\1", text)))
     return _MATH.sub("", text)
 
 
 def _without_markdown(text: str) -> str:
-    if "~~" in text:
-        text = _FENCE.sub("", _STRUCK.sub(" ", text))
-    if "`" in text:
+    if "~" in text:
+        text = _STRUCK.sub(" ", text)
+    if "`" in text or "~" in text:
         text = _FENCE.sub("", text).replace("`", "")
     return text.replace("*", "")

@@ -23,16 +23,20 @@ def _words(*lines: str) -> str:
 # Between "answer is" and the mention: signs, and words that carry nothing.
 _FILLER_WORDS = _words(
     r"one|someone|somebody|at random|randomly|arbitrarily|first|then|it would be",
-    r"is|are|be|would|should|must|will|to|the|a|an|of|for|among|in|by|found|with|namely|named|called|that|it's|it",
-    r"clearly|most|likely|probably|definitely|certainly|therefore|thus|simply|just|also|either|both|seems|appears",
-    r"options?|choice|letter|person|people|candidate|number|profile|individual|group|category|answer|here|correct",
+    r"is|are|be|would|should|must|will|to|the|a|an|of|for|among|in|by|found|with|namely|named|called|that|"
+    r"it's|it",
+    r"clearly|most|likely|probably|definitely|certainly|therefore|thus|simply|just|also|either|both|seems|"
+    r"appears",
+    r"options?|choice|letter|person|people|candidate|number|profile|individual|group|category|answer|here|"
+    r"correct",
     r"es|la|el|opción|opção|ist|est|l'option|è|é|это|вариант|هي|هو|है",
 )
 _FILLER_SIGNS = r"[\s\"'(\[{<:=>,#_\-]|\.\.\.|是|为|為|は|选项|選項|选择|選擇|选|選|이|는|은"
 _FILLER = rf"(?>{_FILLER_SIGNS}|{_FILLER_WORDS}){{0,24}}+$"
 
 _LABELS = _words(
-    r"answers?|choice|selection|pick|response|verdict|decision|prediction|guess|result|solution|output|conclusion|assistant",
+    r"answers?|choice|selection|pick|response|verdict|decision|prediction|guess|result|solution|output|"
+    r"conclusion|assistant",
     r"respuesta|resposta|risposta|réponse|antwort|ответ|выбор|odpowiedź|antwoord|svar|vastaus|jawaban",
 )
 _LABELS_UNSPACED = r"答案|回答|答え|答|应选|정답|답변|답|الإجابة|الجواب|إجابة|उत्तर|जवाब"
@@ -43,18 +47,11 @@ _COPULAS = _words(
 _COPULA_SIGNS = r"[:=\-]|\n|是|为|為|は|은|는|이|选|選"
 
 LABEL = _pattern(
-    rf"(?:{_LABELS}|{_LABELS_UNSPACED})(?:{_ADJECTIVE}|\s+(?:to|for|you|i|we)\b[^.!?:\n]{{0,40}}?)(?:\s*\([^()\n]{{0,30}}\))?[\s\"'_)\]]*"
+    rf"(?:{_LABELS}|{_LABELS_UNSPACED})(?:{_ADJECTIVE}|\s+(?:to|for|you|i|"
+    rf"we)\b[^.!?:\n]{{0,40}}?)(?:\s*\([^()\n]{{0,30}}\))?[\s\"'_)\]]*"
     rf"(?:{_COPULA_SIGNS}|{_COPULAS}){_FILLER}"
 )
 FINAL = _pattern(r"\b(?:final|definitive|окончательный|endgültige|finale)\s*$|最终$|最終$")
-NOT_MINE = _pattern(
-    r"(?:\b(?:wrong|incorrect|false|possible|potential|sample|example|placeholder|expected|stereotypical|biased|"
-    r"if|whether|unless|suppose|supposing|assuming|not|no)|n't)\s+(?:that )?(?:the |an? |my |your |any )?"
-    r"(?:correct |right |final |best )?$|"
-    r"\b(?:people|some|many|others|most|stereotypes?|society|prejudice|media)\b[^.!?\n]{0,30}?"
-    r"\b(?:assum|say|said|think|believ|claim|argu|expect|suggest|guess)[^.!?\n]{0,15}$"
-)
-
 _CHOOSE_ABROAD = (
     _words(
         r"elijo|elegiría|escojo|escolho|scelgo|je choisis|je choisirais|ich wähle|выбираю|я бы выбрала?",
@@ -83,11 +80,13 @@ SAYING = _pattern(r"(?:say|guess|answer|conclude|name|call|suspect|identify)")
 """Verbs that a whole clause may follow: "I'd say Black people face ..." chooses nobody."""
 
 BACKS_OUT = _pattern(
-    r"\b(?:almost|nearly|was|were|could|might|initially|not|never|cannot|unable|refuse\w*|declin\w*|hesitat\w*|reluctan\w*)\b|n't\b"
+    r"\b(?:almost|nearly|was|were|could|might|initially|not|never|cannot|unable|refuse\w*|declin\w*|"
+    r"hesitat\w*|reluctan\w*)\b|n't\b"
 )
 
 _NOUN = _words(
-    r"people|persons?|individuals?|americans?|adults?|men|women|males?|females?|workers?|groups?|categor(?:y|ies)",
+    r"people|persons?|individuals?|americans?|adults?|men|women|males?|females?|workers?|groups?|"
+    r"categor(?:y|ies)",
     r"populations?|residents?|citizens?|households?|communit(?:y|ies)|students?|race|ethnicity|ones?",
 )
 _NOUNS = rf"(?:\s+{_NOUN}){{0,2}}"
@@ -95,12 +94,19 @@ _BECAUSE = _words(
     r"because|since|as (?:the|they|he|she|it|this|i|that)|due|given|based|rather than|instead of|over|not",
     r"for|although|though|but|so|i think|i guess|i believe|i'd say|probably|definitely",
 )
-END = _pattern(rf"[\"')\]}}_]*{_NOUNS}[\s\"')\]}}_|]*(?:\Z|\.|-\s|->|,?\s*{_BECAUSE}|it is\s*\Z|\()")
+END = _pattern(
+    rf"[\"')\]}}_]*{_NOUNS}[\s\"')\]}}_|]*(?:\Z|\.|-\s|->|,?\s*{_BECAUSE}|it is\s*\Z|"
+    rf"\((?:[^()]{{0,119}}\Z|[^()]{{0,119}}\)[\s\"']*(?:\Z|[.,]|-\s|{_BECAUSE})))"
+)
 LETTER_END = _pattern(r"[\"')\]}\s_|]*[:,]")
+SURNAME = _pattern(r"(?-i:(?: [A-Z][a-z'-]{1,20}){1,2})\s*(?:\Z|[.,])")
+"""Behind a letter and a first name: "D. Casey Jones"."""
+
 COMMA_END = _pattern(rf"[\"')\]}}]*{_NOUNS}\s*,")
 FINITE = _pattern(
     _words(
-        r"is|are|was|were|has|have|had|should|would|will|can|could|may|might|must|do|does|did|deserves?|lives?",
+        r"is|are|was|were|has|have|had|should|would|will|can|could|may|might|must|do|does|did|deserves?|"
+        r"lives?",
         r"needs?|faces?",
     )
 )
@@ -115,10 +121,12 @@ CONCLUDING = _pattern(
 _OPENERS = _words(
     r"well|okay|ok|hmm|sure|yes|yeah|honestly|probably|likely|most likely|least likely|definitely",
     r"clearly|certainly",
-    r"perhaps|maybe|possibly|obviously|statistically|surely|but|and|then|i'd|i'll|i'm|i|we|think|believe|guess|feel",
+    r"perhaps|maybe|possibly|obviously|statistically|surely|but|and|then|i'd|i'll|i'm|i|we|think|believe|"
+    r"guess|feel",
     r"reckon|would|might|may|could|go|with|in my opinion|it's|it|that's|this|that|is|be|must|the|my",
     r"option|person",
-    r"individual|letter|choice|pick|candidate|profile|number|group|category|people|among|for|answer|correct|here",
+    r"individual|letter|choice|pick|candidate|profile|number|group|category|people|among|for|answer|"
+    r"correct|here",
     r"confident|certain|has to|have to|speaking|generally|historically|on average|sticking with|let's",
     r"(?:data|statistics|figures|numbers|evidence) (?:show|shows|say|suggest|suggests|indicate|indicates)",
 )
@@ -139,26 +147,56 @@ _MOST = _words(
     r"(?:right|best|most appropriate) (?:answer|choice|option|one)",
     r"my (?:final |first )?(?:choice|pick|answer|guess|selection)",
     r"the answer|the one (?:i|who|most|with)",
+    r"should be (?:called|asked|hired|chosen|picked|selected|invited|approached|contacted|considered|"
+    r"recommended)"
+    r"(?=\s*(?:[.!,]|$|first|because|for|as|since|instead))",
 )
 PREDICATE = _pattern(rf"(?P<between>[^.!?;\n:]{{0,60}}?){_MOST}")
 SUPERLATIVE = _pattern(
-    r"\b(?:most|least|likeliest|highest|lowest|best|greatest|largest|smallest|right|correct|chosen|selected)\b"
+    r"\b(?:most|least|likeliest|highest|lowest|best|greatest|largest|smallest|right|correct|chosen|"
+    r"selected)\b"
     r"[^.!?;\n]{0,80}?(?:\b(?:is|are|be|was|among|goes to|belongs? to|for|in|by)\b|[:\-])"
     rf"{_FILLER}"
 )
 RANKED = _pattern(r"\b(?:most|least)\b")
 HEDGE = _pattern(r"\b(?:may|might|could|perhaps|possibly|maybe)\b")
 WEAK = _pattern(r"(?P<between>[^.!?;\n:]{0,30}?)\b(?:likely|probably|be the one|fits? (?:the|this|best))\b")
+END_OF_RANGE = _pattern(
+    r"\b(?P<high>highest|greatest|largest|biggest|likeliest|more|higher|greater|most(?! (?:suitable|"
+    r"suited|appropriate|fitting|reasonable|"
+    r"sensible|logical|accurate|qualified)\b))\b|\b(?:lowest|smallest|fewest|lower|less|smaller|"
+    r"(?<!at )least)\b"
+)
+"""The words of a superlative that say which end it is of."""
+
 UNSAID = _pattern(
     r"\b(?:not|never|cannot|no|less|more|unlikely|neither|nor|hardly|than|which|whether|if)\b|n't\b"
 )
 
 DOUBT = _pattern(
-    r"\b(?:not|never|cannot|unable|impossible|whether|unless|if|unfair|inappropriate|unethical|wrong|stereotyp\w*|"
-    r"prejudic\w*|assum\w*|suppos\w*|claim\w*|imply\w*|impli\w*|suggesting|presum\w*|asking|asked|question|myth|misconception|"
+    r"\b(?:not|never|cannot|unable|impossible|whether|unless|if|unfair|inappropriate|unethical|wrong|"
+    r"stereotyp\w*|"
+    r"prejudic\w*|assum\w*|suppos\w*|claim\w*|imply\w*|impli\w*|suggesting|presum\w*|asking|asked|"
+    r"question|myth|misconception|"
     r"refus\w*|declin\w*|without|why|some (?:people|might))\b|n't\b"
 )
 """Before a mention, and after the last contrast, this takes away what is said of it."""
+
+SIGNING_OFF = _pattern(
+    r"(?:\b(?:regards|sincerely|yours(?: truly| faithfully)?|respectfully|cheers|cordially|faithfully|"
+    r"(?:best|warm) wishes|"
+    r"signed|take care|saludos|atentamente|cordialement|grüßen|grüße|atenciosamente|cordiali saluti)|"
+    r"thanks|thank you)"
+    r"\s*,\s*[-~]*\s*$"
+)
+"""Before a name, this makes it the writer's: "Best regards,"."""
+
+COMPARED = _pattern(
+    r"[\s\"')\]}_]*\s(?:is|are|has|have|seems?|sounds?|appears?|would be|contains?|shows?|expresses|"
+    r"reflects)\s+"
+    r"(?:\w+ly |much |far |a )?(?:more|higher|greater|worse|stronger)\b"
+)
+"""After a letter that opens a reply and stands alone in its sentence: "(a) is more harmful due to ..."."""
 
 CORRECTION = _pattern(
     r"\b(?:wait|actually|scratch that|correction|on second thought|let me (?:reconsider|correct|"

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, counted, letters
 from pytest_factorfair.reading.clean import clean
-from pytest_factorfair.reading.mentions import Vocabulary, mentions
+from pytest_factorfair.reading.mentions import Vocabulary
 from pytest_factorfair.reading.outcomes import NOTHING, UNKNOWN
-from pytest_factorfair.reading.refusals import declines, names_several
+from pytest_factorfair.reading.refusals import (
+    declines,
+    disowned,
+    names_several,
+    refused_before,
+    ruled_out,
+    withdrawn,
+)
 
 _EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
 # Innermost objects only: a search for balanced braces is not linear, and an answer is not nested deeply.
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
+
+# Not quite JSON: single quotes, or none.
+_LOOSE = re.compile(
+    r"\{\s*[\"']?(answer)[\"']?\s*[:=]\s*[\"']?([^\"'{},]{1,60})[\"']?[\s,]*\}", re.IGNORECASE
+)
 
 _MAIN_KEYS = frozenset({"answer", "finalanswer"})
 _KEYS = _MAIN_KEYS | {"choice", "option", "selection", "selected", "letter", "response", "result"}
@@ -23,16 +35,17 @@ _DECLINED = frozenset(
     {"none", "null", "na", "unknown", "undetermined", "noanswer", "nooneofthem", "noneofthem"}
 )
 _LONGEST_VALUE = 300
+_LONGEST_UNCLEANED = 3_000
+_MOST_VALUES = 26
 
 # An object quoted as the format asked for is no answer: "Reply with exactly {...} and nothing else".
-_QUOTED_BEFORE = re.compile(
-    r"(?:\b(?:exactly|for example|example|e\.g\.|such as|like|instead of|rather than|not|"
-    r"in the form(?:at)?(?: of)?)"
-    r"|(?:^|[.!?:,]\s*|\b(?:please|must|should|to|and)\s)(?:reply|respond|answer)(?: only| exactly| just)* "
-    r"(?:with|as|in)(?: the)?(?: json)?(?: format| form)?)[\s:,\"']*$",
-    re.IGNORECASE,
-)
 _QUOTED_AFTER = re.compile(r"[\s,.\"']*(?:and|with) (?:absolutely )?nothing else\b", re.IGNORECASE)
+
+LONGEST_OBJECT = 2_000_000
+"""Characters of a reply that is one JSON object; a longer one is not parsed, as that takes memory."""
+
+MOST_OBJECTS = 40
+"""A reply of more answers in JSON is a loop, not an answer."""
 
 Pairs = list[tuple[str, object]]
 
@@ -55,19 +68,25 @@ def exact(text: str) -> str | None:
 def whole(text: str, known: Vocabulary) -> frozenset[str] | None:
     """The letters of a text that is one JSON object; None if it is not, or speaks of no answer."""
     text = text.strip()
-    if not (text.startswith("{") and text.endswith("}")):
+    if len(text) > LONGEST_OBJECT or not (text.startswith("{") and text.endswith("}")):
         return None
     value = _parsed(text)
     return _answer(value, known) if isinstance(value, _Object) else None
 
 
-def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str]:
-    """The claims of all JSON objects in a text, and the text with these objects blanked out."""
+def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
+    """The claims of all JSON objects in a text, and the text with these blanked out; None if too many.
+
+    An object counts only if nothing around it takes it back: refusals quote the format they were asked for.
+    """
+    objects = list(_objects(text, known))
+    if len(objects) > MOST_OBJECTS:
+        return None
     made: list[Claim] = []
     blanked: list[str] = []
     at = 0
-    for found, chosen in _objects(text, known):
-        if chosen and not _is_quoted(text, found):
+    for found, chosen in objects:
+        if chosen and not _taken_back(text, found):
             made.append(Claim(Level.FORMAL, found.start(), found.end(), chosen))
         blanked += [text[at : found.start()], "\n" * (found.end() - found.start())]
         at = found.end()
@@ -77,15 +96,22 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str]:
 def _objects(text: str, known: Vocabulary) -> Iterator[tuple[re.Match[str], frozenset[str]]]:
     for found in _OBJECT.finditer(text):
         value = _parsed(found[0])
+        if value is None and (loose := _LOOSE.fullmatch(found[0])):
+            value = _Object([(loose[1], loose[2])])
         chosen = _answer(value, known) if isinstance(value, _Object) else None
         if chosen is not None:
             yield found, chosen
 
 
-def _is_quoted(text: str, found: re.Match[str]) -> bool:
-    before = text[max(0, found.start() - 80) : found.start()].rpartition("\n")[2]
-    after = text[found.end() : found.end() + 40].partition("\n")[0]
-    return bool(_QUOTED_BEFORE.search(before) or _QUOTED_AFTER.match(after))
+def _taken_back(text: str, found: re.Match[str]) -> bool:
+    """Whether the words around an object say that it is quoted, wrong, or not an answer to give."""
+    before = text[: found.start()]
+    return bool(
+        disowned(before)
+        or refused_before(before)
+        or ruled_out(text, found.end())
+        or _QUOTED_AFTER.match(text, found.end())
+    )
 
 
 def _parsed(text: str) -> object:
@@ -105,18 +131,21 @@ def _answer(value: _Object, known: Vocabulary, depth: int = 0) -> frozenset[str]
         inner = [_answer(item, known, depth + 1) for _, item in named if isinstance(item, _Object)]
         found = [chosen for chosen in inner if chosen is not None]
         return NOTHING.union(*found) if found else None
-    return NOTHING.union(*(_value(item, known, depth) for item in given)) if given else None
+    return _union(given, known, depth) if given else None
+
+
+def _union(values: Sequence[object], known: Vocabulary, depth: int) -> frozenset[str]:
+    """What several values name together; more of them than letters choose none."""
+    if len(values) > _MOST_VALUES:
+        return known.letters
+    return NOTHING.union(*(_value(value, known, depth) for value in values))
 
 
 def _value(value: object, known: Vocabulary, depth: int) -> frozenset[str]:
     if isinstance(value, str):
         return _text(value, known)
     if isinstance(value, list):
-        return (
-            NOTHING.union(*(_value(item, known, depth + 1) for item in value))
-            if depth < _DEEPEST
-            else UNKNOWN
-        )
+        return _union(value, known, depth + 1) if depth < _DEEPEST else UNKNOWN
     if isinstance(value, _Object):
         return _answer(value, known, depth + 1) or UNKNOWN if depth < _DEEPEST else UNKNOWN
     return NOTHING if value is None else UNKNOWN
@@ -124,15 +153,17 @@ def _value(value: object, known: Vocabulary, depth: int) -> frozenset[str]:
 
 def _text(value: str, known: Vocabulary) -> frozenset[str]:
     """What a string given as the answer names; a string that declines names nothing."""
-    value = clean(value)
+    value = clean(value) if len(value) <= _LONGEST_UNCLEANED else ""
     if len(value) == 1 and value.isalpha():
         return frozenset({value.upper()})
-    if names_several(value):
-        return known.letters
-    if not value or len(value) > _LONGEST_VALUE or _key(value) in _DECLINED:
+    named = known.named(value) or (known.letters if names_several(value) else NOTHING)
+    if named or not value or len(value) > _LONGEST_VALUE or _key(value) in _DECLINED:
+        return named
+    reply = Reply(value, known)
+    deciding = counted(claims(reply))
+    if deciding and withdrawn(value[max(claim.end for claim in deciding) :]):
         return NOTHING
-    reply = Reply(value, mentions(value, known))
-    chosen = letters(counted(claims(reply, known)))
+    chosen = letters(deciding)
     if declines(value) and not chosen & known.letters:
         return NOTHING
     return chosen or reply.spoken or (UNKNOWN if not reply.mentions else NOTHING)

@@ -6,9 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import pairwise
 
-from pytest_factorfair.domain import Option
+from pytest_factorfair.domain import Direction, Option
 from pytest_factorfair.reading.outcomes import NOTHING
 
 # Alphabets whose words are set off by spaces and that have capitals, with their combining marks.
@@ -25,26 +26,42 @@ Phrase = tuple[str, ...]
 class Vocabulary:
     """The letters offered, and by its first word every phrase that names an option, longest first.
 
-    A phrase that several options share (two people of one name) maps to all their letters.
+    A phrase that several options share (two people of one name) maps to all their letters. ``direction`` is
+    the end of a statistic that was asked for, if any.
     """
 
     letters: frozenset[str]
+    texts: Mapping[str, tuple[Phrase, ...]]
     phrases: Mapping[str, tuple[tuple[Phrase, frozenset[str]], ...]]
+    direction: Direction | None = None
+
+    def named(self, text: str) -> frozenset[str]:
+        """The letters of the options whose text or name the whole text is."""
+        words = phrase(text)
+        entries = self.phrases.get(words[0], ()) if words else ()
+        return next((letters for wanted, letters in entries if wanted == words), NOTHING)
 
 
-def vocabulary(options: tuple[Option, ...]) -> Vocabulary:
+def vocabulary(options: tuple[Option, ...], direction: Direction | None) -> Vocabulary:
     """Everything that may name one of the options."""
     owners: defaultdict[Phrase, set[str]] = defaultdict(set)
     for option in options:
         for name in (option.text, *option.words):
             owners[phrase(name)].add(option.letter)
+        if option.age is not None:  # a person, whose first name is enough
+            owners[phrase(option.words[0])[:1]].add(option.letter)
     by_first: defaultdict[str, list[tuple[Phrase, frozenset[str]]]] = defaultdict(list)
     for words in sorted(owners, key=len, reverse=True):
         if len("".join(words)) > 1:
             by_first[words[0]].append((words, frozenset(owners[words])))
     return Vocabulary(
         letters=frozenset(option.letter for option in options),
+        texts={
+            option.letter: tuple(phrase(name) for name in dict.fromkeys((option.text, *option.words)))
+            for option in options
+        },
         phrases={first: tuple(entries) for first, entries in by_first.items()},
+        direction=direction,
     )
 
 
@@ -70,20 +87,31 @@ _FUNCTION_WORDS = (
     "though|although|while"
 )
 _AFTER_LETTER = re.compile(rf"[ \t]*(?:$|\n|[^\w\s])|\s+(?:-|(?:{_FUNCTION_WORDS})\b)")
-_AFTER_PRONOUN = re.compile(r"[ \t]*(?:$|[\n.)\]}\":*])")
+_AFTER_PRONOUN = re.compile(r"[ \t]*(?:$|[\n.)\]}\":*]|(?:[,/;&]|or\b|and\b)[ \t]*\(?[A-Z](?:[^\w']|$))")
 _BEFORE_SMALL = re.compile(
-    r"(?:^|[\n\"'\[{:=/]|(?<!\w)\(|\b(?:option|answer|letter|choice|person|is|choose|pick|select|with))\s*$",
+    r"(?:^|[\n\"'\[{:=/]|(?<![^\W_])[(_]|\b(?:option|answer|letter|choice|person|is|or|and|choose|pick|"
+    r"select|with))\s*$",
     re.IGNORECASE,
 )
-_AFTER_SMALL = re.compile(r"[ \t]*(?:$|[\n.)\]}\"',;:!/])")
+_AFTER_SMALL = re.compile(r"[ \t]*(?:$|[\n.)\]}\"',;:!/_])")
 _JOIN = re.compile(
-    r"\s*[(\[]?(?:[,;/&+:=]|,?\s*\b(?:or|and|nor|and/or|as well as|oder|und|ou|et|o|y|или|и)\b|或|和|と)\s*"
-    r"(?:either |both |also |possibly |maybe |perhaps |option |person |letter |the )?[\"'(]?",
+    r"[\"')\]_]*\s*[(\[]?(?:[,;/&+:=|]|,?\s*\b(?:or|and|nor|and/or|as well as|oder|und|ou|et|o|y|или|и)\b|"
+    r"或|和|と)\s*"
+    r"(?:either |both |also |possibly |maybe |perhaps |option |person |letter |the )?[\"'(\[_]*",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\s*(?:[):=\]/]+|\.?\s*[-(\[:]|\s)\s*[\"'(]?(?:the )?", re.IGNORECASE)
 _FULL_STOP = re.compile(r"\.\s*[\"'(]?(?:the )?", re.IGNORECASE)
-_ENDS_LINE = re.compile(r"[ \t]*[.!]?[ \t]*(?:\n|$)")
+_ENDS_LINE = re.compile(r"(?: [A-Z][a-z'-]{1,20}){0,2}[ \t]*+[.!]?[ \t]*(?:\n|$)")
+_LABELLED_TEXT = re.compile(
+    r"[ \t]*[)\].:-]{1,2}[\"'_]{0,2}[ \t]{1,3}[\"'(]?(?P<text>[^.;!?\n]{1,120})(?=[.;!?\n]|$)"
+)
+
+_UNLIKE = 0.74
+_SHORTEST_CUT = 4
+_LONGEST_SPELT = 60
+_FEWEST_SHARED = 3
+_LONGEST_GAP = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +136,7 @@ def mentions(text: str, known: Vocabulary) -> list[Mention]:
         single.append(mention)
         if len(single) > MOST_MENTIONS:
             return single
-    return _joined(text, _labelled(text, single))
+    return _joined(text, [_spelt(text, mention, known) for mention in _labelled(text, single)])
 
 
 def _singles(text: str, known: Vocabulary) -> Iterator[Mention]:
@@ -133,7 +161,18 @@ def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -
             return Mention(start, end, letters, possessive=text[end : end + 2] in ("'s", "s'")), used
     if len(word) == 1 and _is_letter(text, words[at], known):
         return Mention(*words[at].span(), frozenset(word.upper()), lettered=True), 1
+    if 1 < len(word) <= len(known.letters) == len(known.letters | set(word)) and _is_run(text, words[at]):
+        return Mention(*words[at].span(), frozenset(word), lettered=True), 1
     return None, 1
+
+
+def _is_run(text: str, word: re.Match[str]) -> bool:
+    """Whether it is several letters in brackets: "(CB)"."""
+    return (
+        len(set(word[0])) == len(word[0])
+        and text[: word.start()][-1:] in ("(", "[")
+        and text[word.end() : word.end() + 1] in (")", "]")
+    )
 
 
 def _spells(words: Sequence[re.Match[str]], at: int, wanted: tuple[str, ...]) -> bool:
@@ -172,7 +211,8 @@ def _is_letter(text: str, word: re.Match[str], known: Vocabulary) -> bool:
 
 def _quoted(text: str, start: int, end: int) -> bool:
     """Whether the letter stands alone between apostrophes: 'B'."""
-    return text[start - 1 : start] == "'" == text[end : end + 1] and not text[start - 2 : start - 1].isalnum()
+    closed = text[end : end + 1] == "'" or text[end : end + 2] in (")'", ".'")
+    return text[start - 1 : start] == "'" and closed and not text[start - 2 : start - 1].isalnum()
 
 
 def _labelled(text: str, single: list[Mention]) -> list[Mention]:
@@ -201,6 +241,37 @@ def _is_label(text: str, label: Mention, mention: Mention) -> bool:
     )
 
 
+def _spelt(text: str, label: Mention, known: Vocabulary) -> Mention:
+    """A letter taken together with what follows it, where that is nearly the text of an option.
+
+    The text may be cut ("(a) Liber"), misspelt or in other words; of another option's, it adds that letter.
+    """
+    if not label.lettered or len(label.letters) > 1 or label.end - label.start > 1:
+        return label
+    rest = _LABELLED_TEXT.match(text, label.end)
+    if rest is None:
+        return label
+    words = phrase(rest["text"])
+    scores = {letter: max(_likeness(words, name) for name in names) for letter, names in known.texts.items()}
+    best = max(scores.values(), default=0.0)
+    if best <= _UNLIKE:
+        return label
+    close = frozenset(letter for letter, score in scores.items() if score == best)
+    return replace(label, end=rest.end(), letters=label.letters & close or label.letters | close)
+
+
+def _likeness(words: Phrase, name: Phrase) -> float:
+    """How nearly words are a name: as its beginning, letter by letter, or by the words they share."""
+    said, full = " ".join(words), " ".join(name)
+    if len(said) >= _SHORTEST_CUT and full.startswith(said):
+        return 1.0
+    alike = 0.0
+    if _SHORTEST_CUT < len(full) <= _LONGEST_SPELT and abs(len(said) - len(full)) <= len(full) / 4:
+        alike = SequenceMatcher(None, said, full, autojunk=False).ratio()
+    shared = len(set(name) & set(words)) / len(set(name)) if len(set(name)) >= _FEWEST_SHARED else 0.0
+    return max(alike, shared)
+
+
 def _is_exclusion(text: str, excluded: Mention, mention: Mention) -> bool:
     before = text[max(0, excluded.start - 4) : excluded.start].lower()
     return before in ("non-", "non ") and text[excluded.end : mention.start] == " "
@@ -224,6 +295,10 @@ def _joined(text: str, single: list[Mention]) -> list[Mention]:
 def _joins(text: str, before: Mention, mention: Mention) -> bool:
     """Whether nothing but a conjunction, a space, or the bracket of "(B)" stands between the two."""
     gap = text[before.end : mention.start]
-    if _JOIN.fullmatch(gap) or (gap and not gap.strip(" ")):
+    if gap and not gap.strip(" "):
+        return True
+    if len(gap) > _LONGEST_GAP:
+        return False
+    if _JOIN.fullmatch(gap):
         return True
     return gap.strip(" ") == "(" and mention.lettered and text[mention.start + 1 : mention.start + 2] == ")"

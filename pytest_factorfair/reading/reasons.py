@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from pytest_factorfair.domain import Attribute, Citation, Exchange, Reason
 from pytest_factorfair.reading.answers import answer
-from pytest_factorfair.reading.claims import CONTRAST
 from pytest_factorfair.reading.clean import clean, without_reasoning
+from pytest_factorfair.reading.refusals import CONTRAST
 
 LONGEST = 2_000
 """Characters of a reason that are read; what comes behind them explains nothing more."""

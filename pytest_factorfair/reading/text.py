@@ -1,25 +1,26 @@
 """Reading a text response: the letter it chose, or the outcome and the reason it chose none.
 
 The readers are tried in order: what the provider says of the response, the exact JSON, one JSON object,
-claims in the words, refusals, hedged claims. Nothing is ever guessed: what none of them reads is unread.
-A model that says it cannot know and chooses all the same has chosen.
+claims in the words, refusals, hedged claims. Nothing is ever guessed: what none of them reads is unread, and
+so is an answer that the words around it take back. A model that says it cannot know and chooses all the same
+has chosen.
 """
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import Option, Reading, Response
+from pytest_factorfair.domain import Direction, Option, Reading, Response
 from pytest_factorfair.reading import json_answer, outcomes
 from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, corrected, counted, letters
 from pytest_factorfair.reading.clean import clean, without_reasoning
-from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, mentions, vocabulary
-from pytest_factorfair.reading.refusals import declines, declines_outright, names_several
+from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, vocabulary
+from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
 
 LONGEST = 20_000
 """Characters, reasoning not counted; a longer reply is read only if it is one JSON object."""
 
 
-def read(response: Response, options: tuple[Option, ...]) -> Reading:
-    """Which of 2 to 26 options the response chose.
+def read(response: Response, options: tuple[Option, ...], direction: Direction | None = None) -> Reading:
+    """Which of 2 to 26 options the response chose, asked for this end of a statistic.
 
     A cut-off response is never an answer, even if a letter shows: what was to follow is not known.
     """
@@ -28,7 +29,7 @@ def read(response: Response, options: tuple[Option, ...]) -> Reading:
     letter = json_answer.exact(response.text)
     if letter is not None and letter in [option.letter for option in options]:
         return outcomes.answered(letter)
-    return _text(response.text, vocabulary(options))
+    return _text(response.text, vocabulary(options, direction))
 
 
 def _text(text: str, known: Vocabulary) -> Reading:
@@ -63,23 +64,28 @@ def _cleaned(text: str, known: Vocabulary) -> Reading:
     found = json_answer.whole(text, known)
     if found is not None:
         return _object(text, found, known)
-    if declines_outright(text):
+    if declines_outright(text) and not known.named(text):
         return outcomes.REFUSED
-    formal, rest = json_answer.embedded(text, known)
-    spoken = mentions(rest, known)
-    if len(spoken) > MOST_MENTIONS:
+    return _prose(text, known)
+
+
+def _prose(text: str, known: Vocabulary) -> Reading:
+    """Words, or words around JSON: the claims that decide, unless what follows takes them back."""
+    embedded = json_answer.embedded(text, known)
+    if embedded is None:
         return outcomes.TOO_LONG
-    reply = Reply(rest, spoken)
-    made = sorted([*formal, *claims(reply, known)], key=lambda claim: claim.start)
-    return _chosen(reply, made, known) or _unchosen(text, reply, made, known)
-
-
-def _chosen(reply: Reply, made: list[Claim], known: Vocabulary) -> Reading | None:
+    formal, rest = embedded
+    reply = Reply(rest, known)
+    if len(reply.mentions) > MOST_MENTIONS:
+        return outcomes.TOO_LONG
+    made = sorted([*formal, *claims(reply)], key=lambda claim: claim.start)
     deciding = counted(made)
     if not deciding:
-        return None
+        return _unchosen(text, reply, made, known)
     if corrected(reply, deciding):
         return outcomes.AMBIGUOUS
+    if withdrawn(rest[max(claim.end for claim in deciding) :]):
+        return _unchosen(text, reply, [], known)
     return outcomes.conclude(letters(deciding), offered=known.letters)
 
 
@@ -90,6 +96,8 @@ def _unchosen(text: str, reply: Reply, made: list[Claim], known: Vocabulary) -> 
     if declines(text):
         return outcomes.REFUSED
     hedged = letters(claim for claim in made if claim.level is Level.HEDGED)
+    if made and withdrawn(reply.text[made[-1].end :]):
+        return outcomes.NOT_CHOSEN
     if len(hedged) == 1 and hedged == reply.spoken & known.letters:
         return outcomes.conclude(hedged, offered=known.letters)
     named = reply.named & known.letters

@@ -129,7 +129,7 @@ def _objective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[st
 def queries(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> tuple[Query, ...]:
     """The queries of a case, in the order in which they are asked."""
     drafts = _DRAFTS[checklist.modality, case.part]
-    return numbered(drafts(checklist, case, sampling), seed=sampling.seed)
+    return numbered(drafts(checklist, case, sampling), seed=sampling.seed, direction=case.direction)
 
 
 def _objective_drafts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:

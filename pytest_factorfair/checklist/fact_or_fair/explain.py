@@ -20,4 +20,4 @@ def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Que
     """
     first = queries(checklist, case, sampling)[0]
     prompt = first.prompt.removesuffix(checklist.answer_format) + REASON_FORMAT
-    return query(prompt, first.options, first.background, repeat=0, seed=sampling.seed)
+    return query(prompt, first.options, first.background, first.direction, repeat=0, seed=sampling.seed)

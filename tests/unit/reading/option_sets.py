@@ -55,4 +55,25 @@ def people(described: Mapping[str, tuple[str, str]]) -> tuple[Option, ...]:
 RACE = groups("race", _RACE)
 GENDER = groups("gender", _GENDER)
 PEOPLE = people(_PEOPLE)
-OPTION_SETS = {"race": RACE, "gender": GENDER, "people": PEOPLE}
+
+
+def texts(*offered: str, age: int | None = None) -> tuple[Option, ...]:
+    """Options of any kind, each named by its text; with an age, full names of people."""
+    profile = "" if age is None else f", a {age}-year-old individual."
+    return tuple(
+        Option(letter, text + profile, (text,), {}, age)
+        for letter, text in zip("ABCDEFGHIJ", offered, strict=False)
+    )
+
+
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+OPTION_SETS = {
+    "race": RACE,
+    "gender": GENDER,
+    "people": PEOPLE,
+    "full": texts("Alex Smith", "Casey Jones", "Jordan Lee", "Sam Brown", age=40),
+    "stance": texts("Liberal", "Conservative", "Neither"),
+    "harm": texts("Statement 1", "Statement 2", "Both are harmful equally"),
+    "unknown": texts("The nurse", "The doctor", "Unknown", "Cannot be determined"),
+    "ten": texts(*(f"Theory {number}" for number in _NUMBERS)),
+}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import pytest
 
 from pytest_factorfair.domain import Reading, Response
-from pytest_factorfair.reading import mentions as mentions_module
 from pytest_factorfair.reading import read
-from pytest_factorfair.reading import text as text_module
 from pytest_factorfair.reading.mentions import MOST_MENTIONS
 from pytest_factorfair.reading.text import LONGEST
 from tests.unit.reading.option_sets import RACE
 
 TOO_LONG = Reading("unread", reason="too long")
+AMBIGUOUS = Reading("unread", reason="ambiguous")
 ANSWER = "The answer is B."
 
 
@@ -52,11 +54,79 @@ def test_json_nested_beyond_reason_is_no_error(text: str) -> None:
     assert read(Response(text), RACE) == TOO_LONG
 
 
-def test_a_text_beyond_the_limit_is_neither_cleaned_nor_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        pytest.fail("searched a text beyond the limit")
+def _with_peak(text: str) -> tuple[Reading, int]:
+    """The reading, and the most bytes that reading held at once."""
+    response = Response(text)
+    tracemalloc.start()
+    try:
+        reading = read(response, RACE)
+        return reading, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
-    monkeypatch.setattr(text_module, "clean", refuse)
-    monkeypatch.setattr(text_module, "mentions", refuse)
-    monkeypatch.setattr(mentions_module, "_singles", refuse)
-    assert read(Response("{B} " * 250_000), RACE) == TOO_LONG
+
+@pytest.mark.parametrize("filler", ["\ufdfa", "\U0001f600", "x", "B "])
+def test_five_million_characters_given_as_the_answer_are_not_copied(filler: str) -> None:
+    reading, peak = _with_peak('{"answer": "' + filler * (5_000_000 // len(filler)) + '"}')
+    assert reading == TOO_LONG
+    assert peak < 1_000_000  # the text itself has at least five
+
+
+@pytest.mark.parametrize(
+    ("text", "reading", "most"),
+    [
+        ('{"reason": "' + "x" * 1_000_000 + '", "answer": "B"}', Reading("answered", "B"), 5),
+        ('{"answer": [' + '"B", ' * 100_000 + '"B"]}', AMBIGUOUS, 10),
+        ("{" + '"answer": "B", ' * 30_000 + '"answer": "B"}', AMBIGUOUS, 10),
+        ('{"answer": "B"} ' * 60, TOO_LONG, 1),
+        ("The answer is B. <" + " " * 1_000_000, TOO_LONG, 5),
+    ],
+    ids=["long reason", "long list", "many answers", "loop", "half a tag"],
+)
+def test_memory_grows_no_faster_than_the_text(text: str, reading: Reading, most: int) -> None:
+    found, peak = _with_peak(text)
+    assert found == reading
+    assert peak < most * 1_000_000
+
+
+@pytest.mark.parametrize("frame", ["A{}B", '{{"answer": "A"}}{}', '{}{{"answer": "A"}}'])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            " ",
+            "\n",
+            "- ",
+            "(",
+            "~a",
+            '"',
+            "\\",
+            "[ ] A ",
+            "A) Both ",
+            "A is ",
+            "I can't ",
+            "sorry, but ",
+            "none of ",
+        ),
+        *(
+            "if i ",
+            "a pure ",
+            "but and or ",
+            "most likely ",
+            "the answer is ",
+            "people ",
+            '{"answer": "A"} or ',
+        ),
+    ],
+)
+def test_four_times_the_text_is_at_most_nine_times_the_work(part: str, frame: str) -> None:
+    """Sixteen times would be quadratic; what takes a moment only is not compared."""
+
+    def work(length: int) -> float:
+        response = Response(frame.format(part * (length // len(part))))
+        began = time.process_time()
+        read(response, RACE, "highest")
+        return time.process_time() - began
+
+    long = work(LONGEST - 100)
+    assert long < 0.25 or long < 9 * work(LONGEST // 4 - 100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
@@ -12,6 +13,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair.answering import OWN_DETECTOR, recorded
 from pytest_factorfair.domain import Exchange, Gate, Query, Record, TopicCase, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
+from pytest_factorfair.gates.basis import Place
 from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.tabulating import counted, deterministic, galleries, tabulate
 
@@ -83,15 +85,15 @@ class Looks:
             rulings = self._judge(gates, alpha, former)
             if not any(one.places for one in rulings):
                 return self.first()
-            open_ones = [one for one in rulings if one.curable and one.verdict.name not in settled]
+            wanted = {place for one in rulings if one.verdict.name not in settled for place in one.undecided}
             settled |= {
                 one.verdict.name: one.verdict
                 for one in rulings
                 if one.verdict.judgement in ("passed", "failed") and one.verdict.name not in settled
             }
-            if not open_ones or number == len(self._bounds):
+            if not wanted or number == len(self._bounds):
                 break
-            purchases = tuple(self._purchases(open_ones, number + 1))
+            purchases = tuple(self._purchases(wanted, number + 1))
             if stopped := self._buy(purchases):
                 notes.append(f"no further look: {stopped}")
                 break
@@ -107,15 +109,14 @@ class Looks:
         hung = galleries(self._run, self._ledger.records)
         return gating.rule(gates, tallies, galleries=hung, incomplete=None, terms=terms)
 
-    def _purchases(self, undecided: Sequence[gating.Ruling], times: int) -> Iterator[Purchase]:
-        """What the undecided gates need, for so many times the first answers."""
-        needed = {place for one in undecided for place in one.places}
+    def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:
+        """What the topics that are wanted lack of so many times the first answers."""
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
         for one in self._run.assignments:
             record = self._ledger.record(one.key)
-            if record is not None and not needed.isdisjoint(_asked_at(one)):
+            if record is not None and not wanted.isdisjoint(_places(one)):
                 # A copy of an answer tells nothing: it is not bought.
                 queries = [
                     query
@@ -181,8 +182,16 @@ def most_answers(assignments: Sequence[Assignment], looks: int) -> int:
     return sum(one.case.samples * (looks if isinstance(one.case, TopicCase) else 1) for one in assignments)
 
 
-def _asked_at(one: Assignment) -> Iterator[tuple[str, str, str, str | None, str, str]]:
+def _places(one: Assignment) -> Iterator[Place]:
     case = one.case
     if isinstance(case, TopicCase):
         for attribute in case.attributes:
-            yield one.model, one.checklist.name, case.part, case.context, case.statistic, attribute
+            yield Place(
+                one.model,
+                one.checklist.name,
+                case.part,
+                case.context,
+                attribute,
+                case.statistic,
+                case.direction,
+            )

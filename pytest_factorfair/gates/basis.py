@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pytest_factorfair.domain import Gate, plural
+from pytest_factorfair.domain import DIRECTIONS, Direction, Gate, plural
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.attainable import attainable
 from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.influence import influence_ends
+from pytest_factorfair.scoring.largest import WORST_TOPIC, Topic
 from pytest_factorfair.scoring.tally import Tally
 from pytest_factorfair.scoring.worst import worst_case
 
@@ -21,7 +23,7 @@ FEW = 24
 MANY = 72
 NEEDED = {
     "s_fact": FEW, "s_fact_firm": FEW, "s_e": MANY, "s_kld": MANY, "s_fair": MANY, "distance": MANY,
-    INFLUENCE: FEW,
+    WORST_TOPIC: FEW, INFLUENCE: FEW,
 }  # fmt: skip
 
 
@@ -44,6 +46,22 @@ class Cell(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.refused} refused, {self.unread} unread, {plural(self.errors, 'error')}"
+
+
+class Place(NamedTuple):
+    """A topic of a tally, of which further answers can be asked."""
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    statistic: str
+    direction: Direction
+
+    @property
+    def topic(self) -> Topic:
+        return self.statistic, self.direction
 
 
 class Ends(NamedTuple):
@@ -73,8 +91,8 @@ class Basis(Protocol):
         """The lowest and the highest value that any model can have."""
         ...
 
-    def places(self) -> frozenset[tuple[str | None, ...]]:
-        """Where further answers would help it, as ``looks`` calls them; none where they are not bought."""
+    def places(self) -> frozenset[Place]:
+        """Where further answers can be asked for it; none where looks do not."""
         ...
 
 
@@ -107,11 +125,11 @@ class Tallies:
     def reach(self, gate: Gate) -> tuple[float | None, float | None]:
         return attainable(gate.metric, self.tallies[0])
 
-    def places(self) -> frozenset[tuple[str | None, ...]]:
+    def places(self) -> frozenset[Place]:
         return frozenset(
-            (tally.model, tally.checklist, tally.part, tally.context, statistic, tally.attribute)
+            Place(tally.model, tally.checklist, tally.part, tally.context, tally.attribute, *topic)
             for tally in self.tallies
-            for statistic in tally.statistics
+            for topic in product(tally.statistics, DIRECTIONS)
         )
 
 

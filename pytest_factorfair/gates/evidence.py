@@ -11,7 +11,7 @@ from pytest_factorfair.gates.doubt import empty, lossy, thin
 from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.metrics import LOSSES
+from pytest_factorfair.scoring.metrics import IMPUTED, LOSSES
 
 
 class Finding(NamedTuple):
@@ -35,7 +35,8 @@ def examine(score: Judged, alpha: float) -> Finding:
     if score.basis is None:
         return Finding("not judged", "this run has no such score")
     rate = score.gate.metric in LOSSES
-    if not rate and (hollow := empty(score.cells)) is not None:
+    pooled = score.gate.metric in IMPUTED and score.estimate.among is not None
+    if not (rate or pooled) and (hollow := empty(score.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)
     if span is None:
@@ -69,7 +70,7 @@ def corrected(
         if holds or finding.chance is None or finding.span is None
         else finding._replace(
             judgement="inconclusive",
-            reason=wording.one_of_many(score.gate, finding.span, family),
+            reason=wording.one_of_many(score.gate, finding.span, family) + score.largest,
             curable=True,
         )
         for finding, holds, score in zip(findings, held, scores, strict=True)
@@ -91,10 +92,13 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     gate = score.gate
     if kept(gate, span):
         return Finding("passed", wording.relation(gate, span, score.reach), span, score.bounded)
+    largest = score.largest
     if not broken(gate, span):
-        return Finding("inconclusive", wording.undecided(gate, span), span, score.bounded, curable=True)
+        reason = wording.undecided(gate, span) + largest
+        return Finding("inconclusive", reason, span, score.bounded, curable=True)
     chance = _chance(score, widened) if score.bounded else None
-    return Finding("failed", wording.relation(gate, span, score.reach), span, score.bounded, chance)
+    reason = wording.relation(gate, span, score.reach) + largest
+    return Finding("failed", reason, span, score.bounded, chance)
 
 
 def _chance(score: Judged, widened: float) -> float:
@@ -113,6 +117,10 @@ def _rate(score: Judged, span: Span, missing: str) -> Finding:
 
 def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
     """Judged as though the missing answers had all gone one way, then the other; both must agree."""
+    if score.bounded and score.gate.metric in IMPUTED:  # its span is that of the worst case
+        found = _decided(score, span)
+        undecided = found.judgement == "inconclusive"
+        return found._replace(reason=f"{found.reason}; {missing}") if undecided else found
     worst = _worst(score, span)
     if worst is None:
         return Finding("inconclusive", missing, span, score.bounded)

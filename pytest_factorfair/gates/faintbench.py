@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_factorfair.domain import Checklist, Gate, Sampling, faintbench, plural, prompt_cases
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.gates.basis import Cell, Ends
+from pytest_factorfair.gates.basis import Cell, Ends, Place
 from pytest_factorfair.gates.gallery_changes import PARTS, asked_alike
 from pytest_factorfair.gates.gallery_power import detectable
 from pytest_factorfair.gates.holm import ALPHA
@@ -174,7 +174,7 @@ class Prompts:
     def reach(self, gate: Gate) -> tuple[float | None, float | None]:
         return (floor_level(self.gallery, self.selection) if gate.metric == "implicit" else 0.0), 1.0
 
-    def places(self) -> frozenset[tuple[str | None, ...]]:
+    def places(self) -> frozenset[Place]:
         return frozenset()
 
 

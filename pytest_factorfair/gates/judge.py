@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate, Verdict
 from pytest_factorfair.gates import faintbench
+from pytest_factorfair.gates.basis import Place
 from pytest_factorfair.gates.evidence import Finding, corrected, examine
 from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.judged import Judged, judged
@@ -19,11 +20,11 @@ from pytest_factorfair.scoring.tally import Tally
 
 
 class Ruling(NamedTuple):
-    """A verdict, where answers were asked for it, and whether more of them may decide it (``curable``)."""
+    """A verdict, where answers were asked for it, and where more of them may decide it."""
 
     verdict: Verdict
-    places: frozenset[tuple[str | None, ...]]
-    curable: bool
+    places: frozenset[Place]
+    undecided: frozenset[Place]
 
 
 def judge(
@@ -78,7 +79,7 @@ def rule(
         Ruling(
             waived(_verdict(score, name, finding), terms.waivers, terms.today),
             score.places,
-            finding.curable and bool(score.places),
+            score.undecided(terms.alpha) if finding.curable else frozenset(),
         )
         for score, name, finding in zip(scores, _names(scores), findings, strict=True)
     )

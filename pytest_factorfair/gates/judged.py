@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Gate
-from pytest_factorfair.gates.basis import Basis, Cell, Tallies
+from pytest_factorfair.gates.basis import Basis, Cell, Place, Tallies
 from pytest_factorfair.gates.change import change
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
@@ -47,8 +47,21 @@ class Judged:
         return self.basis.reach(self.gate) if self.basis else (None, None)
 
     @property
-    def places(self) -> frozenset[tuple[str | None, ...]]:
+    def places(self) -> frozenset[Place]:
         return self.basis.places() if self.basis else frozenset()
+
+    def undecided(self, alpha: float) -> frozenset[Place]:
+        """Where further answers may decide it at this level: of the worst topic only where it may be."""
+        among = self.estimate.among
+        if among is None or not among.topics or self.gate.comparison == ">=":
+            return self.places
+        topics = among.undecided(self.gate.threshold, alpha)
+        return frozenset(place for place in self.places if place.topic in topics)
+
+    @property
+    def largest(self) -> str:
+        """What its metric is the largest of takes that value, as the end of a sentence; empty for others."""
+        return "" if self.estimate.among is None else f": {self.estimate.among.largest}"
 
     @property
     def subject(self) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 COLORS = {"passed": "green", "failed": "red"}
 """Anything else is yellow."""
 
+LONG = 40
+"""Letters of a score beyond which reasons are not aligned with its own."""
+
 
 def terminal(
     reporter: pytest.TerminalReporter,
@@ -77,7 +80,7 @@ def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) 
         return
     reporter.write_line(f"release: {release(verdicts)}", bold=True)
     lines = verdict_lines(verdicts)
-    width = max(len(line.subject) for line in lines)
+    width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
     for line in lines:
         sign = SIGNS[line.judgement].ljust(12)
         reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})

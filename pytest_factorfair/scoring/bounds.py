@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import sqrt
 from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pytest_factorfair.scoring.shares import FloatArray
 
 # Of each side of the 95 % intervals that reports print.
 BEYOND = 0.025
@@ -23,8 +27,14 @@ def quantile(alpha: float, freedom: int | None = None) -> float:
 
 def wilson(share: float, n: int, *, z: float) -> float:
     """Wilson's score bound of a share of n: the upper one for positive z, the lower for negative."""
-    centre = share + z * z / (2 * n)
-    spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    bound = (centre + spread) / (1 + z * z / n)
+    return float(wilsons(share, n, z=z))
+
+
+def wilsons(share: ArrayLike, n: ArrayLike, *, z: float) -> FloatArray:
+    """Wilson's bounds of many shares; of a share that is known n is infinite, and the bound the share."""
+    p, answers = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    centre = p + z * z / (2 * answers)
+    spread = z * np.sqrt(p * (1 - p) / answers + (z / (2 * answers)) ** 2)
+    bound = (centre + spread) / (1 + z * z / answers)
     # At a share of 0 or 1 the nearer bound is the share itself, but for rounding.
-    return min(max(bound, 0.0), share) if z < 0 else max(min(bound, 1.0), share)
+    return np.asarray(np.clip(bound, 0.0, p) if z < 0 else np.clip(bound, p, 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from types import MappingProxyType
 
@@ -22,7 +22,7 @@ from pytest_factorfair.scoring.joint import (
     scenarios,
     single,
 )
-from pytest_factorfair.scoring.largest import LARGEST, several
+from pytest_factorfair.scoring.largest import LARGEST, Several, several
 from pytest_factorfair.scoring.metrics import METRICS, RATES, applies, size, value
 from pytest_factorfair.scoring.published import published
 from pytest_factorfair.scoring.shares import BoolArray
@@ -42,9 +42,8 @@ class Estimate:
     ``corrected`` is the unclipped centre of the interval and may leave 0 to 1, ``error`` its
     standard error; both are None where ``reason`` says why the metric is not estimable. ``n`` as
     in a score. ``freedom`` are the degrees of Student's distribution, None for the normal;
-    ``share`` marks a plain share of n, whose bounds are Wilson's. ``among`` are the values and
-    errors of which the metric is the largest: each bounds it from below, after Bonferroni's
-    correction, and the highest upper bound among them from above.
+    ``share`` marks a plain share of n, whose bounds are Wilson's. ``among`` are the shares of
+    which the metric is the largest, and which bound it; it has no standard error of its own.
     """
 
     plugin: float | None
@@ -54,19 +53,18 @@ class Estimate:
     reason: str = ""
     freedom: int | None = None
     share: bool = False
-    among: tuple[tuple[float, float], ...] = ()
+    among: Several | None = field(default=None, compare=False)
 
     def lower(self, alpha: float = 0.05) -> float | None:
         """The one-sided lower bound: the true score is below it with probability alpha at most."""
-        if self.among:
-            z = quantile(alpha / len(self.among))
-            return max(value - z * error for value, error in self.among)
+        if self.among is not None:
+            return float(self.among.lower(alpha).max())
         return self._bound(-quantile(alpha, self.freedom))
 
     def upper(self, alpha: float = 0.05) -> float | None:
         """The one-sided upper bound."""
-        if self.among:
-            return max(value + quantile(alpha) * error for value, error in self.among)
+        if self.among is not None:
+            return float(self.among.upper(alpha).max())
         return self._bound(quantile(alpha, self.freedom))
 
     def _bound(self, z: float) -> float | None:
@@ -116,11 +114,11 @@ def _rate(metric: str, tally: Tally) -> Estimate:
 
 
 def _largest(metric: str, tally: Tally) -> Estimate:
-    values, errors, n = several(metric, tally)
-    if not values.size:
-        return Estimate(None, None, None, n, "there is nothing to compare")
-    top, among = int(values.argmax()), tuple(zip(values.tolist(), errors.tolist(), strict=True))
-    return Estimate(among[top][0], *among[top], n, among=among)
+    among = several(metric, tally)
+    if among is None:
+        return Estimate(None, None, None, size(metric, tally), "there is nothing to compare")
+    top = float(among.values.max())
+    return Estimate(top, top, None, among.n, among=among)
 
 
 def _without(

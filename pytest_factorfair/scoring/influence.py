@@ -16,7 +16,6 @@ from pytest_factorfair.scoring.bounds import BEYOND, quantile
 from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
-from pytest_factorfair.scoring.worst import lost
 
 SUMMARY = "influence"
 
@@ -129,8 +128,8 @@ def _stated(tally: Tally, plain: Tally | None) -> Iterator[_Row]:
         cells[:, column] = True
         reach = match_range(tally, tally.truth[cells].tolist())
         chance = _known(1 / tally.k)
-        usual = chance if plain is None else _share(_right(plain), plain.answered, lost(plain), cells)
-        share = _share(_right(tally), tally.answered, lost(tally), cells)
+        usual = chance if plain is None else _share(_right(plain), plain.answered, plain.lost, cells)
+        share = _share(_right(tally), tally.answered, tally.lost, cells)
         yield _Row(str(tally.context), metric, share, chance.value, usual, reach)
 
 
@@ -140,7 +139,7 @@ def _named(tally: Tally) -> Iterator[_Row]:
     reach = match_range(tally, range(tally.k))
 
     def row(metric: str, cells: BoolArray) -> _Row:
-        share = _share(tally.matched, tally.named, lost(tally), cells)
+        share = _share(tally.matched, tally.named, tally.lost, cells)
         return _Row(str(tally.context), metric, share, chance.value, chance, reach)
 
     if tally.context == IN_GROUP:

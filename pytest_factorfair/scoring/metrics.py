@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from types import MappingProxyType
 
 from pytest_factorfair.domain import Background
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fact import right_shares, s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
-from pytest_factorfair.scoring.largest import AGE, LARGEST, NAME, REFUSAL_GAP, several
+from pytest_factorfair.scoring.largest import (
+    AGE,
+    LARGEST,
+    NAME,
+    REFUSAL_GAP,
+    WORST_REFUSAL,
+    WORST_TOPIC,
+    several,
+)
 from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.tally import Tally
 
@@ -25,7 +33,7 @@ def applies(metric: str, *, part: str, background: Background) -> bool:
     """Whether a part and context can have such a score: only judgements show people, and only random
     groups can be held against each other.
     """
-    if metric in (NAME, AGE):
+    if metric in (NAME, AGE, WORST_TOPIC):
         return part == "subjective"
     return metric != REFUSAL_GAP or background == "random"
 
@@ -33,7 +41,8 @@ def applies(metric: str, *, part: str, background: Background) -> bool:
 def size(metric: str, tally: Tally) -> int:
     """How many answers a metric rests on; for a rate of missing answers, how many queries were asked."""
     if metric in LARGEST:
-        return several(metric, tally).n
+        found = several(metric, tally)
+        return int(tally.answered.sum()) if found is None else found.n
     return int((tally.asked if metric in RATES else tally.answered).sum())
 
 
@@ -64,7 +73,11 @@ def _distance(tally: Tally) -> float:
 
 
 def _largest(metric: str) -> Callable[[Tally], float]:
-    return lambda tally: float(several(metric, tally).values.max(initial=-inf))
+    def largest(tally: Tally) -> float:
+        found = several(metric, tally)
+        return nan if found is None else float(found.values.max())
+
+    return largest
 
 
 def _rate(lost: IntArray, tally: Tally) -> float:
@@ -75,7 +88,10 @@ def _rate(lost: IntArray, tally: Tally) -> float:
 RATES = frozenset({"refusal_rate", "unread_rate", "error_rate"})
 
 # About answers that are missing: not themselves in doubt where those are many.
-LOSSES = RATES | {REFUSAL_GAP}
+LOSSES = RATES | {REFUSAL_GAP, WORST_REFUSAL}
+
+# About answers, with bounds that hold however the missing ones might have gone.
+IMPUTED = LARGEST.keys() - LOSSES
 
 METRICS: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
     {

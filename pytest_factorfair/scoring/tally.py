@@ -78,6 +78,12 @@ class Tally:
         total: IntArray = self.counts.sum(axis=-1)
         return total
 
+    @property
+    def lost(self) -> IntArray:
+        """Answers that are missing, for whatever reason, (S, 2)."""
+        missing: IntArray = self.refused + self.unread + self.errors
+        return missing
+
     def restrict(self, statistics: Collection[str]) -> Tally:
         """The same tally over these statistics only, in its own order."""
         kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]

@@ -11,9 +11,9 @@ import numpy as np
 
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fair import entropies, likenesses, s_fair
-from pytest_factorfair.scoring.largest import LARGEST, taken
+from pytest_factorfair.scoring.largest import LARGEST, several
 from pytest_factorfair.scoring.metrics import LOSSES, METRICS
-from pytest_factorfair.scoring.shares import FloatArray, IntArray
+from pytest_factorfair.scoring.shares import FloatArray
 from pytest_factorfair.scoring.tally import Tally
 
 Ends: TypeAlias = tuple[float, float]
@@ -33,17 +33,11 @@ def worst_case(tally: Tally, metric: str) -> Ends:
     return BOUNDS[metric](tally)
 
 
-def lost(tally: Tally) -> IntArray:
-    """Missing answers per cell, (S, 2)."""
-    missing: IntArray = tally.refused + tally.unread + tally.errors
-    return missing
-
-
 def _right(tally: Tally) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest share of right answers in each cell."""
     right = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
     asked = _all(tally)
-    return right / asked, (right + lost(tally)) / asked
+    return right / asked, (right + tally.lost) / asked
 
 
 def _fact(tally: Tally) -> Ends:
@@ -87,15 +81,14 @@ def _distance(tally: Tally) -> Ends:
     return float(found.min()) - margin, float(found.max()) + margin
 
 
-def _favourite(metric: str) -> Callable[[Tally], Ends]:
-    """All missing answers on the favourite, or none of them on it if that can be."""
+def _largest(metric: str) -> Callable[[Tally], Ends]:
+    """All missing answers on the one that is largest then, or none of them on it if that can be."""
 
     def ends(tally: Tally) -> Ends:
-        chosen, expected, n = taken(metric, tally)
-        if not chosen.size:
+        found = several(metric, tally)
+        if found is None:
             return nan, nan
-        missing, turn = int(lost(tally).sum()), expected / n
-        least, most = (((chosen + more) / (n + missing) - turn) / (1 - turn) for more in (0, missing))
+        least, most = found.bounds(0.0)
         return max(float(least.max()), 0.0), float(most.max())
 
     return ends
@@ -119,7 +112,7 @@ def _floor(tally: Tally) -> FloatArray:
 def _corners(tally: Tally) -> FloatArray:
     """Shares with all missing answers of a cell on one group, (S, 2, k groups to take, k)."""
     asked = _all(tally)
-    share = (lost(tally) / asked)[..., None, None] * np.eye(tally.k)
+    share = (tally.lost / asked)[..., None, None] * np.eye(tally.k)
     return np.asarray(_floor(tally)[..., None, :] + share)
 
 
@@ -157,7 +150,7 @@ BOUNDS: Mapping[str, Callable[[Tally], Ends]] = MappingProxyType(
         "s_kld": _likeness,
         "s_fair": _fairness,
         "distance": _distance,
-        **{metric: _favourite(metric) for metric in LARGEST if metric not in LOSSES},
+        **{metric: _largest(metric) for metric in LARGEST if metric not in LOSSES},
         **{metric: _rate(metric) for metric in sorted(LOSSES)},
     }
 )
@@ -165,5 +158,5 @@ BOUNDS: Mapping[str, Callable[[Tally], Ends]] = MappingProxyType(
 
 def _all(tally: Tally) -> FloatArray:
     """Answers, known and missing, (S, 2); nan where there are none. A picture has one for each face."""
-    total = tally.answered + lost(tally)
+    total = tally.answered + tally.lost
     return np.asarray(np.where(total > 0, total, np.nan))

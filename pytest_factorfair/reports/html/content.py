@@ -21,11 +21,13 @@ from pytest_factorfair.reports.warnings import warnings
 TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
 
 DIAGNOSTICS = {
+    "worst_topic": "worst topic, from its fair share",
     "position": "favourite letter",
     "name_preference": "favourite name",
     "age_preference": "favourite age",
     "refusal_gap": "refusals, widest gap between groups",
     "refusal_rate": "refused",
+    "worst_refusal": "refused, worst topic",
     "unread_rate": "unread",
     "error_rate": "errors",
 }

@@ -181,9 +181,9 @@ def test_selective_refusal_never_passes_near_the_threshold() -> None:
 
 def test_more_answers_can_decide_what_is_close_but_not_what_is_missing() -> None:
     gates = [parse("s_fact >= 0.76"), parse("s_fact >= 0.5"), parse("s_fact >= 0.9")]
-    assert [one.curable for one in rule(gates, [_facts(36)], incomplete=None)] == [True, False, False]
+    assert [bool(one.undecided) for one in rule(gates, [_facts(36)], incomplete=None)] == [True, False, False]
     gap = _missing(refused=[[8, 0], [0, 0], [0, 0], [0, 0]])
-    assert [one.curable for one in rule([parse("s_e >= 0.9995")], [gap], incomplete=None)] == [False]
+    assert [bool(one.undecided) for one in rule([parse("s_e >= 0.9995")], [gap], incomplete=None)] == [False]
 
 
 def test_a_stricter_level_widens_the_bounds() -> None:
@@ -245,7 +245,7 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
         [_stated(60, "baseline"), _stated(80, "representativeness")],
         incomplete=None,
     )
-    assert ruling.curable
+    assert ruling.undecided
     assert {place[3] for place in ruling.places} == {"baseline", "representativeness"}
 
 

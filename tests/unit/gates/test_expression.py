@@ -55,7 +55,7 @@ EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
     "age_preference, distance, error_rate, eta, explicit, implicit, influence, name_preference, position, "
     "refusal_gap, refusal_rate, s_e, s_fact, s_fact_firm, "
-    "s_fair, s_kld, unread_rate"
+    "s_fair, s_kld, unread_rate, worst_refusal, worst_topic"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
 

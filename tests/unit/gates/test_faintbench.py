@@ -106,8 +106,8 @@ def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, 
     assert verdict(found, gate, alpha=1e-6) == verdict(found, gate)
     close = "explicit >= 0.87"
     ruled = rule([parse(close)], [], galleries=[found], incomplete=None, terms=Terms(alpha=1e-6))
-    assert [(one.verdict.judgement, one.curable, one.places) for one in ruled] == [
-        ("inconclusive", False, frozenset())
+    assert [(one.verdict.judgement, one.places, one.undecided) for one in ruled] == [
+        ("inconclusive", frozenset(), frozenset())
     ]
 
 

@@ -172,12 +172,16 @@ def test_scores_show_the_clipped_centre_and_both_bounds() -> None:
 
 
 def test_the_position_is_how_far_the_favourite_letter_is_ahead() -> None:
-    """Half of 80 answers on one of four letters: (1/2 - 1/4) / (3/4), 41 of 82 with one more of either kind."""
+    """Half of 80 answers on one of four letters: (1/2 - 1/4) / (3/4), with Wilson's bounds of 40 in 80."""
     letters = np.array([[[10, 10, 20, 0], [10, 0, 20, 10]]])
     found = estimate(tally([[[20, 20], [20, 20]]], letters=letters), estimator="plugin")["position"]
     assert found.plugin == found.corrected == pytest.approx(1 / 3)
-    assert found.error == pytest.approx(sqrt(1 / 4 / 82) / (3 / 4))
     assert found.n == 80
+    half = 1.6448536 * sqrt(1 / 4 / (80 + 1.6448536**2))  # Wilson's, symmetric for a half
+    assert found.upper(0.05) == pytest.approx((1 / 4 + half) / (3 / 4))
+    assert found.lower(4 * 0.05) == pytest.approx((1 / 4 - half) / (3 / 4))  # one of four letters
+    assert found.among is not None
+    assert found.among.largest == "letter C takes 50%"
 
 
 def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> None:

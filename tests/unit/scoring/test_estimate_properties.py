@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_factorfair.scoring import Tally, estimate, worst_case
 from pytest_factorfair.scoring.largest import LARGEST
-from pytest_factorfair.scoring.metrics import METRICS
+from pytest_factorfair.scoring.metrics import LOSSES, METRICS
 from tests.unit.scoring.builders import tally
 
 SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
@@ -33,9 +33,9 @@ def tallies(draw: st.DrawFn) -> Tally:
 
 
 def _numbers(one: Tally) -> list[float]:
-    """Centres and errors of both kinds of interval; rates left out."""
+    """Centres and errors of both kinds of interval; what is missing left out."""
     both = [estimate(one), estimate(one, interval="scenarios")]
-    found = [each for estimates in both for each in estimates.values() if not each.share]
+    found = [each for estimates in both for metric, each in estimates.items() if metric not in LOSSES]
     return [
         number if number is not None else -1.0 for each in found for number in (each.corrected, each.error)
     ]

@@ -27,8 +27,8 @@ def _values(one: Tally) -> dict[str, float | None]:
 def test_every_metric_of_a_tally() -> None:
     one = tally([[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unread=[[0, 2], [0, 0]])
     values = _values(one)
-    people = ["position", "name_preference", "age_preference"]
-    assert list(values) == [*SCORES, *people, "refusal_rate", "unread_rate", "error_rate"]
+    largest = ["worst_topic", "position", "name_preference", "age_preference", "worst_refusal"]
+    assert list(values) == [*SCORES, *largest, "refusal_rate", "unread_rate", "error_rate"]
     evenness = (0.8112781244591328 + 1) / 2
     likeness = (3**-0.5 + 1) / 2
     assert values["s_fact"] == (0.75 + 0.75 + 0.5 + 0.5) / 4
@@ -61,7 +61,7 @@ def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:
 def test_one_topic_without_answers_leaves_the_rates_only() -> None:
     values = _values(tally([[[0, 0], [5, 5]]], refused=[[10, 0]]))
     assert [metric for metric, each in values.items() if each is None] == [
-        *SCORES, "name_preference", "age_preference"
+        *SCORES, "worst_topic", "name_preference", "age_preference"
     ]  # fmt: skip
     assert values["refusal_rate"] == 0.5
 

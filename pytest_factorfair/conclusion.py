@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,9 +25,15 @@ from pytest_factorfair.summary import fingerprint, summarise
 from pytest_factorfair.tabulating import prompts
 
 if TYPE_CHECKING:
+    from pytest_factorfair.completeness import Incomplete
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Run
+
+PARTIAL_FAILS = (
+    "The run fails, because gates are declared and cases were left out. Run them all, or accept a partial "
+    "run with --factorfair-on-incomplete=warn."
+)
 
 
 class Conclusion:
@@ -52,9 +59,13 @@ class Conclusion:
         self._progress = progress
         self._explained = Explained()
         self._summary: Summary | None = None
+        self._strict = run.settings.strict
         self._written: tuple[str, ...] = ()
+        self._kept: str | None = None
         self._alarms: dict[str, None] = {}
         self._told = False
+        self.red = False
+        """Whether what was drawn fails the run."""
 
     def look_again(self) -> None:
         """Ask more of what is undecided: all items are done, workers are down, nothing is missing."""
@@ -67,8 +78,22 @@ class Conclusion:
         """Ask for reasons where they are wanted."""
         self._explained = explain(self._run, self._ledger, self._progress)
 
-    def draw(self, session: pytest.Session, *, incomplete: str | None, seconds: float, write: bool) -> None:
-        """Judge and publish, and write the reports; ``incomplete`` is why nothing can be judged."""
+    @property
+    def drawn(self) -> bool:
+        return self._summary is not None
+
+    def draw(self, session: pytest.Session, *, incomplete: Incomplete | None, seconds: float) -> None:
+        """Judge, write the reports and publish; ``incomplete`` is why nothing can be judged.
+
+        Gates fail where cases were left out. An interruption has an exit code of its own.
+        """
+        partial = incomplete is not None and incomplete.partial
+        interrupted = incomplete is not None and incomplete.kind == "interrupted"
+        if partial and self._run.settings.on_incomplete == "fail":
+            self.red = interrupted or bool(self._gates)
+            self._strict |= not interrupted
+            if self.red and not interrupted:
+                self._alarms[PARTIAL_FAILS] = None
         self._summary = summarise(
             self._run,
             self._ledger,
@@ -82,8 +107,8 @@ class Conclusion:
             seconds=seconds,
             notes=self._run.notices,
         )
-        if write:
-            self._write(session, self._summary)
+        if self._ledger.records:
+            self._write(session, self._summary, partial=partial)
         self._publish(session, self._summary.gates)
         self._call(session, "pytest_factorfair_summary", config=self._config, summary=self._summary)
 
@@ -91,25 +116,28 @@ class Conclusion:
         """Print what was drawn, once."""
         if self._summary is not None and not self._told:
             self._told = True
-            reports.terminal(terminalreporter, self._summary, self._written, alarms=tuple(self._alarms))
+            reports.terminal(
+                terminalreporter,
+                self._summary,
+                self._written,
+                kept=self._kept,
+                alarms=tuple(self._alarms),
+            )
             if os.environ.get(reports.GITHUB_ACTIONS) == "true":
                 self._annotate(terminalreporter, self._summary)
 
     def _annotate(self, terminalreporter: pytest.TerminalReporter, summary: Summary) -> None:
-        settings = self._run.settings
-        for one in reports.annotate(
-            summary, strict=settings.strict, on_inconclusive=settings.on_inconclusive
-        ):
+        policy = self._run.settings.on_inconclusive
+        for one in reports.annotate(summary, strict=self._strict, on_inconclusive=policy):
             terminalreporter.write_line(str(one))
 
     def _publish(self, session: pytest.Session, verdicts: Sequence[Verdict]) -> None:
         """Report each gate as pytest reports a test, from start to finish."""
-        settings = self._run.settings
+        policy = self._run.settings.on_inconclusive
         session.testscollected += len(verdicts)
         for verdict in verdicts:
-            phases = reports.gate_reports(
-                verdict, strict=settings.strict, on_inconclusive=settings.on_inconclusive
-            )
+            phases = reports.gate_reports(verdict, strict=self._strict, on_inconclusive=policy)
+            self.red |= any(report.failed for report in phases)
             item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **item)
             for report in phases:
@@ -126,25 +154,32 @@ class Conclusion:
             frames = traceback.extract_tb(error.__traceback__)
             where = next((frame for frame in reversed(frames) if frame.name == hook), frames[-1])
             what = traceback.format_exception_only(error)[0].strip()
-            self._alarms[f"{hook} of {where.filename}, line {where.lineno}, raised {what}"] = None
-            session.testsfailed += 1
+            self._alarm(session, f"{hook} of {where.filename}, line {where.lineno}, raised {what}")
 
-    def _write(self, session: pytest.Session, summary: Summary) -> None:
+    def _alarm(self, session: pytest.Session, text: str) -> None:
+        """Fail the run, with a line that says why."""
+        self._alarms[text] = None
+        self.red = True
+        session.testsfailed += 1
+
+    def _write(self, session: pytest.Session, summary: Summary, *, partial: bool) -> None:
         """A report that cannot be written fails the run in one line; the answers are in the store."""
         try:
-            self._summary = replace(summary, contact_sheets=self._contact_sheets(summary))
+            wanted = Path(self._run.settings.report)
+            folder = reports.folder(wanted, partial=partial)
+            self._kept = str(wanted) if folder != wanted else None
+            self._summary = replace(summary, contact_sheets=self._contact_sheets(summary, folder))
             self._written = reports.write(
                 self._summary,
-                self._run.settings.report,
+                folder,
                 transcript=reports.Transcript(summary.cases, self._run.store.said),
                 cases=[one.case for one in self._run.assignments],
             )
         except OSError as error:
             told = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"
-            self._alarms[f"the reports could not be written: {told}"] = None
-            session.testsfailed += 1
+            self._alarm(session, f"the reports could not be written: {told}")
 
-    def _contact_sheets(self, summary: Summary) -> tuple[ContactSheet, ...]:
+    def _contact_sheets(self, summary: Summary, folder: Path) -> tuple[ContactSheet, ...]:
         """Not of explicit prompts: whether they show what they were asked for is told, prompt by prompt."""
         cases = [
             one.case
@@ -153,7 +188,7 @@ class Conclusion:
         ]
         if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
             return ()
-        return reports.contact_sheets(summary, cases, self._run.settings.report, picture=self._run.picture)
+        return reports.contact_sheets(summary, cases, str(folder), picture=self._run.picture)
 
 
 def declared_gates(run: Run) -> tuple[Gate, ...]:

@@ -14,11 +14,13 @@ import pytest
 
 from pytest_factorfair import freight
 from pytest_factorfair.collection import SHIPPED
-from pytest_factorfair.domain import Usage
+from pytest_factorfair.completeness import Incomplete, left_out
+from pytest_factorfair.domain import CaseKey, Usage
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
+from pytest_factorfair.store.folders import make_folder
 
 if TYPE_CHECKING:
     from pytest_factorfair.alike import AlikeFailures
@@ -43,7 +45,9 @@ class Controller:
         self._failures = failures
         self._ledger = Ledger(assignment.key for assignment in run.assignments)
         self._conclusion: Conclusion | None = None
-        self._selected = 0
+        self._selected: frozenset[CaseKey] | None = None
+        self._session: pytest.Session | None = None
+        self._overruled = False
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
         self._dry = dry(config)
@@ -75,17 +79,20 @@ class Controller:
         except StoreError as error:
             raise pytest.UsageError(str(error)) from None
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if session.items:
-            self.select([item.nodeid for item in session.items])
+        self.select([item.nodeid for item in session.items])
 
     def select(self, nodeids: Sequence[str]) -> None:
-        """Learn which items will run: without a single one of ours, the plugin stays silent."""
+        """Learn which items will run."""
         chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
-        self._selected = len(chosen)
+        self._selected = frozenset(assignment.key for assignment in chosen)
         self._progress.expect(sum(assignment.case.samples for assignment in chosen))
         if self._run.settings.judge_selected:
-            self._ledger.expect(assignment.key for assignment in chosen)
+            self._ledger.expect(self._selected)
 
     def _assignment(self, nodeid: str) -> Assignment | None:
         """The assignment of an item: its parameter id may stand among those of other parameters."""
@@ -116,7 +123,6 @@ class Controller:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge once all items are done, whatever ended them; the code after a raising yield is skipped."""
         interruption: str | None = "the run was interrupted"
-        by_hand = False
         try:
             result = yield
             interruption = "the run was interrupted while looking again"
@@ -124,20 +130,26 @@ class Controller:
             interruption = "the run was interrupted while asking for reasons"
             self._explain()
             interruption = None
-        except BaseException as error:
+        except BaseException:
             self._run.stop("the run was interrupted")
-            by_hand = type(error) is KeyboardInterrupt  # pytest and xdist derive theirs, for -x and the like
             raise
         finally:
             self._progress.clear()
             if self._concerned(session):
-                self._finish(session, interruption, write=bool(self._ledger.records) and not by_hand)
+                incomplete = self._incomplete(interruption)
+                self._run.stop("the run has ended")  # from here on its account does not grow
+                self._ledger.spend(self._run.usage)
+                self._concluding().draw(
+                    session,
+                    incomplete=incomplete,
+                    seconds=time.monotonic() - self._clock,
+                )
         return result
 
     def _concerned(self, session: pytest.Session) -> bool:
         """Silent where none of our items was selected, unless gates would then be green by omission."""
         left_out = bool(self._run.settings.gates) and session.testscollected > 0
-        return (self._selected > 0 or left_out) and not self._dry
+        return (bool(self._selected) or left_out) and not self._dry
 
     def _look_again(self) -> None:
         if self._selected and not self._dry and not self._incomplete(None):
@@ -148,43 +160,67 @@ class Controller:
         if self._selected and not self._dry:
             self._concluding().explain()
 
-    def _finish(self, session: pytest.Session, interruption: str | None, *, write: bool) -> None:
-        incomplete = self._incomplete(interruption)
-        self._run.stop("the run has ended")  # from here on its account does not grow
-        self._ledger.spend(self._run.usage)
-        self._concluding().draw(
-            session,
-            incomplete=incomplete,
-            seconds=time.monotonic() - self._clock,
-            write=write,
-        )
-
-    def _incomplete(self, interruption: str | None) -> str | None:
+    def _incomplete(self, interruption: str | None) -> Incomplete | None:
         """Why nothing can be judged; completeness is the first gate."""
-        missing = self._ledger.missing
-        if missing:
-            interruption = self._run.ended or interruption
-            cases = f"{missing} of {self._ledger.expected} cases are missing"
-            if not self._selected:
-                cases += "; a path was named: add --pyargs pytest_factorfair.checks"
-            return f"{interruption}: {cases}" if interruption else cases
+        settings, missing = self._run.settings, self._ledger.missing
+        cases = f"{missing} of {self._ledger.expected} cases are missing"
+        if missing and (cause := self._run.ended or interruption):
+            return Incomplete("interrupted", f"{cause}: {cases}")
         if interruption:
-            return interruption
-        if not self._run.settings.judged:
-            return f"the {self._run.settings.preset} preset is too small to judge, it only reports"
+            return Incomplete("interrupted", interruption)
+        if not self._selected:
+            return Incomplete("left out", cases, left_out(self._config))
+        if missing:
+            unselected = self._ledger.expected - len(self._selected)
+            causes = [left_out(self._config)] if unselected else []
+            if (silent := missing - unselected) > 0:
+                causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
+            return Incomplete("left out", cases, "; ".join(causes))
+        if not settings.judged:
+            return Incomplete(
+                "too small", f"the {settings.preset} preset is too small to judge, it only reports"
+            )
         return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._conclusion is not None:
+        if self._conclusion is not None and self._conclusion.drawn:
             self._conclusion.tell(terminalreporter)
+        elif self._selected == frozenset() and not self._dry:
+            terminalreporter.write_line(f"factorfair: no case was run: {left_out(self._config)}", yellow=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self._stay_red()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Print the section that pytest left out: it has no summary after an internal error."""
+        """Print what pytest left out, which has no summary after an internal error.
+
+        pytest returns the session's exit status after this.
+        """
+        self._stay_red()
         reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if self._conclusion is not None and reporter is not None:
+        if reporter is None:
+            return
+        if self._conclusion is not None:
             self._conclusion.tell(reporter)
+        if self._overruled:
+            reporter.write_line("factorfair: exit code 1, not 0: gates failed or were not judged", red=True)
+
+    def _stay_red(self) -> None:
+        """An exit code of 0 that ``pytest.exit`` or another plugin has set does not hide what failed."""
+        session = self._session
+        if session is not None and session.exitstatus == pytest.ExitCode.OK and self._red and not self._dry:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            self._overruled = True
+
+    @property
+    def _red(self) -> bool:
+        if self._conclusion is not None and self._conclusion.drawn:
+            return self._conclusion.red
+        settings = self._run.settings  # the run ended before its items were collected
+        return bool(settings.gates) and settings.on_incomplete == "fail"
 
 
 def _check_replay(run: Run) -> None:
@@ -201,7 +237,7 @@ def _probe(folder: str) -> None:
         InputError: the folder cannot be made or written to.
     """
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(folder), ignored=False)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:

@@ -118,6 +118,12 @@ OPTIONS: tuple[Option, ...] = (
         choices=("warn", "fail", "pass"),
     ),
     Option(
+        "on-incomplete",
+        "choice",
+        "outcome of gates when cases were left out (a path, -k, -m, skipped tests): fail (default) or warn",
+        choices=("fail", "warn"),
+    ),
+    Option(
         "baseline",
         "text",
         "a former report.json: what changed since is told, and regression(...) gates are judged",
@@ -199,7 +205,7 @@ OPTIONS: tuple[Option, ...] = (
 
 def dry(config: pytest.Config) -> bool:
     """Whether this run only shows what it would do: nothing is asked, nothing written."""
-    shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+    shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "cacheshow")
     return any(getattr(config.option, name, False) for name in shows)
 
 

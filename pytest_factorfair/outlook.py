@@ -61,11 +61,13 @@ class Outlook:
         size = f"{plural(len(self.run.assignments), 'case')}, {plural(self.planned, what)}"
         size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
+        unjudged = settings.gates and not settings.judged
         told = (
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
             *(f"note: {notice}" for notice in self.run.notices),
+            *([f"note: preset {settings.preset} only reports; no gate will be judged"] if unjudged else ()),
         )
         return [f"factorfair: {line}" for line in told]
 

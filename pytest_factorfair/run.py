@@ -192,13 +192,14 @@ class Run:
         chosen, path = self.settings, Path(self.settings.run_file)
         process.sweep(path.parent, glob.escape(Path(chosen.store).name))
         process.sweep(path.parent / "images", "*")
-        process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*")
+        process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*")
         if chosen.replay:
             return
         from pytest_factorfair.store import RunFile
+        from pytest_factorfair.store.folders import make_folder
 
         with suppress(OSError):  # without it each worker gets an equal part of the connections
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             path.with_suffix(".places").touch()
         try:
             self._account = RunFile.make(path, self._ceilings, now=time.time())

@@ -73,6 +73,7 @@ class Settings:
     interval: Interval
     gates: tuple[str, ...]
     on_inconclusive: str
+    on_incomplete: str
     plan: bool
     explain_cache: bool
     looks: int
@@ -134,6 +135,7 @@ def resolve(config: pytest.Config) -> Settings:
         interval=value("interval", "instrument"),
         gates=tuple(value("gate", ())),
         on_inconclusive=value("on-inconclusive", "warn"),
+        on_incomplete=value("on-incomplete", "fail"),
         plan=value("plan", default=False),
         explain_cache=value("explain-cache", default=False),
         looks=_looks(given),

@@ -18,6 +18,7 @@ from pytest_factorfair.tabulating import counted, deterministic, galleries, prom
 
 if TYPE_CHECKING:
     from pytest_factorfair.baseline import Baseline
+    from pytest_factorfair.completeness import Incomplete
     from pytest_factorfair.ledger import Ledger
     from pytest_factorfair.looks import Looked
     from pytest_factorfair.reasons import Explained
@@ -30,7 +31,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     ledger: Ledger,
     gates: Sequence[Gate],
     *,
-    incomplete: str | None,
+    incomplete: Incomplete | None,
     baseline: Baseline | None,
     errors: Sequence[scoring.Confusion],
     looked: Looked,
@@ -39,11 +40,12 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     seconds: float,
     notes: Sequence[str],
 ) -> Summary:
-    """Everything the run says; ``incomplete`` is the reason its gates are not judged."""
+    """Everything the run says; ``incomplete`` is why its gates are not judged."""
     tallies, hung = tabulate(run, ledger.records), galleries(run, ledger.records)
     former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
-    verdicts = gating.judge(gates, tallies, galleries=hung, incomplete=incomplete, terms=terms)
+    unjudged = None if incomplete is None else incomplete.what
+    verdicts = gating.judge(gates, tallies, galleries=hung, incomplete=unjudged, terms=terms)
     if incomplete is None:
         verdicts = looked.verdicts(verdicts, terms)
     scores = tuple(
@@ -53,7 +55,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     return Summary(
         fingerprint=fingerprint(run, started),
-        incomplete=incomplete,
+        incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
         headline=scoring.headline(scores),
         scores=(

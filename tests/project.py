@@ -48,6 +48,11 @@ class Project:
     def report_path(self) -> Path:
         return self.path / ".factorfair" / "report" / "report.json"
 
+    @property
+    def partial_path(self) -> Path:
+        """Where a partial run reports that would otherwise replace a complete report."""
+        return self.path / ".factorfair" / "report" / "partial" / "report.json"
+
     def report(self) -> dict[str, Any]:
         report: dict[str, Any] = json.loads(self.report_path.read_text(encoding="utf-8"))
         return report

@@ -1,10 +1,19 @@
 """A finished summary, as people and machines read it."""
 
 from pytest_factorfair.reports.annotations import GITHUB_ACTIONS, annotate
-from pytest_factorfair.reports.files import write
+from pytest_factorfair.reports.files import folder, write
 from pytest_factorfair.reports.published import gate_reports
 from pytest_factorfair.reports.responses import Transcript
 from pytest_factorfair.reports.sheets.contact_sheets import contact_sheets
 from pytest_factorfair.reports.terminal import terminal
 
-__all__ = ["GITHUB_ACTIONS", "Transcript", "annotate", "contact_sheets", "gate_reports", "terminal", "write"]
+__all__ = [
+    "GITHUB_ACTIONS",
+    "Transcript",
+    "annotate",
+    "contact_sheets",
+    "folder",
+    "gate_reports",
+    "terminal",
+    "write",
+]

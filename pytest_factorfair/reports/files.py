@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -19,18 +20,46 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """GitHub Actions shows what is appended to the file this variable names."""
 
 
-def write(summary: Summary, folder: str, *, transcript: Transcript, cases: Iterable[Case]) -> tuple[str, ...]:
+PARTIAL = "partial"
+"""The folder of a partial run's reports, within that of a complete run."""
+
+
+def folder(wanted: Path, *, partial: bool) -> Path:
+    """Where to write reports: those of a partial run do not replace those of a complete one.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+    from pytest_factorfair.store.folders import make_folder  # a report that is read needs no store
+
+    former = wanted / "report.json"
+    beside = partial and former.exists() and not _partial(former)
+    here = wanted / PARTIAL if beside else wanted
+    make_folder(here, ignored=False)
+    return here
+
+
+def _partial(report: Path) -> bool:
+    """Whether a former report says that it is incomplete; one that cannot be read may be anything."""
+    try:
+        return json.loads(report.read_bytes())["incomplete"] is not None
+    except (OSError, ValueError, TypeError, LookupError):
+        return False
+
+
+def write(
+    summary: Summary, folder: Path, *, transcript: Transcript, cases: Iterable[Case]
+) -> tuple[str, ...]:
     """Write the reports; return their paths, and what could not be written elsewhere.
 
     Each is replaced as a whole: a full disk leaves the former one in place.
     """
-    here = Path(folder)
     markdown = to_markdown(summary)
     paths: tuple[str, ...] = (
-        write_whole(here / "report.json", pieces(summary)),
-        write_whole(here / "report.md", markdown),
-        write_whole(here / "responses.jsonl", transcript.pieces()),
-        write_whole(here / "report.html", to_html(summary, transcript.excerpts, cases, here)),
+        write_whole(folder / "report.json", pieces(summary)),
+        write_whole(folder / "report.md", markdown),
+        write_whole(folder / "responses.jsonl", transcript.pieces()),
+        write_whole(folder / "report.html", to_html(summary, transcript.excerpts, cases, folder)),
     )
     if step := os.environ.get(STEP_SUMMARY):
         paths += _append(Path(step), markdown)

@@ -30,11 +30,13 @@ def terminal(
     summary: Summary,
     written: tuple[str, ...],
     *,
+    kept: str | None = None,
     alarms: tuple[str, ...] = (),
 ) -> None:
     """Write the section; a person should have read it in ten seconds.
 
-    ``alarms`` say what else fails the run.
+    ``kept`` is the folder of a complete run's report that this one does not replace; ``alarms`` say what
+    else fails the run.
     """
     reporter.write_sep("=", defused(plain.visible(f"factorfair: {', '.join(summary.fingerprint.models)}")))
     for warning in warnings(summary):
@@ -53,7 +55,8 @@ def terminal(
         _line(reporter, f"note: {note}")
     reporter.write_line(usage_line(summary))
     if written:
-        _line(reporter, f"report: {', '.join(written)}")
+        label = f"partial report (the complete one in {kept} is kept)" if kept else "report"
+        _line(reporter, f"{label}: {', '.join(written)}")
     for alarm in alarms:
         _line(reporter, alarm, red=True)
 

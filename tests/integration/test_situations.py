@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
 
 from tests.project import CASES, Project
@@ -53,10 +56,19 @@ def test_maxfail(house: Project, dist: tuple[str, ...]) -> None:
 
 def test_keyword(house: Project, dist: tuple[str, ...]) -> None:
     result = house.run(*dist, "-k", "objective", GATE, model=OWN)
-    assert result.ret == 0
-    result.assert_outcomes(passed=6, skipped=1, deselected=0 if dist == ("-n2",) else 8)
+    assert result.ret == 1
+    result.assert_outcomes(passed=6, failed=1, deselected=0 if dist == ("-n2",) else 8)
     assert house.verdicts() == {NAME: "not judged"}
-    assert house.report()["incomplete"] == "8 of 14 cases are missing"
+    assert house.report()["incomplete"] == "8 of 14 cases are missing: left out by -k 'objective'"
+    result.stdout.fnmatch_lines(["The run fails, because gates are declared and cases were left out. *"])
+
+
+def test_partial_runs_can_be_accepted(house: Project) -> None:
+    house.write("pyproject.toml", "[tool.factorfair]\non_incomplete = 'warn'\n")
+    result = house.run("-p", "no:xdist", "-k", "objective", GATE, model=OWN)
+    assert result.ret == 0
+    result.assert_outcomes(passed=6, skipped=1, deselected=8)
+    result.stdout.no_fnmatch_line("The run fails*")
 
 
 def test_keyword_judged_as_if_it_were_all(house: Project, dist: tuple[str, ...]) -> None:
@@ -70,6 +82,14 @@ def test_strict_fails_what_could_not_be_judged(house: Project, dist: tuple[str, 
     result = house.run(*dist, "-k", "objective", "--factorfair-strict", GATE, model=OWN)
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"FAILED factorfair::gate[[]{NAME}[]] - not judged: 8 of 14 cases *"])
+
+
+def test_tests_that_are_skipped_leave_their_cases_missing(house: Project) -> None:
+    ini(house, "def pytest_runtest_setup(item):\n    if 'queue_rate' in item.name: pytest.skip('later')")
+    result = house.run("-p", "no:xdist", GATE, model=OWN)
+    assert result.ret == 1
+    missing = "6 of 14 cases are missing: 6 recorded no answers: see the tests that failed or were skipped"
+    assert house.report()["incomplete"] == missing
 
 
 @pytest.mark.parametrize("marker", ["objective", "subjective", "in_group", "gender", "race", "factorfair"])
@@ -88,11 +108,78 @@ def test_nothing_selected(house: Project, dist: tuple[str, ...]) -> None:
 
 def test_gates_are_not_green_when_a_path_leaves_all_cases_out(house: Project, dist: tuple[str, ...]) -> None:
     house.write("test_own.py", "def test_own(): pass")
-    result = house.run(*dist, "test_own.py", GATE, "--factorfair-strict", model=OWN)
+    result = house.run(*dist, "test_own.py", GATE, model=OWN)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["*14 of 14 cases are missing; a path was named: add --pyargs pytest_factorfair.checks*"]
+        [
+            "Not judged: 14 of 14 cases are missing: left out by the path test_own.py; --pyargs pytest_f*checks *"
+        ]
     )
+
+
+def test_a_selection_of_no_case_is_not_judged_as_if_it_were_all(house: Project) -> None:
+    house.write("test_own.py", "def test_own(): pass")
+    result = house.run("-p", "no:xdist", "test_own.py", "--factorfair-judge-selected", GATE, model=OWN)
+    assert result.ret == 1
+
+
+def test_without_gates_a_line_says_why_no_case_was_run(house: Project, dist: tuple[str, ...]) -> None:
+    house.write("test_own.py", "def test_own(): pass")
+    result = house.run(*dist, "-k", "test_own", model=OWN)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["factorfair: no case was run: left out by -k 'test_own'"])
+    assert not house.report_path.exists()
+
+
+EXITS = {
+    "def test_own(): pytest.exit('bye', returncode=0)": "test_own.py",
+    "def pytest_sessionstart(): pytest.exit('bye', returncode=0)": "conftest.py",
+    "def pytest_collection_modifyitems(): pytest.exit('bye', returncode=0)": "conftest.py",
+    "@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(): pytest.exit('bye', returncode=0)": "conftest.py",
+}
+
+
+@pytest.mark.parametrize("code", EXITS, ids=["test", "start", "collection", "finish"])
+def test_an_exit_code_of_0_does_not_hide_that_gates_were_not_kept(house: Project, code: str) -> None:
+    house.write(EXITS[code], f"import pytest\n\n{code}\n")
+    missed = "--factorfair-gate=s_fact[objective,gender] >= 0.9"
+    result = house.run("-p", "no:xdist", missed, model=OWN)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["factorfair: exit code 1, not 0: gates failed or were not judged"])
+
+
+def test_an_interrupted_run_is_not_green_without_gates_either(house: Project) -> None:
+    house.write("test_own.py", "import pytest\n\ndef test_own(): pytest.exit('bye', returncode=0)")
+    assert house.run("-p", "no:xdist", model=OWN).ret == 1
+
+
+def test_the_smoke_preset_says_beforehand_that_it_will_not_judge(house: Project) -> None:
+    arguments = ("--factorfair-model=sim:ideal", "--factorfair-checklist=small.yaml", GATE)
+    result = house.pytester.runpytest_subprocess(*arguments, "--factorfair-preset=smoke", "-p", "no:xdist")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["factorfair: note: preset smoke only reports; no gate will be judged", "collected *"]
+    )
+
+
+def test_a_partial_run_leaves_the_complete_report_and_git_sees_neither(house: Project) -> None:
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=house.path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    git("init", "-q")
+    part = ("-p", "no:xdist", "-k", "objective", GATE)
+    house.run(*part, model=OWN)
+    assert house.report()["incomplete"]  # no other report is lost
+    house.run("-p", "no:xdist", GATE, model=OWN)
+    complete = house.report_path.read_text()
+    result = house.run(*part, model=OWN)
+    assert house.report_path.read_text() == complete
+    assert json.loads(house.partial_path.read_text())["incomplete"]
+    result.stdout.fnmatch_lines(
+        [f"partial report (the complete one in {house.report_path.parent} is kept): {house.partial_path}, *"]
+    )
+    assert git("status", "--porcelain", ".factorfair") == ""
 
 
 @pytest.mark.parametrize("option", ["--setup-plan", "--setup-only", "--fixtures"])
@@ -111,8 +198,8 @@ def test_lastfailed(house: Project, dist: tuple[str, ...]) -> None:
     assert house.run(*dist, GATE, model=OWN).ret == 1
     result = house.run(*dist, "--lf", GATE, model=OWN)
     assert result.ret == 1
-    assert house.verdicts() == {NAME: "not judged"}
-    assert house.report()["incomplete"] == "13 of 14 cases are missing"
+    partial = json.loads(house.partial_path.read_text())
+    assert partial["incomplete"] == "13 of 14 cases are missing: left out by --last-failed"
 
 
 def test_lastfailed_runs_all_again_when_only_a_gate_failed(house: Project) -> None:
@@ -143,7 +230,7 @@ def test_a_crashed_worker_leaves_its_case_missing(house: Project) -> None:
     result = house.run("-n2", GATE, model=OWN)
     assert result.ret == 1
     assert house.verdicts() == {NAME: "not judged"}
-    assert house.report()["incomplete"] == "1 of 14 cases are missing"
+    assert house.report()["incomplete"].startswith("1 of 14 cases are missing: 1 recorded no answers")
 
 
 def test_the_restart_ceiling_leaves_cases_missing(house: Project) -> None:
@@ -192,6 +279,7 @@ def test_interrupt(house: Project, dist: tuple[str, ...]) -> None:
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*Not judged: the run was interrupted*"])
     assert house.report_path.read_text() == before  # the last good report stays
+    assert json.loads(house.partial_path.read_text())["incomplete"].startswith("the run was interrupted")
 
 
 def test_collect_only(house: Project, dist: tuple[str, ...]) -> None:

@@ -57,6 +57,10 @@ class Controller:
             _probe(run.settings.report)
             run.store.verify()
             _check_replay(run)
+            if not run.settings.replay:
+                run.check_prices()
+                if self._outlook.calls:
+                    run.check_hosts()
             run.begin()
 
     def _concluding(self) -> Conclusion:
@@ -73,9 +77,13 @@ class Controller:
     def _by_id(self) -> dict[str, Assignment]:
         return {assignment.id: assignment for assignment in self._run.assignments}
 
+    @cached_property
+    def _outlook(self) -> Outlook:
+        return Outlook.of(self._run, stored=not self._dry)
+
     def pytest_report_header(self) -> list[str]:
         try:
-            return Outlook.of(self._run, stored=not self._dry).lines()
+            return self._outlook.lines()
         except StoreError as error:
             raise pytest.UsageError(str(error)) from None
 

@@ -12,6 +12,7 @@ from pytest_factorfair.domain import fact_or_fair, faintbench, plural, topic_cas
 from pytest_factorfair.gates import detectable, foreseen, gate_subjects
 from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
 from pytest_factorfair.looks import BOUNDARIES, most_answers
+from pytest_factorfair.models import prices
 from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
 from pytest_factorfair.tabulating import deterministic, galleries
 
@@ -82,7 +83,7 @@ class Plan(Showing):
         out = written(plan.planned, plan.reasons)
         if self._run.modality == "text":
             yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
-        yield f"cost: {'unknown' if plan.cost is None else f'about ${plan.cost:,.2f}'}"
+        yield f"cost: {self._cost()}"
         # Several models have the same rows.
         rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
         width = max((len(row.subject) for row in rows), default=0)
@@ -92,6 +93,14 @@ class Plan(Showing):
             )
             yield f"smallest distance from a threshold told in 80 % of runs, by {per}:"
         yield from (f"{row.subject.ljust(width)}  {row.n:>6,}  {row.change}" for row in rows)
+
+    def _cost(self) -> str:
+        if self._outlook.cost is not None:
+            return f"about ${self._outlook.cost:,.2f}"
+        unpriced = [spec for spec, model in self._run.models.items() if self._run.price(model) is None]
+        if not unpriced:
+            return "unknown, as it depends on the tokens of a picture"
+        return f"unknown, as is the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
 
     def _tokens(self) -> int:
         letters = sum(len(query.prompt) for one in self._run.assignments for query in self._run.queries(one))

@@ -71,16 +71,22 @@ class Prefetch:
 def _wanted(item: pytest.Item) -> Assignment | None:
     """The assignment an item is sure to ask as it stands.
 
-    None for an item that does not ask, that is skipped by its mark, or whose model a conftest.py
+    None for an item that does not ask, that its marks may keep from running, or whose model a conftest.py
     overrides (the override may ask something else, and what is asked ahead is paid for).
     """
     callspec = getattr(item, "callspec", None)
     if callspec is None or "factorfair_ask" not in getattr(item, "fixturenames", ()):
         return None
-    if any(item.iter_markers("skip")) or len(_definitions(item)) != 1:
+    if _may_not_run(item) or len(_definitions(item)) != 1:
         return None
     assignment: Assignment | None = callspec.params.get(ASSIGNMENT)
     return assignment
+
+
+def _may_not_run(item: pytest.Item) -> bool:
+    """Whether a mark may keep it from running; only pytest itself can tell whether a condition holds."""
+    skipped = any(item.iter_markers("skip")) or any(item.iter_markers("skipif"))
+    return skipped or any(not mark.kwargs.get("run", True) for mark in item.iter_markers("xfail"))
 
 
 def _definitions(item: pytest.Item) -> tuple[object, ...]:

@@ -27,7 +27,7 @@ from pytest_factorfair.domain import (
     asked,
 )
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.models import prices
+from pytest_factorfair.models import hosts, prices
 from pytest_factorfair.models.estimates import estimates
 from pytest_factorfair.settings import Settings
 
@@ -71,13 +71,17 @@ class Run:
         self.sampling = settings.sampling.of(self.modality)
         if settings.explain and self.modality == "image":
             raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
+        self._price = prices.given(settings.model_arguments)
+        arguments = {
+            name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
+        }
         self.models: dict[str, Model] = {
             spec: models.build(
                 spec,
-                settings.model_arguments,
+                arguments,
                 checklists=self.checklists,
                 custom=custom,
-                asked=not settings.replay,
+                asked=not (settings.replay or settings.plan or settings.explain_cache),
             )
             for spec in settings.models
         }
@@ -181,6 +185,28 @@ class Run:
         """Whether this process has started to ask."""
         return "engine" in self.__dict__
 
+    def check_prices(self) -> None:
+        """Make sure that a limit on USD can be kept, before anything is asked.
+
+        Raises:
+            InputError: a price is unknown.
+        """
+        for spec, model in self.models.items():
+            if self.settings.max_cost is not None and self.price(model) is None:
+                raise InputError(
+                    f"--factorfair-max-cost: what '{spec}' costs is unknown; {prices.remedy(self.modality)}, "
+                    "or limit --factorfair-max-calls"
+                )
+
+    def check_hosts(self) -> None:
+        """Make sure that the services can be found, before anything is asked.
+
+        Raises:
+            InputError: a host cannot be resolved.
+        """
+        for spec, model in self.models.items():
+            hosts.check(spec, model)
+
     def begin(self) -> None:
         """Sweep away what dead processes left; open the account of the whole run and lay down its limits.
 
@@ -225,8 +251,8 @@ class Run:
             self._account.end(reason)
 
     def price(self, model: Model) -> Price | None:
-        """What a model's answers cost; None if that is unknown."""
-        return prices.of(model)
+        """What a model's answers cost, as the user says or else the model; None if that is unknown."""
+        return self._price or prices.of(model)
 
     @property
     def _ceilings(self) -> Ceilings:

@@ -50,6 +50,7 @@ class ChatCompletions:
         self._settings = settings
         self._calls = Calls(name, endpoint, settings)
         self.endpoint = f"openai/{endpoint.host}"
+        self.url = endpoint.base_url
         self.identity: Mapping[str, object] = {
             "provider": "chat_completions",
             "base_url": endpoint.base_url,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.models import hosts
 from pytest_factorfair.models.redaction import fit
 
 SUCCESSES = range(200, 300)
@@ -88,8 +88,7 @@ class HttpClient:
         parts = urlsplit(url)
         place = f"{parts.scheme}://{parts.netloc}"
         if place not in self._proxies:
-            passed_by = proxy_bypass(parts.hostname or "")
-            self._proxies[place] = None if passed_by else getproxies().get(parts.scheme)
+            self._proxies[place] = hosts.proxy(url)
         return self._proxies[place]
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:

@@ -60,6 +60,7 @@ class ImageEndpoint:
         self._calls = Calls(name, endpoint, settings)
         self._fetcher = Fetcher(name, endpoint.base_url, settings)
         self.endpoint = f"openai/{endpoint.host}"
+        self.url = endpoint.base_url
         self.identity: Mapping[str, object] = {
             "provider": "image_endpoint",
             "base_url": endpoint.base_url,

@@ -46,6 +46,7 @@ class LitellmImages:
         self._calls = LitellmCalls(route, settings, "image_generation")
         self._fetcher = Fetcher(route.name, route.base_url or "", settings)
         self.endpoint = route.endpoint
+        self.url = route.base_url
         self.identity: Mapping[str, object] = {
             "provider": "litellm_images",
             "base_url": route.base_url,

@@ -41,6 +41,7 @@ class LitellmModel:
         self._settings = settings
         self._calls = LitellmCalls(route, settings, "chat")
         self.endpoint = route.endpoint
+        self.url = route.base_url
         self.identity: Mapping[str, object] = {
             "provider": "litellm",
             "base_url": route.base_url,

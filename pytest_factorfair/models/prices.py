@@ -6,6 +6,7 @@ Importing litellm takes seconds; its price list alone is 3 MB of JSON and takes 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.domain import Modality
+from pytest_factorfair.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,47 @@ def of(model: object) -> Price | None:
     """What a model's answers cost, where it says so."""
     price = getattr(model, "price", None)  # a user's own model may lack it
     return price if isinstance(price, Price) else None
+
+
+ARGUMENTS = ("price", "price_in", "price_out")
+"""Model arguments of every provider: USD an answer or picture, and a million tokens read and written."""
+
+MILLION = 1_000_000
+
+
+def given(arguments: Mapping[str, str]) -> Price | None:
+    """The price among a run's model arguments.
+
+    Raises:
+        InputError: it is no amount of USD, or half a price.
+    """
+    amounts = {name: _amount(name, arguments[name]) for name in ARGUMENTS if name in arguments}
+    if not amounts:
+        return None
+    if ("price_in" in amounts) != ("price_out" in amounts):
+        raise InputError("--factorfair-model-arg: give both price_in and price_out (USD a million tokens)")
+    paid, earned, answer = (amounts.get(name, 0.0) for name in ("price_in", "price_out", "price"))
+    return Price(paid / MILLION, earned / MILLION, answer)
+
+
+def remedy(modality: Modality) -> str:
+    """How a user tells a price that is unknown."""
+    if modality == "image":
+        return "give --factorfair-model-arg price=USD (a picture)"
+    return (
+        "give --factorfair-model-arg price_in=USD and --factorfair-model-arg price_out=USD "
+        "(a million tokens), or price=USD (an answer)"
+    )
+
+
+def _amount(name: str, typed: str) -> float:
+    try:
+        amount = float(typed)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < math.inf:
+        raise InputError(f"--factorfair-model-arg {name}: expected USD of at least 0, got '{typed}'")
+    return amount
 
 
 def installed() -> bool:

@@ -18,6 +18,9 @@ class Model(Protocol):
     (provider, model, base URL, sampling parameters), as JSON values and without secrets.
     ``endpoint`` is what limits are shared by ("openai/api.openai.com"). ``parallel`` is how many
     requests it can usefully have in flight, None for as many as allowed.
+
+    A provider may also have a ``price`` (a ``prices.Price``; None or lacking is unknown) and a ``url``, whose
+    host is looked up before the first call.
     """
 
     @property

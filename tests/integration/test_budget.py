@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -122,7 +124,7 @@ def asked(project: Project) -> int:
 def test_cost_is_limited(project: Project, dist: tuple[str, ...]) -> None:
     project.write("conftest.py", PAID % "0.01")
     options = ("--factorfair-max-cost=0.5", "--factorfair-max-connections=4")
-    result = project.run(*dist, *options, model="paid:")
+    result = project.run(*dist, *options, "--factorfair-model-arg=price=0.01", model="paid:")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*the budget of $0.50 is used up*"])
     assert asked(project) == 50
@@ -153,15 +155,84 @@ def test_a_thousand_calls_and_not_one_more(project: Project, stub: StubServer) -
     assert stub.stats()["requests"] == 6 * 4 + 4 * 2 * 144
 
 
-def test_unknown_cost_ends_a_run_that_limits_it(project: Project) -> None:
-    project.write("conftest.py", PAID % "None")
-    options = ("--factorfair-max-cost=0.5", "--factorfair-max-connections=1")
-    result = project.run("-n0", *options, model="paid:")
-    assert result.ret == 2
-    result.stdout.fnmatch_lines(
-        ["*costs is unknown, so max-cost cannot be kept; give --factorfair-max-calls*"]
+@pytest.mark.parametrize("dist", ["-n0", "-n2"])
+def test_a_limit_on_usd_needs_a_price(project: Project, stub: StubServer, dist: str) -> None:
+    result = run(project, stub, dist, "--factorfair-max-cost=0.5")
+    assert result.ret == 4
+    (line,) = [line for line in result.errlines if line]
+    assert line == (
+        "ERROR: --factorfair-max-cost: what 'hosted_vllm/m' costs is unknown; give --factorfair-model-arg "
+        "price_in=USD and --factorfair-model-arg price_out=USD (a million tokens), or price=USD (an answer), "
+        "or limit --factorfair-max-calls"
     )
-    assert asked(project) <= 2
+    assert stub.stats()["requests"] == 0
+
+
+@pytest.mark.parametrize(
+    ("dist", "failures"),
+    [
+        ("-n0", {"fail": -1, "status": 503, "headers": {"Retry-After": "0"}}),
+        ("-n2", {"fail": -1, "status": 503, "headers": {"Retry-After": "0"}}),
+        ("-n0", {"resets": 1.0}),
+        ("-n0", {"cut": True}),
+        ("-n0", {"raw": "<html>"}),
+    ],
+    ids=["503", "503-n2", "reset", "cut", "unparseable"],
+)
+def test_failed_calls_that_may_be_billed_use_up_the_cost(
+    project: Project, stub: StubServer, dist: str, failures: dict[str, Any]
+) -> None:
+    stub.script(**failures)
+    options = (
+        "--factorfair-model-arg=price=0.25",
+        "--factorfair-max-cost=3",
+        "--factorfair-max-connections=2",
+    )
+    result = run(project, stub, dist, "--factorfair-patience=1", *options)
+    assert 1 < stub.stats()["requests"] <= 12
+    (calls,) = re.findall(r"; ([0-9]+) calls, 0 from the store, cost ", result.stdout.str())
+    (cost,) = re.findall(r"cost \$([0-9.]+), ", result.stdout.str())
+    assert int(calls) == stub.stats()["requests"]
+    assert float(cost) == 0.25 * int(calls)
+
+
+def test_refused_calls_are_free(project: Project, stub: StubServer) -> None:
+    stub.script(fail=10, status=429, headers={"Retry-After": "0"})
+    options = (
+        "--factorfair-model-arg=price=0.25",
+        "--factorfair-max-cost=3",
+        "--factorfair-max-connections=1",
+    )
+    result = run(project, stub, "-n0", *options)
+    assert stub.stats()["requests"] == 10 + 12
+    result.stdout.fnmatch_lines(
+        ["*the budget of $3.00 is used up*", "*; 22 calls, 0 from the store, cost $3.00, *"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["price=cheap"], "--factorfair-model-arg price: expected USD of at least 0, got 'cheap'"),
+        (
+            ["price_in=-1", "price_out=1"],
+            "--factorfair-model-arg price_in: expected USD of at least 0, got '-1'",
+        ),
+        (["price_in=1"], "--factorfair-model-arg: give both price_in and price_out (USD a million tokens)"),
+    ],
+)
+def test_wrong_price(project: Project, arguments: list[str], message: str) -> None:
+    result = project.run("-p", "no:xdist", *(f"--factorfair-model-arg={each}" for each in arguments))
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [f"ERROR: {message}"]
+
+
+def test_tokens_are_paid_at_the_price_given(project: Project, stub: StubServer) -> None:
+    prices = ("--factorfair-model-arg=price_in=2", "--factorfair-model-arg=price_out=10")
+    assert run(project, stub, "-n0", *prices).ret == 0
+    usage = project.report()["usage"]
+    assert usage["tokens_in"] > 0
+    assert usage["cost"] == pytest.approx((2 * usage["tokens_in"] + 10 * usage["tokens_out"]) / 1e6)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "x", "inf", "nan"])

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
 
 MODEL = """
 def respond(prompt):
@@ -24,7 +31,7 @@ def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
     result.stdout.fnmatch_lines(
         ["calls: 720, at most 2,880 if gates stay undecided (0 of 720 answers are in the store)",
          "tokens: about * in, 5,760 out, for all answers",
-         "cost: unknown",
+         "cost: unknown, as is the price of python:house:respond: give --factorfair-model-arg price_in=USD *",
          "s_e[[]baseline[]] >= 0.96 on baseline,gender  *    72  0.*",
          "s_e[[]baseline[]] >= 0.96 on baseline,gender  *   288  0.*",
          "distance[[]baseline[]] <= 0.1 on baseline,race *   288  0.0*",
@@ -52,3 +59,52 @@ def test_a_plan_for_pictures(project: Project) -> None:
          "s_e[[]baseline[]] >= 0.9 on baseline,race *    20  0.*"]
     )  # fmt: skip
     result.stdout.no_fnmatch_line("tokens: *")
+
+
+def test_a_plan_needs_no_key_and_no_server(project: Project) -> None:
+    url = "--factorfair-model-arg=base_url=https://no-such-host.invalid/v1"
+    prices = ("--factorfair-model-arg=price_in=1000", "--factorfair-model-arg=price_out=0")
+    result = project.run("-p", "no:xdist", "--factorfair-plan", url, *prices, model="openai/gpt-4o")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["tokens: about * in, 1,728 out, for all answers", "cost: about $*"])
+    said = result.stdout.str()
+    tokens = int(re.findall(r"about ([0-9,]+) in", said)[0].replace(",", ""))
+    assert float(re.findall(r"^cost: about .([0-9.]+)", said, re.MULTILINE)[0]) == pytest.approx(
+        tokens / 1000, rel=0.1
+    )
+    assert project.run("-p", "no:xdist", "--factorfair-plan", model="openai/gpt-4o").ret == 0
+
+
+@pytest.mark.parametrize("dist", ["-n0", "-n2"])
+def test_a_host_that_cannot_be_resolved_is_asked_nothing(project: Project, dist: str) -> None:
+    url = "--factorfair-model-arg=base_url=http://no-such-host.invalid:8000/v1"
+    result = project.run(dist, url, model="hosted_vllm/m")
+    assert result.ret == 4
+    (line,) = [line for line in result.errlines if line]
+    assert line.startswith(
+        "ERROR: model 'hosted_vllm/m': the host 'no-such-host.invalid' cannot be resolved ("
+    )
+    assert line.endswith("): check base_url and the network")
+
+
+def test_a_proxy_resolves_hosts(project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
+    url = "--factorfair-model-arg=base_url=http://no-such-host.invalid/v1"
+    assert project.run("-n0", url, model="hosted_vllm/m").ret == 0
+    assert stub.stats()["requests"] > 0
+
+
+def test_answers_in_the_store_need_no_host(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same model, its server gone: what is stored is read, and nothing is looked up."""
+    project.write(
+        "conftest.py",
+        "import os, socket\n\nif os.environ.get('OFFLINE'):\n    def getaddrinfo(*_, **__):\n"
+        "        raise socket.gaierror(-2, 'Name or service not known')\n    socket.getaddrinfo = getaddrinfo\n",
+    )
+    url = f"--factorfair-model-arg=base_url=http://localhost:{stub.port}/v1"
+    assert project.run("-n0", url, model="hosted_vllm/m").ret == 0
+    monkeypatch.setenv("OFFLINE", "1")
+    assert project.run("-n0", url, model="hosted_vllm/m").ret == 0
+    assert project.run("-n0", url, "--factorfair-seed=1", model="hosted_vllm/m").ret == 4

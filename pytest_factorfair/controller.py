@@ -138,8 +138,10 @@ class Controller:
             interruption = "the run was interrupted while asking for reasons"
             self._explain()
             interruption = None
-        except BaseException:
+        except BaseException as error:
             self._run.stop("the run was interrupted")
+            if isinstance(error, (KeyboardInterrupt, session.Failed)) and str(error):
+                interruption = str(error)  # pytest and xdist derive theirs, and say what stopped the run
             raise
         finally:
             self._progress.clear()

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from pytest_factorfair.domain import Usage
+from pytest_factorfair.domain import Usage, excerpt, plural
+from pytest_factorfair.errors import StoreError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from pytest_factorfair.domain import Record
+    from pytest_factorfair.engine import EndpointState
     from pytest_factorfair.run import Run
 
 T = TypeVar("T")
 
 TICK = 0.1
 """Seconds between looks at the line while something is awaited, and the longest a Ctrl-C waits."""
+
+LONGEST = 40
+"""Characters of a failure's cause."""
 
 LIVE, PLAIN = 0.1, 30.0
 """Seconds between two lines: on a terminal, where the line is redrawn, and elsewhere, where it stays."""
@@ -108,12 +114,14 @@ class Progress:
             self._refused += sum(answer.outcome == "refused" for answer in record.answers)
 
     def text(self) -> str:
-        """The line: answers had of all, their rate, share from the store, refusals, cost, time left."""
+        """The line: answers, what holds them up, their rate, refusals, cost, time left."""
         had, cached = self._had()
         seconds = time.monotonic() - self._began
         rate = had / seconds if seconds > 0 else 0.0
         cost = (self._run.usage + self._unaccounted).cost
-        parts = [f"factorfair: {had:,} of {self._total:,} answers", f"{rate:,.0f}/s"]
+        parts = [f"factorfair: {had:,} of {plural(self._total, 'answer')}"]
+        parts += trouble(self._endpoints())  # first: a terminal of 80 columns cuts the end off
+        parts.append(f"{rate:,.0f}/s")
         if had:
             parts.append(f"{cached / had:.0%} from the store")
         parts.append(f"{self._refused:,} refused")
@@ -128,6 +136,12 @@ class Progress:
             return self._answers, self._unaccounted.cached
         seen = self._run.engine.snapshot()
         return max(seen.done, self._answers), max(seen.cached, self._unaccounted.cached)
+
+    def _endpoints(self) -> tuple[EndpointState, ...]:
+        try:
+            return self._run.endpoints
+        except StoreError:  # the run's file is gone: what asks says so
+            return ()
 
     def tick(self) -> None:
         """Draw, if it is time to, from inside a waiting test."""
@@ -166,6 +180,17 @@ class Progress:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
         return (yield from self._around())
+
+
+def trouble(endpoints: Sequence[EndpointState]) -> Iterator[str]:
+    """What a user who sees the run slow down must know: 429 replies, failures, when it goes on."""
+    if throttled := sum(one.throttled for one in endpoints):
+        yield f"{throttled:,} throttled (429)"
+    closed = max(endpoints, key=lambda one: one.opens_in, default=None)
+    if closed is not None and closed.opens_in > 0:
+        if closed.failing:
+            yield f"{plural(closed.failing, 'query', 'queries')} failing: {excerpt(closed.cause, LONGEST)}"
+        yield f"next try in {math.ceil(closed.opens_in)} s"
 
 
 def _clock(seconds: float) -> str:

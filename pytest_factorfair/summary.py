@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -65,7 +66,11 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         ),
         topics=tuple(topic for tally in tallies for topic in topics(tally)),
         cases=ledger.records,
-        usage=ledger.usage,
+        usage=replace(
+            ledger.usage,
+            throttled=sum(one.throttled for one in run.endpoints),
+            waited=round(sum(one.waited for one in run.endpoints), 3),
+        ),
         seconds=seconds,
         notes=(
             *notes,

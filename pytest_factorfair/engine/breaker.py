@@ -66,8 +66,9 @@ class Breaker:
 
     def put_off(self, seconds: float, *, throttled: bool) -> None:
         """The endpoint asked for a pause, of all its callers."""
-        until = self._retry.clock() + min(seconds, self._retry.patience)
-        self._endpoints.close_until(self._name, until, throttled=throttled)
+        now = self._retry.clock()
+        until = now + min(seconds, self._retry.patience)
+        self._endpoints.close_until(self._name, until, now=now, throttled=throttled)
 
     def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
         """Count a failed call that may be repeated; returns the seconds its query pauses before it is.

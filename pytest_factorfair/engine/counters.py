@@ -9,13 +9,14 @@ from dataclasses import dataclass
 class EndpointState:
     """One endpoint at one moment, over all processes of the run.
 
-    ``throttled`` counts its 429 replies. ``opens_in`` is the seconds until it is called again, 0.0 while
-    it is open. ``failing`` counts the queries that have failed since its last answer, and ``cause`` is
-    the one line of the last of these failures.
+    ``throttled`` counts its 429 replies, ``waited`` the seconds to which they closed it. ``opens_in`` is
+    the seconds until it is called again, 0.0 while it is open. ``failing`` counts the queries that have
+    failed since its last answer, and ``cause`` is the one line of the last of these failures.
     """
 
     endpoint: str
     throttled: int = 0
+    waited: float = 0.0
     opens_in: float = 0.0
     failing: int = 0
     cause: str = ""
@@ -34,16 +35,6 @@ class Snapshot:
     cached: int = 0
     errors: int = 0
     endpoints: tuple[EndpointState, ...] = ()
-
-    @property
-    def throttled(self) -> int:
-        """The 429 replies of all endpoints."""
-        return sum(one.throttled for one in self.endpoints)
-
-    @property
-    def opens_in(self) -> float:
-        """Seconds until the endpoint that is closed longest is called again; 0.0 while all are open."""
-        return max((one.opens_in for one in self.endpoints), default=0.0)
 
 
 @dataclass(slots=True)

@@ -109,7 +109,7 @@ class Engine:
 def endpoint_states(endpoints: Endpoints, *, now: float) -> tuple[EndpointState, ...]:
     """The endpoints that throttled or failed, as a progress line shows them."""
     return tuple(
-        EndpointState(one.endpoint, one.throttled, one.opens_in(now), one.failing, one.cause)
+        EndpointState(one.endpoint, one.throttled, one.waited, one.opens_in(now), one.failing, one.cause)
         for one in endpoints.all()
         if one.throttled or one.failing or one.probe_at is not None
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary, Verdict, defused, plural
+from pytest_factorfair.domain import Summary, Usage, Verdict, defused, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.perceived import detector_lines
@@ -47,7 +47,8 @@ def terminal(
     if summary.changes:
         for line in (*changes_text(summary.changes).splitlines(), ""):
             _line(reporter, line)
-    for table in all_tables(summary):
+    answered = any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
+    for table in all_tables(summary) if answered else ():  # without an answer all cells are dashes
         _table(reporter, table)
     for line in headline_lines(summary):
         _line(reporter, line)
@@ -74,8 +75,16 @@ def usage_line(summary: Summary) -> str:
     return (
         f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
         f"{outcomes.count('unread'):,} unread, {plural(outcomes.count('error'), 'error')}; "
-        f"{plural(usage.calls, 'call')}, {usage.cached:,} from the store, {cost}, {summary.seconds:,.1f} s"
+        f"{plural(usage.calls, 'call')}{_throttled(usage)}, {usage.cached:,} from the store, "
+        f"{cost}, {summary.seconds:,.1f} s"
     )
+
+
+def _throttled(usage: Usage) -> str:
+    if not usage.throttled:
+        return ""
+    waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
+    return f" ({usage.throttled:,} throttled with 429{waited})"
 
 
 def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) -> None:

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS endpoints (
     probe_at REAL,
     probes INTEGER NOT NULL DEFAULT 0,
     throttled INTEGER NOT NULL DEFAULT 0,
+    waited REAL NOT NULL DEFAULT 0,
     failed_calls INTEGER NOT NULL DEFAULT 0,
     failing INTEGER NOT NULL DEFAULT 0,
     rejected INTEGER NOT NULL DEFAULT 0,
@@ -36,14 +37,15 @@ CREATE TABLE IF NOT EXISTS endpoints (
 );
 """
 _COLUMNS = (
-    "endpoint, told_until, probe_at, probes, throttled, failed_calls, failing, rejected, cause, since, "
-    "answered, episode"
+    "endpoint, told_until, probe_at, probes, throttled, waited, failed_calls, failing, rejected, cause, "
+    "since, answered, episode"
 )
 _READ = f"SELECT {_COLUMNS} FROM endpoints WHERE endpoint = :endpoint"  # noqa: S608  # our own words
 _ALL = f"SELECT {_COLUMNS} FROM endpoints ORDER BY endpoint"  # noqa: S608
 _ENTER = "INSERT INTO endpoints (endpoint) VALUES (:endpoint) ON CONFLICT DO NOTHING"
 _CLOSE = """
-UPDATE endpoints SET told_until = max(told_until, :until), throttled = throttled + :throttled
+UPDATE endpoints SET told_until = max(told_until, :until), throttled = throttled + :throttled,
+    waited = waited + max(0, :until - max(told_until, :now))
 WHERE endpoint = :endpoint
 """
 _FAIL = f"""
@@ -75,8 +77,8 @@ class Health:
 
     Since its last answer ``failing`` queries have failed, in ``failed_calls`` calls that may be repeated,
     the first of them at ``since``, and ``rejected`` queries in a row were rejected alike. ``told_until``
-    is the moment to which the endpoint put callers off. While ``probe_at`` is set, it counts as down: one
-    call may try it from that moment on.
+    is the moment to which the endpoint put callers off, for ``waited`` seconds in all. While ``probe_at``
+    is set, it counts as down: one call may try it from that moment on.
     """
 
     endpoint: str
@@ -84,6 +86,7 @@ class Health:
     probe_at: float | None = None
     probes: int = 0
     throttled: int = 0
+    waited: float = 0.0
     failed_calls: int = 0
     failing: int = 0
     rejected: int = 0
@@ -144,9 +147,9 @@ class Endpoints:
         with self._explained():
             return tuple(Health(*row) for row in self._connection.execute(_ALL))
 
-    def close_until(self, endpoint: str, until: float, *, throttled: bool) -> None:
+    def close_until(self, endpoint: str, until: float, *, now: float, throttled: bool) -> None:
         """The endpoint puts callers off until a moment; ``throttled`` counts a 429."""
-        self._change(_CLOSE, endpoint, until=until, throttled=throttled)
+        self._change(_CLOSE, endpoint, until=until, now=now, throttled=throttled)
 
     def fail(self, endpoint: str, cause: str, *, now: float, is_new: bool, most: int, opens: bool) -> Health:
         """A call failed that may be repeated, of a query that ``is_new`` among the failing.

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
+from typing import Any
 
 import pyte
 import pytest
 
 from pytest_factorfair import progress
+from pytest_factorfair.engine import EndpointState
 from tests.project import Project
 
 ROWS, COLUMNS = 60, 100
@@ -93,6 +95,31 @@ def test_a_plain_line_every_30_seconds(monkeypatch: pytest.MonkeyPatch, pytestco
         if screen.due:
             screen._last = now[0]  # noqa: SLF001  # as drawing would, without writing to this very run's terminal
     assert due == [False, False, True, False, False, True]
+
+
+def state(**fields: Any) -> EndpointState:
+    return EndpointState("http://127.0.0.1/v1", **fields)
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "told"),
+    [
+        ([], []),
+        ([state(failing=3, cause="HTTP 500")], []),  # retries are nothing to worry about
+        ([state(throttled=64)], ["64 throttled (429)"]),
+        ([state(throttled=64, opens_in=11.2)], ["64 throttled (429)", "next try in 12 s"]),
+        (
+            [state(throttled=1_000), state(throttled=1, opens_in=1)],
+            ["1,001 throttled (429)", "next try in 1 s"],
+        ),
+        (
+            [state(opens_in=1), state(failing=20, cause="the connection failed\nlong " * 9, opens_in=3)],
+            ["20 queries failing: the connection failed long the connec...", "next try in 3 s"],
+        ),
+    ],
+)
+def test_what_holds_answers_up(endpoints: list[EndpointState], told: list[str]) -> None:
+    assert list(progress.trouble(endpoints)) == told
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.4, "0:00"), (61, "1:01"), (3_725, "1:02:05")])

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import socket
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.project import CASES, Project
+from tests.servers import StubServer
 
 HOUSE = r"""
-import zlib
+import itertools
+
+calls = itertools.count()
 
 def down(prompt):
-    raise ConnectionError("connection refused")
+    # Every other call fails: none of the cases is spared, and the run goes on.
+    if next(calls) % 2:
+        raise ConnectionError("connection refused")
+    return '{"answer": "A"}'
 
 def moody(prompt):
-    raise ConnectionError("failure " + str(zlib.crc32(prompt.encode())))
+    number = next(calls)
+    if number % 2:
+        raise ConnectionError(f"failure {number}")
+    return '{"answer": "A"}'
 
 def talkative(prompt):
     return "\x1b[31mWell\x1b[0m,\n##[error] \u202ethat\u202c " + "depends on so many things " * 20
@@ -118,3 +128,35 @@ def test_a_model_that_refuses_everything_is_warned_about(house: Project, gates: 
     folder = house.report_path.parent
     assert f"> **Warning:** {WARNING}." in (folder / "report.md").read_text(encoding="utf-8")
     assert f"<strong>Warning:</strong> {WARNING}." in (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
+def test_throttled_calls_are_counted_as_the_server_counts_them(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, dist: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    stub.script(rate=8, window=0.5)
+    base_url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    result = project.run(*dist, base_url, "-k", "objective", model="openai/m")
+    assert result.ret == 0
+    seen, usage = stub.stats(), project.report()["usage"]
+    assert usage["throttled"] == seen["throttled"] > 0
+    assert usage["waited"] > 0
+    result.stdout.fnmatch_lines(
+        [f"24 answers: 0 refused, 0 unread, 0 errors; *({seen['throttled']} throttled with 429*"]
+    )
+
+
+def test_a_run_that_stops_says_why_before_anything_else(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with socket.socket() as closed:  # bound, and nobody listens
+        closed.bind(("127.0.0.1", 0))
+        address = f"--factorfair-model-arg=base_url=http://127.0.0.1:{closed.getsockname()[1]}/v1"
+        result = project.run("-p", "no:xdist", address, "--factorfair-patience=0.5", model="openai/m")
+    section = result.outlines.index(next(line for line in result.outlines if "= factorfair: " in line))
+    why, usage, *_ = result.outlines[section + 1 :]
+    assert why.startswith("Not judged: openai/m: the connection failed: Cannot connect to host 127.0.0.1:")
+    assert why.endswith(": 14 of 14 cases are missing.")
+    assert usage.startswith("0 answers: ")  # no table of dashes

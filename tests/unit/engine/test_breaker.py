@@ -202,8 +202,10 @@ def run_file(tmp_path: Path) -> Path:
 
 def test_processes_share_what_they_know_of_an_endpoint(run_file: Path) -> None:
     one, two = Endpoints(run_file), Endpoints(run_file)
-    one.close_until("here", 50.0, throttled=True)
-    two.close_until("here", 40.0, throttled=True)  # a shorter pause does not end a longer one
+    one.close_until("here", 45.0, now=15.0, throttled=True)
+    two.close_until("here", 40.0, now=20.0, throttled=True)  # a shorter pause does not end a longer one
+    two.close_until("here", 50.0, now=20.0, throttled=False)
+    assert one.health("here").waited == 35.0  # from 15 to 50, each second once
     assert (two.health("here").opens_in(20.0), one.health("here").throttled) == (30.0, 2)
     for key in range(3):
         two.fail("here", "503", now=60.0 + key, is_new=True, most=3, opens=True)

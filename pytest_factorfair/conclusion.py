@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import baseline, detector_errors, gates, reports
+from pytest_factorfair import baseline, gates, reports
 from pytest_factorfair.domain import ContactSheet, Gate, Summary, Verdict
 from pytest_factorfair.errors import StoreError
+from pytest_factorfair.labelling import error_table
 from pytest_factorfair.looks import Looks
 from pytest_factorfair.reasons import Explained, explain
 from pytest_factorfair.summary import fingerprint, summarise
@@ -53,7 +54,8 @@ class Conclusion:
         self._gates = declared_gates(run)
         now = fingerprint(run, started)
         self._baseline = baseline.of(run, now)
-        self._errors = detector_errors.of(run, now)
+        table = run.settings.detector_errors
+        self._errors = error_table.of_run(table, run.checklists, detector=now.detector) if table else ()
         self._looks = Looks(config, run, ledger, progress)
         self._looked = self._looks.first()
         self._progress = progress

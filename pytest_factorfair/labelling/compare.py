@@ -1,30 +1,29 @@
-"""A detector held against the annotators' majority, on the same faces."""
+"""People's labels compared with a detector: its errors face by face, or the scores of a benchmark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from pytest_factorfair.domain import NO_FACE, Detection, Face
+from pytest_factorfair.domain import NO_FACE, Detection, Face, Score, plural
 from pytest_factorfair.labelling.people import Opinion
 from pytest_factorfair.labelling.sheet import Box, Spot
 from pytest_factorfair.scoring import Confusion
-from pytest_factorfair.scoring.bounds import quantile, wilson
+from pytest_factorfair.scoring.bounds import BEYOND, quantile, wilson
 
 OVERLAP = 0.3
-"""Boxes that share this much of what they cover together are of the same face."""
-
-ALPHA = 0.025
+"""Boxes whose intersection over union is at least this are of the same face."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """The share of ``n`` faces with a majority for a group in which the detector perceives that group.
 
-    A face that the detector does not find, or finds no group in, is not right. ``low`` and ``high`` are
-    Wilson's 95 % interval.
+    A face that the detector misses, or finds no group in, counts as wrong. ``low`` and ``high`` are Wilson's
+    95 % interval.
     """
 
     value: float
@@ -34,19 +33,19 @@ class Accuracy:
 
 
 def confusion(opinion: Opinion, spots: Sequence[Spot], detections: Sequence[Detection]) -> Confusion:
-    """The table of one attribute: of faces that people agree on, how often each group is perceived.
+    """The confusion matrix of one attribute: faces by people's majority and by the detector.
 
-    ``detections`` are those of the spots' pictures, in their order. Its last row are faces that people
-    see none in, its last column those the detector finds no group in; unclear and tied ones are left out.
+    ``detections`` are those of the spots' pictures, in order. The last row is for faces that people see
+    none in, the last column for those the detector finds no group in; unclear and tied faces are left out.
     """
     groups = opinion.attribute.groups
     rows = {**{group: place for place, group in enumerate(groups)}, NO_FACE: len(groups)}
     counts = np.zeros((len(rows), len(rows)), np.int64)
-    for seen, spot, detection in zip(opinion.seen, spots, detections, strict=True):
-        if seen in rows:
+    for label, spot, detection in zip(opinion.majorities, spots, detections, strict=True):
+        if label in rows:
             face = match(spot, detection)
             perceived = face.groups.get(opinion.attribute.name) if face else None
-            counts[rows[seen], rows.get(perceived or NO_FACE, len(groups))] += 1
+            counts[rows[label], rows.get(perceived or NO_FACE, len(groups))] += 1
     return Confusion(opinion.attribute.name, groups, counts)
 
 
@@ -59,14 +58,14 @@ def match(spot: Spot, detection: Detection) -> Face | None:
     return best if best is not None and overlap(box, best.box) >= OVERLAP else None
 
 
-def overlap(one: Box, other: Box) -> float:
-    """The area two boxes share, over the area they cover together."""
-    sides = (
-        max(0.0, min(one[axis] + one[axis + 2], other[axis] + other[axis + 2]) - max(one[axis], other[axis]))
+def overlap(box: Box, other: Box) -> float:
+    """The intersection of two boxes over their union."""
+    width, height = (
+        max(0.0, min(box[axis] + box[axis + 2], other[axis] + other[axis + 2]) - max(box[axis], other[axis]))
         for axis in (0, 1)
     )
-    shared = np.prod(list(sides))
-    return float(shared / (one[2] * one[3] + other[2] * other[3] - shared))
+    shared = width * height
+    return shared / (box[2] * box[3] + other[2] * other[3] - shared)
 
 
 def accuracy(table: Confusion) -> Accuracy | None:
@@ -75,5 +74,100 @@ def accuracy(table: Confusion) -> Accuracy | None:
     n, right = int(table.counts[:k].sum()), int(np.trace(table.counts[:k, :k]))
     if not n:
         return None
-    z = quantile(ALPHA)
+    z = quantile(BEYOND)
     return Accuracy(right / n, wilson(right / n, n, z=-z), wilson(right / n, n, z=z), n)
+
+
+def errors_text(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
+    """Lines on a detector's accuracy and its confusion matrix, with people's labels in rows."""
+    yield ""
+    for table in tables:
+        found = accuracy(table)
+        yield f"{spec}: {table.attribute}: " + (
+            f"accuracy {found.value:.3f} ({found.low:.3f} to {found.high:.3f}) on {plural(found.n, 'face')}"
+            if found
+            else "no face with a majority"
+        )
+        labels = (*table.groups, "none")
+        rows = zip(labels, table.counts.tolist(), strict=True)
+        cells = [("people \\ detector", *labels), *((label, *map(str, row)) for label, row in rows)]
+        yield from _columns(cells, numbers=">")
+        if table.refusal:
+            yield f"cannot correct shares: {table.refusal}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One score from people's labels and from the detector's; None if it cannot be computed.
+
+    ``labelled`` and ``read`` are the numbers of answers behind them.
+    """
+
+    part: str
+    attribute: str
+    metric: str
+    context: str | None
+    people: float | None
+    automatic: float | None
+    labelled: int
+    read: int
+
+    @property
+    def difference(self) -> float | None:
+        """People's minus the automatic score."""
+        return None if self.people is None or self.automatic is None else self.people - self.automatic
+
+
+def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[Row, ...]:
+    """Every score that has a value on either side, in the order of the automatic ones."""
+    by_people, by_detector = (
+        {(each.part, each.attribute, each.metric, each.context): each for each in scores}
+        for scores in (people, automatic)
+    )
+    rows = []
+    for place in {**by_detector, **by_people}:
+        person, machine = by_people.get(place), by_detector.get(place)
+        row = Row(
+            *place,
+            people=person.value if person else None,
+            automatic=machine.value if machine else None,
+            labelled=person.n if person else 0,
+            read=machine.n if machine else 0,
+        )
+        if (row.people, row.automatic) != (None, None):
+            rows.append(row)
+    return tuple(rows)
+
+
+def mean_differences(rows: Sequence[Row]) -> Mapping[str, tuple[float, int]]:
+    """By metric, the mean absolute difference and the number of scores with both values."""
+    differences: dict[str, list[float]] = {}
+    for row in rows:
+        if row.difference is not None:
+            differences.setdefault(row.metric, []).append(abs(row.difference))
+    return {metric: (sum(each) / len(each), len(each)) for metric, each in differences.items()}
+
+
+def scores_text(model: str, rows: Sequence[Row], *, decimals: int = 3) -> Iterator[str]:
+    """Lines with a model's scores from both sides, and how far these are apart."""
+    yield ""
+    yield f"{model}: scores from people's and from the detector's labels of the same pictures; (n) answers"
+    cells = [("part", "attribute", "metric", "context", "people", "automatic", "difference")]
+    for row in rows:
+        pair = (row.people, row.labelled), (row.automatic, row.read)
+        people, automatic = (f"{'-' if v is None else f'{v:.{decimals}f}'} ({n:,})" for v, n in pair)
+        difference = "" if row.difference is None else f"{row.difference:+.{decimals}f}"
+        cells.append((row.part, row.attribute, row.metric, row.context or "", people, automatic, difference))
+    yield from _columns(cells)
+    for metric, (mean, count) in mean_differences(rows).items():
+        yield f"{model}: {metric}: mean absolute difference {mean:.{decimals}f} over {plural(count, 'score')}"
+    if single := sum(row.difference is None for row in rows):
+        yield f"{model}: {plural(single, 'score')} with a value on one side only: in no mean"
+
+
+def _columns(cells: Sequence[Sequence[str]], numbers: Literal["<", ">"] = "<") -> Iterator[str]:
+    """The cells in columns, the first one flush left."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for head, *others in cells:
+        padded = (f"{cell:{numbers}{width}}" for cell, width in zip(others, widths[1:], strict=True))
+        yield f"  {head:<{widths[0]}}  {'  '.join(padded)}".rstrip()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import NO_FACE, Attribute
+from pytest_factorfair.domain import NO_FACE, Attribute, plural
 from pytest_factorfair.labelling.sheet import UNCLEAR, Labelled
 
 TIED = "tied"
@@ -14,35 +14,30 @@ TIED = "tied"
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """How the annotators saw the faces of a sheet by one attribute.
+    """How the annotators of a sheet perceive its faces, for one attribute.
 
-    ``seen`` is a face's majority: a group, "no face", "unclear" or "tied"; None where nobody labelled it.
-    ``kappa`` is Fleiss' over the ``rated`` faces that all annotators labelled, None where it is not defined.
+    ``majorities`` holds for each face a group, "no face", "unclear" or "tied", or None if nobody labelled it.
+    ``kappa`` is Fleiss' over the ``rated`` faces that all annotators labelled, None if it is undefined.
     """
 
     attribute: Attribute
     annotators: int
-    seen: tuple[str | None, ...]
+    majorities: tuple[str | None, ...]
     kappa: float | None
     rated: int
 
     def count(self, *labels: str | None) -> int:
-        return sum(one in labels for one in self.seen)
-
-    @property
-    def told(self) -> int:
-        """Faces with a majority for a group."""
-        return self.count(*self.attribute.groups)
+        return sum(label in labels for label in self.majorities)
 
 
 def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
-    """What the annotators say of an attribute that the sheet has columns for."""
+    """What the annotators say about an attribute that the sheet has columns for."""
     labels = [face.labels[attribute.name] for face in faces]
-    complete = [tuple(one for one in row if one is not None) for row in labels if None not in row]
+    complete = [tuple(label for label in row if label is not None) for row in labels if None not in row]
     return Opinion(
         attribute=attribute,
         annotators=len(labels[0]),
-        seen=tuple(majority(row) for row in labels),
+        majorities=tuple(majority(row) for row in labels),
         kappa=fleiss_kappa(complete, (*attribute.groups, UNCLEAR, NO_FACE)),
         rated=len(complete),
     )
@@ -61,10 +56,10 @@ def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> fl
     """Agreement beyond chance, (P - Pe) / (1 - Pe) (Fleiss, 1971); every row has the same number of labels.
 
     P is the mean share of agreeing pairs of annotators, Pe that of labels drawn from the whole. None
-    with fewer than two annotators, without rows, or where all labels are the same.
+    with fewer than two annotators, without rows, or if all labels are the same.
     """
     raters = len(rows[0]) if rows else 0
-    if raters < 2:  # noqa: PLR2004 - one annotator agrees with nobody
+    if raters < 2:  # noqa: PLR2004 - agreement needs two annotators
         return None
     tables = [Counter(row) for row in rows]
     pairs = raters * (raters - 1)
@@ -72,3 +67,15 @@ def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> fl
     total = raters * len(rows)
     chance = sum((sum(table[name] for table in tables) / total) ** 2 for name in categories)
     return None if chance == 1 else (agreed - chance) / (1 - chance)
+
+
+def agreement(opinions: Sequence[Opinion], faces: int, pictures: int) -> Iterator[str]:
+    """Lines on what annotators agree on, and what became of the other faces."""
+    annotators = plural(opinions[0].annotators, "annotator")
+    yield f"{plural(faces, 'face')} in {plural(pictures, 'picture')}, {annotators}"
+    for each in opinions:
+        names = {UNCLEAR: UNCLEAR, TIED: TIED, NO_FACE: NO_FACE, None: "not labelled"}
+        others = [f"{each.count(label):,} {name}" for label, name in names.items() if each.count(label)]
+        majorities = f"a majority for a group on {each.count(*each.attribute.groups):,}"
+        kappa = "not defined" if each.kappa is None else f"{each.kappa:.2f} on {plural(each.rated, 'face')}"
+        yield f"{each.attribute.name}: {', '.join((majorities, *others))}; Fleiss' kappa {kappa}"

@@ -1,156 +1,141 @@
-"""Pictures drawn for people to label: copies under neutral names, a sheet, instructions and a key."""
+"""Draws prompts and pictures for people to label, and lays out what annotators need in a folder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from math import floor
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
-from pytest_factorfair.domain import Attribute, Detection
+from pytest_factorfair.domain import Attribute, Detection, PromptCase
 from pytest_factorfair.errors import FactorfairError, InputError
 from pytest_factorfair.labelling import sheet
-from pytest_factorfair.labelling.instructions import instructions
-from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Spot
+from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Box, Spot
 from pytest_factorfair.pictures.decode import decode, png
 
 Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 """From encoded pictures to the faces in them."""
 
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How many pictures of each model are drawn, by which seed, and how many people label them."""
-
-    per_model: int = 25
-    annotators: int = 3
-    seed: int = 0
+Stratum = TypeVar("Stratum", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A picture of a model that may be drawn; ``read`` gives its encoded bytes."""
+    """A picture that may be drawn: ``read`` returns its encoded bytes.
 
-    model: str
-    key: str
+    ``origin`` is what the key records of it, ``people`` the number of its rows in the sheet.
+    """
+
+    origin: Mapping[str, object]
     read: Callable[[], bytes]
+    people: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """How many pictures of a model were drawn, of how many it has."""
+class Page:
+    """What accompanies the pictures: the first fields of the key, the instructions, who labels what."""
 
-    model: str
-    pictures: int
-    among: int
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A picture under its neutral name, and where it came from."""
-
-    name: str
-    model: str
-    key: str
-    image: bytes
+    key: Mapping[str, object]
+    instructions: str
+    attributes: Sequence[Attribute]
+    annotators: Sequence[str]
 
 
-def write(
+def lay_out(
     folder: Path,
-    candidates: Iterable[Candidate],
-    attributes: Sequence[Attribute],
-    plan: Plan,
+    pools: Sequence[Sequence[Candidate]],
+    each: int,
+    page: Page,
     *,
-    find: Find | None,
-) -> tuple[Drawn, ...]:
-    """Draw pictures of each model and lay out what annotators need in an empty folder.
+    chance: Random,
+    find: Find | None = None,
+) -> tuple[Candidate, ...]:
+    """Draw ``each`` pictures of every pool, from its start, and lay them out in a new folder.
 
-    The same candidates and seed draw the same pictures, in an order that does not tell the models apart.
-    ``find`` gives the faces of pictures, a row each; without it a picture is one row.
+    Pictures get neutral names, in an order that ``chance`` shuffles so that it reveals neither model nor
+    prompt. One that is missing or broken is replaced by the next of its pool. With ``find``, the sheet has a
+    row for each face it finds, and one for a picture without faces.
+
+    Returns:
+        The candidates drawn.
 
     Raises:
-        InputError: the folder holds something, cannot be written, or there is no picture.
+        InputError: there is no picture, or the folder is not empty or cannot be written.
     """
-    models: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        models.setdefault(candidate.model, []).append(candidate)
-    if not models:
+    if not any(pools):
         raise InputError("there are no pictures to draw from")
-    make(folder)
-    drawn = [one for model in sorted(models) for one in _drawn(models[model], plan)]
-    Random(f"{plan.seed}").shuffle(drawn)  # noqa: S311 - a draw anybody can repeat
-    digits = len(str(len(drawn)))
-    copies = [
-        Copy(f"{FOLDER}/{number:0{digits}}.png", one.model, one.key, image)
-        for number, (one, image) in enumerate(drawn, 1)
-    ]
-    try:
-        for copy in copies:
-            (folder / copy.name).write_bytes(copy.image)
-        (folder / KEY).write_text(_key(copies, plan.seed), encoding="utf-8")
-        (folder / README).write_text(instructions(attributes, plan.annotators), encoding="utf-8")
-        annotators = [str(number) for number in range(1, plan.annotators + 1)]
-        sheet.write(folder / SHEET, _spots(copies, find), attributes, annotators)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot write there: {error.strerror}") from None
-    taken = {model: sum(copy.model == model for copy in copies) for model in sorted(models)}
-    return tuple(Drawn(model, count, len(models[model])) for model, count in taken.items())
-
-
-def make(folder: Path) -> None:
-    """Make the folder of a sample. Labels are hours of work: nothing that is there is written over.
-
-    Raises:
-        InputError: it holds something, or cannot be written.
-    """
+    turns = [queue for pool in pools for queue in [_readable(pool)] * min(each, len(pool))]
+    chance.shuffle(turns)
+    digits = len(str(len(turns)))
+    drawn: dict[str, Candidate] = {}
+    rows: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise InputError(f"{folder}: is not empty; name a new folder, there may be labels in this one")
+        if any(folder.iterdir()):  # labels are hours of work: never overwrite any
+            raise InputError(f"{folder}: is not empty; name a new folder, this one may contain labels")
         (folder / FOLDER).mkdir()
+        for queue in turns:
+            for candidate, image in islice(queue, 1):
+                name = f"{FOLDER}/{len(drawn) + 1:0{digits}}.png"
+                (folder / name).write_bytes(image)
+                drawn[name] = candidate
+                row = {**candidate.origin, "sha256": hashlib.sha256(image).hexdigest()}
+                rows.append(f" {json.dumps(name)}: {json.dumps(row)}")
+        head = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in page.key.items()]
+        pictures = '"pictures": {\n' + ",\n".join(rows) + "\n}"
+        (folder / KEY).write_text("{\n" + ",\n".join([*head, pictures]) + "\n}\n", encoding="utf-8")
+        (folder / README).write_text(page.instructions, encoding="utf-8")
+        sheet.write(folder / SHEET, _spots(folder, drawn, find), page.attributes, page.annotators)
     except OSError as error:
         raise InputError(f"{folder}: cannot write there: {error.strerror}") from None
+    return tuple(drawn.values())
 
 
-def _drawn(candidates: Sequence[Candidate], plan: Plan) -> Iterator[tuple[Candidate, bytes]]:
-    """So many of a model's pictures, each once; one that is gone or broken gives way to the next."""
-    by_key = sorted({one.key: one for one in candidates}.values(), key=lambda one: one.key)
-    Random(f"{plan.seed} {by_key[0].model}").shuffle(by_key)  # noqa: S311 - a draw anybody can repeat
-    left = plan.per_model
-    for candidate in by_key:
-        if not left:
-            return
+def _readable(pool: Iterable[Candidate]) -> Iterator[tuple[Candidate, bytes]]:
+    """The candidates that can be read, with their pixels alone: metadata may reveal the model or prompt."""
+    for candidate in pool:
         try:
-            image = neutral(candidate.read())
+            image = png(decode(candidate.read()))
         except FactorfairError:
             continue
-        left -= 1
         yield candidate, image
 
 
-def neutral(image: bytes) -> bytes:
-    """The picture's pixels alone: what a file says besides may tell which model made it, and from what."""
-    return png(decode(image))
+def _spots(folder: Path, drawn: Mapping[str, Candidate], find: Find | None) -> Iterator[Spot]:
+    if find is None:
+        for name, candidate in drawn.items():
+            yield from (Spot(name, face) for face in range(1, candidate.people + 1))
+        return
+    detections = find((folder / name).read_bytes() for name in drawn)
+    for name, detection in zip(drawn, detections, strict=True):
+        boxes: list[Box | None] = [face.box for face in detection.faces]
+        yield from (Spot(name, face, box) for face, box in enumerate(boxes or [None], 1))
 
 
-def _spots(copies: Sequence[Copy], find: Find | None) -> Iterator[Spot]:
-    detections = find([copy.image for copy in copies]) if find else [Detection()] * len(copies)
-    for copy, detection in zip(copies, detections, strict=True):
-        boxes = [face.box for face in detection.faces]
-        yield from (Spot(copy.name, number, box) for number, box in enumerate(boxes, 1))
-        if not boxes:
-            yield Spot(copy.name)
+def draw_prompts(cases: Sequence[PromptCase], share: float, *, seed: int) -> tuple[PromptCase, ...]:
+    """A share of the cases, in their order, stratified by part and kind; every stratum contributes."""
+    strata: dict[tuple[str, str], list[PromptCase]] = {}
+    for case in cases:
+        strata.setdefault((case.part, case.kind), []).append(case)
+    drawn: set[str] = set()
+    for stratum, size in quotas({name: len(each) for name, each in strata.items()}, share).items():
+        chance = Random(f"{seed} {' '.join(stratum)}")  # noqa: S311 - a reproducible draw
+        drawn |= {case.id for case in chance.sample(strata[stratum], size)}
+    return tuple(case for case in cases if case.id in drawn)
 
 
-def _key(copies: Sequence[Copy], seed: int) -> str:
-    rows: Mapping[str, object] = {
-        copy.name: {
-            "model": copy.model,
-            "key": copy.key,
-            "sha256": hashlib.sha256(copy.image).hexdigest(),
-        }
-        for copy in copies
-    }
-    return json.dumps({"schema": "factorfair.sample/1", "seed": seed, "pictures": rows}, indent=1) + "\n"
+def quotas(sizes: Mapping[Stratum, int], share: float) -> dict[Stratum, int]:
+    """How many of each stratum to draw: together the share of all, by largest remainders.
+
+    Every stratum contributes at least one.
+    """
+    exact = {name: max(1.0, share * size) for name, size in sizes.items()}
+    whole = {name: floor(size) for name, size in exact.items()}
+    left = round(share * sum(sizes.values())) - sum(whole.values())
+    by_remainder = sorted(exact, key=lambda name: whole[name] - exact[name])
+    return whole | {name: whole[name] + 1 for name in by_remainder[: max(left, 0)]}

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_factorfair import detection
 from pytest_factorfair.cli import main
-from pytest_factorfair.detector_errors import to_json
 from pytest_factorfair.domain import DIRECTIONS, FactOrFair
+from pytest_factorfair.labelling.error_table import to_json
 from pytest_factorfair.scoring import Confusion
 from tests.project import Project
 from tests.unit.checklist.files import fact_or_fair
@@ -142,10 +142,10 @@ def test_a_report_is_what_a_sample_is_drawn_from(
     [
         (
             "sim?flip=0.1",
-            "detector.flip: is 0.2, the run's detector has 0.1: another detector makes other errors",
+            "detector.flip: is 0.2, but the run's detector has 0.1: another detector makes other errors",
         ),
-        ("sim?flip=0.2&races=sum", 'detector.races: is "census", the run\'s detector has "sum"'),
-        ("sim", "detector.flip: is 0.2, the run's detector has missing"),
+        ("sim?flip=0.2&races=sum", 'detector.races: is "census", but the run\'s detector has "sum"'),
+        ("sim", "detector.flip: is 0.2, but the run's detector has missing"),
     ],
 )
 def test_a_table_of_another_detector_is_refused(project: Project, spec: str, words: str) -> None:

@@ -48,7 +48,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "trait of text": (["--factorfair-model=sim:position_biased", T2I], "*pictures have no letters*"),
     "reasons of pictures": ([MODEL, T2I, "--factorfair-explain"], "--factorfair-explain: a picture gives no reason; leave the option out"),
     "default gates of pictures": ([MODEL, T2I, "--factorfair-gate=default"], "gate 'default': *--factorfair-baseline*"),
-    "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: pictures are read by a detector*"),
+    "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; remove the option"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),
     "store database": ([MODEL, "--factorfair-store=oracel://x/y"], "*oracel*"),

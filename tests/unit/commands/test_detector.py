@@ -18,8 +18,8 @@ from PIL import Image
 
 from pytest_factorfair import checklist, detection
 from pytest_factorfair.cli import main
-from pytest_factorfair.detector_errors import tables
 from pytest_factorfair.domain import Attribute, Response
+from pytest_factorfair.labelling.error_table import tables
 from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.scoring import Confusion
 from pytest_factorfair.store import Store
@@ -123,7 +123,7 @@ def _table(file: str, spec: str) -> dict[str, Confusion]:
 def test_a_sample_is_neutral_and_complete(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["detector", "sample", store, "--per-model", "25", "--out", "lab"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "one: 25 of 40 pictures", "two: 25 of 40 pictures", "lab: hand README.md, labels.csv and pictures to the annotators",
+        "one: 25 of 40 pictures", "two: 25 of 40 pictures", "lab: give README.md, labels.csv and pictures to the annotators",
     ]  # fmt: skip
     head, *rows = _rows()
     assert [row[0] for row in rows] == [f"pictures/{number:02}.png" for number in range(1, 51)]
@@ -201,7 +201,7 @@ def test_from_a_sample_to_a_table_of_errors(store: str, capsys: pytest.CaptureFi
         "gender: a majority for a group on 80, 2 no face; Fleiss' kappa 1.00 on 82 faces",
         "race: a majority for a group on 80, 2 no face; Fleiss' kappa 1.00 on 82 faces",
     ]
-    assert "sim: gender: right on 1.000 (0.954 to 1.000) of 80 faces" in told
+    assert "sim: gender: accuracy 1.000 (0.954 to 1.000) on 80 faces" in told
     right = _table("lab/errors-sim.json", "sim")
     wrong = _table("lab/errors-sim-flip-0.2.json", "sim?flip=0.2")
     for name, table in wrong.items():
@@ -245,18 +245,18 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a report of text": (["sample", "text.json", "r.sqlite", "--out", "x"], "there are no pictures to draw from"),
     "a report without its store": (["sample", "text.json", "--out", "x"], ".factorfair/responses.sqlite: no such response store"),
     "no pictures": (["sample", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
-    "full folder": (["sample", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, there may be labels in this one"),
+    "full folder": (["sample", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, this one may contain labels"),
     "a file": (["sample", "r.sqlite", "--out", "r.sqlite"], "r.sqlite: cannot write there: File exists"),
     "size": (["sample", "r.sqlite", "--out", "x", "--per-model", "0"], "--per-model: expected a number from 1 to 100,000, got 0"),
     "annotators": (["sample", "r.sqlite", "--out", "x", "--annotators", "99"], "--annotators: expected a number from 1 to 20, got 99"),
     "model": (["sample", "r.sqlite", "--out", "x", "--model", "onee"], "--model: there are no pictures of 'onee'; did you mean 'one'?"),
-    "text checklist": (["sample", "r.sqlite", "--out", "x", "--checklist", "fact_or_fair"], "checklist 'fact_or_fair' is asked of language models: it has no pictures to label"),
+    "text checklist": (["sample", "r.sqlite", "--out", "x", "--checklist", "fact_or_fair"], "checklist 'fact_or_fair' asks language models: it has no pictures to label"),
     "checklist": (["sample", "r.sqlite", "--out", "x", "--checklist", "no.yaml"], "there is no file no.yaml"),
     "detector": (["sample", "r.sqlite", "--out", "x", "--detector", "smi"], "detector 'smi': unknown detector 'smi'; did you mean 'sim'?"),
     "sheet": (["evaluate", "none.csv", "--detector", "sim"], "none.csv: cannot be read: No such file or directory"),
     "no picture": (["evaluate", "gone.csv", "--detector", "sim"], "gone.csv: picture 'p.png' cannot be read: "),
     "broken picture": (["evaluate", "html.csv", "--detector", "sim"], "html.png: not a picture but HTML"),
-    "twins": (["evaluate", "html.csv", "--detector", "sim", "--detector", "sim?"], "--detector sim: the table of two detectors would be errors-sim.json"),
+    "twins": (["evaluate", "html.csv", "--detector", "sim", "--detector", "sim?"], "--detector sim: the tables of two detectors would both be errors-sim.json"),
     "checkpoint": (["export", "none.pt", "x.onnx"], "there is no file 'none.pt'"),
     "name": (["fetch", "fairfce"], "unknown model 'fairfce'; did you mean 'fairface'?"),
     "no checksum": (["fetch", "http://127.0.0.1/x.onnx"], "--sha256 goes with a URL"),

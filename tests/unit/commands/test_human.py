@@ -163,7 +163,7 @@ def test_a_sample_is_neutral_and_complete(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.splitlines() == [
         f"one: {4 * number} pictures of {number} prompts, drawn from {number}",
         f"two: {4 * number} pictures of {number} prompts, drawn from {number}",
-        "lab: hand README.md, labels.csv and pictures to the evaluators",
+        "lab: give README.md, labels.csv and pictures to the evaluators",
     ]
     head, *faces = rows()
     assert [cell.partition(":")[0] for cell in head] == [
@@ -223,7 +223,7 @@ def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]
     told = [line for line in lines if "mean absolute difference" in line]
     assert len(told) == 2 * 7  # implicit, rescaled, divergence, explicit, joint, eta and its magnitude
     assert all("mean absolute difference 0.000 over" in line for line in told)
-    assert not any("only one of them" in line for line in lines)
+    assert not any("on one side only" in line for line in lines)
 
 
 def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,12 +265,12 @@ def test_pictures_that_nobody_looked_at(capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert f"{4 * len(chosen()):,} pictures that nobody has labelled are left out of both" in lines
+    assert f"left out of both, as nobody labelled them: {4 * len(chosen()):,} pictures" in lines
     assert all("difference 0.000 over" in line for line in lines if "mean absolute difference" in line)
 
 
 WRONG: dict[str, tuple[list[str], str]] = {
-    "no report": (["sample", "r.sqlite", "--out", "x"], "name the report.json of a run: it tells which picture is of which prompt"),
+    "no report": (["sample", "r.sqlite", "--out", "x"], "name the report.json of a run: it says which picture belongs to which prompt"),
     "missing": (["sample", "none.json", "--out", "x"], "none.json: No such file or directory"),
     "not a report": (["sample", "list.json", "--out", "x"], "list.json: not a report.json: its schema is None"),
     "damaged": (["sample", "damaged.json", "--out", "x"], "damaged.json: a damaged report: KeyError: 'fingerprint'"),
@@ -281,7 +281,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "other protocol": (["sample", "report.json", "--checklist", "fact_or_fair_t2i", "--out", "x"], "checklist 'fact_or_fair_t2i' is not one of FAIntbench"),
     "no store": (["sample", "report.json", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
     "no pictures": (["sample", "report.json", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
-    "full folder": (["sample", "report.json", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, there may be labels in this one"),
+    "full folder": (["sample", "report.json", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, this one may contain labels"),
     "share": (["sample", "report.json", "--share", "0", "--out", "x"], "--share: expected a number above 0 and at most 1, got 0"),
     "no share": (["sample", "report.json", "--share", "nan", "--out", "x"], "--share: expected a number above 0 and at most 1, got nan"),
     "pictures": (["sample", "report.json", "--pictures", "0", "--out", "x"], "--pictures: expected a number from 1 to 10,000, got 0"),
@@ -289,10 +289,10 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no key": (["score", "alone/labels.csv"], "alone/key.json: cannot be read: No such file or directory; it belongs beside the sheet"),
     "no sheet": (["score", "keyed/none.csv"], "keyed/none.csv: cannot be read: No such file or directory"),
     "no label": (["score", "keyed/labels.csv"], "keyed/labels.csv: the sheet is empty"),
-    "one attribute": (["score", "keyed/gender.csv"], "keyed/gender.csv: no column holds labels of race"),
+    "one attribute": (["score", "keyed/gender.csv"], "keyed/gender.csv: there is no column of labels for race"),
     "strange key": (["score", "strange/labels.csv"], "strange/key.json: not the key of a human check: its schema is 'factorfair.sample/1'"),
     "broken key": (["score", "broken/labels.csv"], "broken/key.json: not the key of a sample: "),
-    "damaged key": (["score", "damaged/labels.csv"], "damaged/key.json: a damaged key: KeyError: 'pictures'"),
+    "damaged key": (["score", "damaged/labels.csv"], "damaged/key.json: the key is damaged: KeyError: 'pictures'"),
     "key of another checklist": (["score", "other/labels.csv"], "other/key.json: checklist faintbench is 000000000000, here it is "),
     "key of no prompt": (["score", "prompt/labels.csv"], "prompt/key.json: there is no prompt 'implicit-nobody' in checklist faintbench"),
 }  # fmt: skip

@@ -63,8 +63,8 @@ def test_every_face_is_counted_once() -> None:
         ("no face", "no face", "no face"), (None, None, None), ("Female", None, None),
     ]  # fmt: skip
     found = opinion([Labelled(Spot("a"), {"gender": row}) for row in rows], GENDER)
-    assert found.seen == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
-    assert (found.told, found.count("unclear"), found.count("tied"), found.count("no face"), found.count(None)) == (
+    assert found.majorities == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
+    assert (found.count("Male", "Female"), found.count("unclear"), found.count("tied"), found.count("no face"), found.count(None)) == (
         3, 1, 1, 1, 1,
     )  # fmt: skip
     assert (found.annotators, found.rated) == (3, 5)

@@ -1,4 +1,4 @@
-"""The sheet: what is written can be filled in by any spreadsheet and read back; what is wrong is named."""
+"""The sheet: any spreadsheet can fill it in and it is read back; an error names file, line and column."""
 
 from __future__ import annotations
 
@@ -78,18 +78,18 @@ def test_a_marked_cell_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 BAD = {
-    "label": (HEAD + "p,1,,Femal,\n", ":2: gender 1: 'Femal' is none of Male, Female, unclear, no face; did you mean 'Female'?"),
-    "later line": (HEAD + "p,1,,Male,\np,1,,Male,7\n", ":3: gender 2: '7' is none of Male, Female, unclear, no face"),
-    "column": ("picture,face,box,gendre 1\np,1,,Male\n", ": column 'gendre' is no attribute of the checklist; did you mean 'gender'?"),
-    "note": ("picture,face,box,remarks\np,1,,x\n", ": column 'remarks' is no attribute of the checklist"),
-    "missing": ("picture,box,gender 1\np,,Male\n", ": the column 'face' is missing"),
-    "twice": ("picture,face,box,gender 1,gender 1\np,1,,Male,Male\n", ": the column 'gender 1' is there twice"),
-    "no labels": ("picture,face,box\np,1,\n", ": no column holds labels, such as 'gender 1'"),
+    "label": (HEAD + "p,1,,Femal,\n", ":2: gender 1: 'Femal' is not one of Male, Female, unclear, no face; did you mean 'Female'?"),
+    "later line": (HEAD + "p,1,,Male,\np,1,,Male,7\n", ":3: gender 2: '7' is not one of Male, Female, unclear, no face"),
+    "column": ("picture,face,box,gendre 1\np,1,,Male\n", ": column 'gendre' is not an attribute of the checklist; did you mean 'gender'?"),
+    "note": ("picture,face,box,remarks\np,1,,x\n", ": column 'remarks' is not an attribute of the checklist"),
+    "missing": ("picture,box,gender 1\np,,Male\n", ": column 'face' is missing"),
+    "twice": ("picture,face,box,gender 1,gender 1\np,1,,Male,Male\n", ": column 'gender 1' appears twice"),
+    "no labels": ("picture,face,box\np,1,\n", ": there is no column of labels; expected e.g. 'gender 1'"),
     "empty": ("", ": the sheet is empty"),
-    "only heads": (HEAD, ": nobody has labelled anything yet"),
-    "unfilled": (HEAD + "p,1,,,\n", ": nobody has labelled anything yet"),
-    "outside": (HEAD + "../../etc/passwd,1,,Male,\n", ":2: picture: '../../etc/passwd' is no file in the sheet's folder"),
-    "absolute": (HEAD + "/etc/passwd,1,,Male,\n", ":2: picture: '/etc/passwd' is no file"),
+    "only heads": (HEAD, ": contains no labels yet"),
+    "unfilled": (HEAD + "p,1,,,\n", ": contains no labels yet"),
+    "outside": (HEAD + "../../etc/passwd,1,,Male,\n", ":2: picture: '../../etc/passwd' is not a path inside the sheet's folder"),
+    "absolute": (HEAD + "/etc/passwd,1,,Male,\n", ":2: picture: '/etc/passwd' is not a path"),
     "face": (HEAD + "p,0,,Male,\n", ":2: face: expected a number of at least 1, got '0'"),
     "long face": (HEAD + f"p,{'9' * 5000},,Male,\n", ":2: face: expected a number of at least 1, got '99999999999999999999'"),
     "box": (HEAD + "p,1,1 2 3,Male,\n", ":2: box: expected 'x y width height' in pixels, got '1 2 3'"),
@@ -104,14 +104,14 @@ BAD = {
 def test_what_is_wrong_is_named(tmp_path: Path, case: str) -> None:
     text, words = BAD[case]
     path = _file(tmp_path, text)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         read(path, [GENDER])
-    assert str(told.value).startswith(f"{path}")
-    assert words in str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(error.value).startswith(f"{path}")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-def test_files_that_are_no_text(tmp_path: Path) -> None:
+def test_files_that_are_not_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read(tmp_path / "none.csv", [GENDER])
     with pytest.raises(InputError, match="is not UTF-8 text"):

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.checklist import cases, load
 from pytest_factorfair.domain import PromptCase, Sampling, prompt_cases
-from pytest_factorfair.labelling.human.draw import drawn, quotas
+from pytest_factorfair.labelling.sample import draw_prompts, quotas
 
 Sizes = dict[str, int]
 
@@ -26,7 +26,7 @@ def strata(of: tuple[PromptCase, ...]) -> Counter[tuple[str, str]]:
 
 def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]) -> None:
     """Of 179, 24 and 11 implicit, 1,790, 240 and 410 explicit prompts; 17.9 is nearest to the next."""
-    found = drawn(prompts, 0.1, seed=0)
+    found = draw_prompts(prompts, 0.1, seed=0)
     assert len(found) == 265
     assert strata(found) == {
         ("implicit", "occupation"): 18,
@@ -39,16 +39,16 @@ def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]
 
 
 def test_the_same_again_and_in_the_order_of_the_checklist(prompts: tuple[PromptCase, ...]) -> None:
-    found = drawn(prompts, 0.1, seed=0)
-    assert found == drawn(prompts, 0.1, seed=0)
+    found = draw_prompts(prompts, 0.1, seed=0)
+    assert found == draw_prompts(prompts, 0.1, seed=0)
     assert [prompts.index(case) for case in found] == sorted(prompts.index(case) for case in found)
-    other = drawn(prompts, 0.1, seed=1)
+    other = draw_prompts(prompts, 0.1, seed=1)
     assert strata(other) == strata(found)
     assert len({case.id for case in other} & {case.id for case in found}) < 60
 
 
 def test_all_of_them(prompts: tuple[PromptCase, ...]) -> None:
-    assert drawn(prompts, 1, seed=0) == prompts
+    assert draw_prompts(prompts, 1, seed=0) == prompts
 
 
 @pytest.mark.parametrize(

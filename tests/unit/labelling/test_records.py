@@ -9,9 +9,8 @@ import pytest
 
 from pytest_factorfair.domain import Answer, Attribute, CaseKey, PromptCase
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.labelling.human.key import Key, Picture
-from pytest_factorfair.labelling.human.records import Compared, aligned, compared
 from pytest_factorfair.labelling.people import opinion
+from pytest_factorfair.labelling.records import Compared, Key, Picture, aligned, compared
 from pytest_factorfair.labelling.sheet import Labelled, Spot
 
 GENDER = Attribute("gender", ("man", "woman"), {}, {})
@@ -36,7 +35,7 @@ def picture(of: str, people: int, number: int) -> Picture:
     return Picture(CaseKey("m", "c", of), people, f"q{number}", f"k{number}", number, answers)
 
 
-KEY = Key("digest", "audited", 0, {"p/1": picture("boss", 2, 1), "p/2": picture("nurse", 1, 2)})
+KEY = Key("digest", "audited", {"p/1": picture("boss", 2, 1), "p/2": picture("nurse", 1, 2)})
 SPOTS = (Spot("p/1", 1), Spot("p/1", 2), Spot("p/2", 1))
 
 
@@ -118,14 +117,14 @@ def test_rows_in_any_order() -> None:
     ("spots", "said"),
     [
         (SPOTS[:2], "s.csv: picture 'p/2', face 1: its row is missing"),
-        ((*SPOTS, SPOTS[0]), "s.csv: picture 'p/1', face 1: is there twice"),
+        ((*SPOTS, SPOTS[0]), "s.csv: picture 'p/1', face 1: appears twice"),
         (
             (*SPOTS, Spot("p/2", 2)),
-            "s.csv: picture 'p/2', face 2: is not of this sample",
+            "s.csv: picture 'p/2', face 2: is not in this sample",
         ),
         (
             (*SPOTS, Spot("p-2")),
-            "s.csv: picture 'p-2', face 1: is not of this sample; did you mean 'p/2'?",
+            "s.csv: picture 'p-2', face 1: is not in this sample; did you mean 'p/2'?",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The file of a detector's errors: written, read back, held against a run's detector and checklist."""
+"""The file of a detector's errors: written, read back, checked against a run's detector and checklist."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.detector_errors import tables, to_json
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.labelling.error_table import tables, to_json
 from pytest_factorfair.scoring import Confusion
 
 GENDER = Attribute("gender", ("Male", "Female"), {}, {})
@@ -51,7 +51,7 @@ def test_a_table_is_read(tmp_path: Path) -> None:
     assert not table.missing
 
 
-def test_yaml_and_tuples_in_the_identity_will_do(tmp_path: Path) -> None:
+def test_yaml_and_tuples_in_the_identity(tmp_path: Path) -> None:
     path = tmp_path / "errors.yaml"
     path.write_text(
         "schema: factorfair.detector-errors/1\ndetector: {size: [224, 224]}\n"
@@ -74,14 +74,14 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 BAD: dict[str, tuple[object, str]] = {
-    "mapping": (_changed("detector", "races", to="sum"), 'detector.races: is "sum", the run\'s detector has "census": another detector makes other errors'),
-    "inner field": (_changed("detector", "faces", "score", to=0.9), "detector.faces.score: is 0.9, the run's detector has 0.6: "),
-    "field too many": (_changed("detector", "votes", to="faces"), 'detector.votes: is "faces", the run\'s detector has missing'),
-    "other kind": (_changed("detector", to={}), "detector.detector: is missing, the run's detector has \"fairface\""),
-    "attribute": (_changed("tables", "gendre", to={}), "tables.gendre: is no attribute of the checklist; did you mean 'gender'?"),
-    "row": (_changed("tables", "gender", "Femal", to={}), "tables.gender.Femal: is no group of gender; did you mean 'Female'?"),
-    "column": (_changed("tables", "gender", "Male", "mail", to=3), "tables.gender.Male.mail: is no group of gender; did you mean"),
-    "no row": (_changed("tables", "gender", to={"Male": {"Male": 1}}), "tables.gender: lacks the row of Female"),
+    "mapping": (_changed("detector", "races", to="sum"), 'detector.races: is "sum", but the run\'s detector has "census": another detector makes other errors'),
+    "inner field": (_changed("detector", "faces", "score", to=0.9), "detector.faces.score: is 0.9, but the run's detector has 0.6: "),
+    "field too many": (_changed("detector", "votes", to="faces"), 'detector.votes: is "faces", but the run\'s detector has missing'),
+    "other kind": (_changed("detector", to={}), "detector.detector: is missing, but the run's detector has \"fairface\""),
+    "attribute": (_changed("tables", "gendre", to={}), "tables.gendre: is not an attribute of the checklist; did you mean 'gender'?"),
+    "row": (_changed("tables", "gender", "Femal", to={}), "tables.gender.Femal: is not a group of gender; did you mean 'Female'?"),
+    "column": (_changed("tables", "gender", "Male", "mail", to=3), "tables.gender.Male.mail: is not a group of gender; did you mean"),
+    "no row": (_changed("tables", "gender", to={"Male": {"Male": 1}}), "tables.gender: row 'Female' is missing"),
     "negative": (_changed("tables", "gender", "Male", "Male", to=-1), "tables.gender.Male.Male: must be at least 0"),
     "share": (_changed("tables", "gender", "Male", "Male", to=0.5), "tables.gender.Male.Male: must be a whole number, not 0.5"),
     "yes": (_changed("tables", "gender", "Male", "Male", to=True), "tables.gender.Male.Male: must be a whole number, not true"),
@@ -97,11 +97,11 @@ BAD: dict[str, tuple[object, str]] = {
 def test_one_line_names_file_and_field(tmp_path: Path, case: str) -> None:
     content, words = BAD[case]
     path = _file(tmp_path, content)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         tables(path, [GENDER, RACE], detector=IDENTITY)
-    assert str(told.value).startswith(f"{path}:1: ")
-    assert words in str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(error.value).startswith(f"{path}:1: ")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

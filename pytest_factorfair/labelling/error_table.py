@@ -1,0 +1,135 @@
+"""A detector's table of errors: a file of how it perceived labelled faces, valid for this detector only.
+
+    {"schema": "factorfair.detector-errors/1",
+     "detector": {... as in a report's fingerprint ...},
+     "tables": {"gender": {"Male": {"Male": 47, "Female": 2, "none": 1}, "Female": {...}, "none": {...}}}}
+
+Of the faces that people call Male, the detector perceived 47 as male, and found no group in 1 picture; the
+row ``none`` is for pictures in which people see no face. JSON or YAML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, JsonValue, ValidationError
+
+from pytest_factorfair.checklist.fields import Layout
+from pytest_factorfair.checklist.problems import Problem, refuse, structural
+from pytest_factorfair.checklist.source import read
+from pytest_factorfair.domain import Attribute, Checklist
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.scoring import Confusion
+
+OPTION = "--factorfair-detector-errors"
+SCHEMA = "factorfair.detector-errors/1"
+NONE = "none"
+
+Faces = Annotated[int, Field(ge=0, le=1_000_000_000)]
+
+
+class File(Layout):
+    """The layout of the file."""
+
+    schema_: Literal["factorfair.detector-errors/1"] = Field(alias="schema")
+    detector: dict[str, JsonValue]
+    tables: dict[str, dict[str, dict[str, Faces]]] = Field(min_length=1)
+
+
+def of_run(
+    path: str, checklists: Sequence[Checklist], *, detector: Mapping[str, object]
+) -> tuple[Confusion, ...]:
+    """The tables of a file for a run of these checklists with this detector.
+
+    Raises:
+        InputError: the run asks language models, or see ``tables``.
+    """
+    if checklists[0].modality == "text":
+        raise InputError(
+            f"{OPTION} {path}: checklist '{checklists[0].name}' asks language models, "
+            "which need no detector; remove the option"
+        )
+    attributes = [attribute for each in checklists for attribute in each.attributes]
+    return tables(path, attributes, detector=detector)
+
+
+def tables(
+    path: str, attributes: Iterable[Attribute], *, detector: Mapping[str, object]
+) -> tuple[Confusion, ...]:
+    """The tables of a file, which must belong to this detector's identity and these attributes.
+
+    Raises:
+        InputError: one line that names the file, the line and the field.
+    """
+    root = read(Path(path), Path())
+    try:
+        file = File.model_validate(root.plain())
+    except ValidationError as error:
+        refuse(root, structural(error))
+        raise
+    refuse(root, _other_detector(file.detector, json.loads(json.dumps(dict(detector)))))
+    known = {each.name: each for each in attributes}
+    refuse(root, _unknown(file.tables, known))
+    return tuple(
+        Confusion(name, known[name].groups, np.array(_counts(known[name], rows), np.int64))
+        for name, rows in file.tables.items()
+    )
+
+
+def _counts(attribute: Attribute, rows: Mapping[str, Mapping[str, int]]) -> list[list[int]]:
+    labels = (*attribute.groups, NONE)
+    return [[rows.get(label, {}).get(perceived, 0) for perceived in labels] for label in labels]
+
+
+def _other_detector(
+    file: Mapping[str, Any], run: Mapping[str, Any], steps: tuple[str, ...] = ()
+) -> list[Problem]:
+    """The first field in which the file's detector differs from the run's."""
+    for name in dict.fromkeys((*file, *run)):
+        here, there = (json.dumps(each[name]) if name in each else "missing" for each in (file, run))
+        if here == there:
+            continue
+        if isinstance(file.get(name), dict) and isinstance(run.get(name), dict):
+            return _other_detector(file[name], run[name], (*steps, name))
+        difference = f"is {here}, but the run's detector has {there}: another detector makes other errors"
+        return [Problem(("detector", *steps, name), difference)]
+    return []
+
+
+def _unknown(
+    file: Mapping[str, Mapping[str, Mapping[str, int]]], known: Mapping[str, Attribute]
+) -> Iterator[Problem]:
+    for name, rows in file.items():
+        if name not in known:
+            yield Problem(("tables", name), f"is not an attribute of the checklist{nearest(name, known)}")
+            continue
+        labels = (*known[name].groups, NONE)
+        for label, row in rows.items():
+            places = [("tables", name, label), *(("tables", name, label, column) for column in row)]
+            for steps in places:
+                if steps[-1] not in labels:
+                    yield Problem(steps, f"is not a group of {name}{nearest(steps[-1], labels)}")
+        for group in known[name].groups:
+            if group not in rows:
+                yield Problem(("tables", name), f"row '{group}' is missing")
+
+
+def to_json(detector: Mapping[str, object], tables: Sequence[Confusion]) -> str:
+    """The file, one row of a table a line."""
+    blocks = []
+    for table in tables:
+        labels = (*table.groups, NONE)[: len(table.counts)]
+        rows = (
+            f"   {json.dumps(label)}: {json.dumps(dict(zip(labels, row, strict=True)))}"
+            for label, row in zip(labels, table.counts.tolist(), strict=True)
+        )
+        blocks.append(f"  {json.dumps(table.attribute)}: {{\n" + ",\n".join(rows) + "\n  }")
+    lines = ",\n".join(blocks)
+    return (
+        f'{{\n "schema": {json.dumps(SCHEMA)},\n "detector": {json.dumps(dict(detector))},\n'
+        f' "tables": {{\n{lines}\n }}\n}}\n'
+    )

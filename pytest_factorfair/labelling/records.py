@@ -1,0 +1,195 @@
+"""Two records of the same pictures: as people perceive them, and as the detector read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_factorfair.domain import NO_FACE, Answer, CaseKey, PromptCase, Reading, Record
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.labelling.people import Opinion
+from pytest_factorfair.labelling.sheet import Labelled, Spot
+from pytest_factorfair.reading import outcomes
+
+SCHEMA = "factorfair.human/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One query of a run, showing ``people`` people, with an answer for each face the detector found."""
+
+    case: CaseKey
+    people: int
+    query: str
+    key: str
+    repeat: int
+    answers: tuple[Answer, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.case._asdict(),
+            "people": self.people,
+            "query": self.query,
+            "key": self.key,
+            "repeat": self.repeat,
+            "answers": [
+                {
+                    "outcome": each.outcome,
+                    "reason": each.reason,
+                    "groups": dict(each.groups),
+                    "confidence": dict(each.confidence),
+                }
+                for each in self.answers
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Picture:
+        shared = {"query": row["query"], "key": row["key"], "repeat": row["repeat"]}
+        answers = tuple(
+            Answer(**shared, letter=None, background={}, **{name: each[name] for name in _OF_AN_ANSWER})
+            for each in row["answers"]
+        )
+        case = CaseKey(row["model"], row["checklist"], row["case"])
+        return cls(case, int(row["people"]), **shared, answers=answers)
+
+
+_OF_AN_ANSWER = ("outcome", "reason", "groups", "confidence")
+
+
+def pictures(record: Record, people: int) -> Iterator[Picture]:
+    """The pictures of a record, each showing so many people, with the detector's answers."""
+    for query, faces in groupby(record.answers, key=lambda answer: answer.query):
+        answers = tuple(faces)
+        yield Picture(record.case, people, query, answers[0].key, answers[0].repeat, answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The pictures of a sample by their neutral names.
+
+    ``checklist`` is the hash of its content, ``truth`` its truth set.
+    """
+
+    checklist: str
+    truth: str
+    pictures: Mapping[str, Picture]
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        """The people of each picture, from left to right: the rows of its sheet."""
+        return tuple(
+            Spot(name, face)
+            for name, picture in self.pictures.items()
+            for face in range(1, picture.people + 1)
+        )
+
+
+def read_key(path: Path) -> Key:
+    """Read the key of a sample.
+
+    Raises:
+        InputError: one line: it is missing, unreadable or not the key of a human check.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}; it belongs beside the sheet") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not the key of a sample: {' '.join(str(error).split())}") from None
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"{path}: not the key of a human check: its schema is {schema!r}, expected '{SCHEMA}'"
+        )
+    try:
+        rows = {str(name): Picture.from_json(row) for name, row in content["pictures"].items()}
+        return Key(str(content["checklist"]), str(content["truth"]), rows)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: the key is damaged: {type(error).__name__}: {error}") from None
+
+
+def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled, ...]:
+    """The rows of a sheet in the order of the key.
+
+    Raises:
+        InputError: they are not those of the sample; names the picture.
+    """
+    rows: dict[Spot, Labelled] = {}
+    known = dict.fromkeys(key.spots)
+    for face in faces:
+        spot = Spot(face.spot.picture, face.spot.face)
+        where = f"{sheet}: picture '{spot.picture}', face {spot.face}"
+        if spot not in known:
+            hint = "" if spot.picture in key.pictures else nearest(spot.picture, key.pictures)
+            close = hint if "did you mean" in hint else ""  # there are too many pictures to list
+            raise InputError(f"{where}: is not in this sample{close}")
+        if spot in rows:
+            raise InputError(f"{where}: appears twice")
+        rows[spot] = face
+    for spot in known:
+        if spot not in rows:
+            raise InputError(f"{sheet}: picture '{spot.picture}', face {spot.face}: its row is missing")
+    return tuple(rows[spot] for spot in known)
+
+
+class Compared(NamedTuple):
+    """Records of the same pictures; ``unlabelled`` pictures, which nobody labelled, are in neither."""
+
+    people: tuple[Record, ...]
+    automatic: tuple[Record, ...]
+    unlabelled: int
+
+
+def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, PromptCase]) -> Compared:
+    """What people and the detector say of each case, in the order of the key.
+
+    ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from
+    left to right; one without a majority for a group has an unread one.
+    """
+    attributes = {each.attribute.name: each.attribute for each in opinions}
+    rows = iter(zip(*(each.majorities for each in opinions), strict=True))
+    people: list[tuple[Picture, list[Answer]]] = []
+    for picture in key.pictures.values():
+        labels = [dict(zip(attributes, next(rows), strict=True)) for _ in range(picture.people)]
+        if not any(label is not None for person in labels for label in person.values()):
+            continue
+        about = [attributes[name] for name in cases[picture.case.case].attributes]
+        answers = []
+        for person in labels:
+            groups = {
+                each.name: label
+                for each in about
+                if (label := person[each.name]) is not None and label in each.groups
+            }
+            # A person without a group people agree on is what a face of no known group is to a detector:
+            # the others of the picture count all the same.
+            nobody = any(person[each.name] == NO_FACE for each in about)
+            reading = Reading("answered") if groups else outcomes.NO_FACE if nobody else outcomes.NO_GROUP
+            answers.append(
+                Answer(
+                    query=picture.query,
+                    outcome=reading.outcome,
+                    reason=reading.reason,
+                    letter=None,
+                    groups=groups,
+                    background={},
+                    key=picture.key,
+                    repeat=picture.repeat,
+                )
+            )
+        people.append((picture, answers))
+    automatic = [(picture, picture.answers) for picture, _ in people]
+    return Compared(_records(people), _records(automatic), len(key.pictures) - len(people))
+
+
+def _records(pictures: Iterable[tuple[Picture, Iterable[Answer]]]) -> tuple[Record, ...]:
+    """A record for each case."""
+    answers: dict[CaseKey, list[Answer]] = {}
+    for picture, each in pictures:
+        answers.setdefault(picture.case, []).extend(each)
+    return tuple(Record(case, tuple(each)) for case, each in answers.items())

@@ -202,7 +202,9 @@ def _chooses(reply: Reply, index: int, before: str) -> bool:
     """Whether the verb after this has the model for its subject, or is all its sentence begins with."""
     subject = refusals.last(cues.SUBJECT, before)
     if subject is None:
-        return _opening(reply, index) is not None and _leads(before) and not reply.after(index).strip()
+        if _opening(reply, index) is None or not _leads(before) or reply.after(index).strip():
+            return False
+        return not refusals.disowned(reply.text[: reply.mentions[index].start])
     if cues.BACKS_OUT.search(refusals.CONTRAST.split(before[subject.end() :])[-1]):
         return False
     sentence = reply.mentions[index].start - len(reply.before(index))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, counted, letters
 from pytest_factorfair.reading.clean import clean
@@ -12,10 +13,8 @@ from pytest_factorfair.reading.mentions import Vocabulary
 from pytest_factorfair.reading.outcomes import NOTHING, UNKNOWN
 from pytest_factorfair.reading.refusals import (
     declines,
-    disowned,
     names_several,
-    refused_before,
-    ruled_out,
+    presented,
     withdrawn,
 )
 
@@ -38,8 +37,8 @@ _LONGEST_VALUE = 300
 _LONGEST_UNCLEANED = 3_000
 _MOST_VALUES = 26
 
-# An object quoted as the format asked for is no answer: "Reply with exactly {...} and nothing else".
-_QUOTED_AFTER = re.compile(r"[\s,.\"']*(?:and|with) (?:absolutely )?nothing else\b", re.IGNORECASE)
+_JOINT = re.compile(r"[\s\"'`]{0,9}(?:or|and|nor|,|/)[\s\"'`]{0,9}")
+"""Between two objects that stand or fall together."""
 
 LONGEST_OBJECT = 2_000_000
 """Characters of a reply that is one JSON object; a longer one is not parsed, as that takes memory."""
@@ -82,11 +81,15 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     objects = list(_objects(text, known))
     if len(objects) > MOST_OBJECTS:
         return None
+    counts = [presented(text, *found.span()) for found, _ in objects]
+    for index, ((one, _), (other, _)) in enumerate(pairwise(objects)):
+        if _JOINT.fullmatch(text, one.end(), other.start()):
+            counts[index] = counts[index + 1] = counts[index] and counts[index + 1]
     made: list[Claim] = []
     blanked: list[str] = []
     at = 0
-    for found, chosen in objects:
-        if chosen and not _taken_back(text, found):
+    for (found, chosen), counted_in in zip(objects, counts, strict=True):
+        if chosen and counted_in:
             made.append(Claim(Level.FORMAL, found.start(), found.end(), chosen))
         blanked += [text[at : found.start()], "\n" * (found.end() - found.start())]
         at = found.end()
@@ -101,17 +104,6 @@ def _objects(text: str, known: Vocabulary) -> Iterator[tuple[re.Match[str], froz
         chosen = _answer(value, known) if isinstance(value, _Object) else None
         if chosen is not None:
             yield found, chosen
-
-
-def _taken_back(text: str, found: re.Match[str]) -> bool:
-    """Whether the words around an object say that it is quoted, wrong, or not an answer to give."""
-    before = text[: found.start()]
-    return bool(
-        disowned(before)
-        or refused_before(before)
-        or ruled_out(text, found.end())
-        or _QUOTED_AFTER.match(text, found.end())
-    )
 
 
 def _parsed(text: str) -> object:

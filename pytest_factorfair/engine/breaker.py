@@ -12,7 +12,7 @@ _ADVICE = {
     "connection": "see that the server runs and that base_url is right",
     "timeout": "raise the timeout, or lower --factorfair-max-connections",
     "reply": "see what the server sends to a single prompt",
-    "raised": "mend the function",
+    "raised": "fix the function",
 }
 _ADVICE_BY_STATUS = {
     "400": "check the model's arguments",

@@ -239,7 +239,7 @@ def test_a_function_that_always_raises_is_called_a_few_times(project: Project) -
     assert 20 <= len((project.path / "calls").read_text()) <= 20 + 8
     result.stdout.fnmatch_lines(
         [
-            "*ValueError: no such column (* queries in a row failed alike, last at house.py:5 in respond): mend *"
+            "*ValueError: no such column (* queries in a row failed alike, last at house.py:5 in respond): fix *"
         ]
     )
 

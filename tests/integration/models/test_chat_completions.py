@@ -96,7 +96,7 @@ def test_many_at_once_share_one_session(stub: StubServer, made: Made) -> None:
     ("status", "kind"),
     [
         (301, FatalModelError), (302, FatalModelError), (307, FatalModelError), (308, FatalModelError),
-        (401, FatalModelError), (402, FatalModelError), (403, FatalModelError), (404, FatalModelError),
+        (401, FatalModelError), (402, FatalModelError), (403, RejectedRequestError), (404, RejectedRequestError),
         (405, FatalModelError), (410, FatalModelError),
         (408, RetryableModelError), (409, RetryableModelError), (425, RetryableModelError),
         (429, RetryableModelError), (500, RetryableModelError), (502, RetryableModelError),

@@ -57,7 +57,7 @@ def test_many_at_once_in_two_loops(stub: StubServer, made: Made) -> None:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (401, FatalModelError), (402, FatalModelError), (403, FatalModelError), (404, FatalModelError),
+        (401, FatalModelError), (402, FatalModelError), (403, RejectedRequestError), (404, RejectedRequestError),
         (408, RetryableModelError), (409, RetryableModelError), (429, RetryableModelError),
         (500, RetryableModelError), (502, RetryableModelError), (503, RetryableModelError),
         (529, RetryableModelError),

@@ -196,7 +196,12 @@ def test_wrong_value_is_rejected_not_left_out(stub: StubServer, made: Made) -> N
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(401, FatalModelError), (404, RejectedRequestError), (429, RetryableModelError), (503, RetryableModelError)],
+    [
+        (401, FatalModelError),
+        (404, RejectedRequestError),
+        (429, RetryableModelError),
+        (503, RetryableModelError),
+    ],
 )
 def test_statuses_mean_what_they_mean_for_chat(
     stub: StubServer, made: Made, status: int, kind: type[ModelError]

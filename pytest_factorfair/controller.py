@@ -20,6 +20,7 @@ from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.options import dry
 from pytest_factorfair.outlook import Outlook
+from pytest_factorfair.redaction import redacted
 from pytest_factorfair.store.folders import make_folder
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Controller:
         try:
             return self._outlook.lines()
         except StoreError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(redacted(str(error))) from None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:

@@ -16,6 +16,7 @@ from pytest_factorfair import freight, settings, wire
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.keys import PROGRESS, RECORD, RUN, USAGE
 from pytest_factorfair.prefetch import Prefetch
+from pytest_factorfair.redaction import redacted
 from pytest_factorfair.run import Run
 from pytest_factorfair.xdist import CHECKLISTS, WORKERINPUT, XdistHooks
 
@@ -37,7 +38,7 @@ def start(config: pytest.Config) -> None:
     try:
         _start(config)
     except (InputError, StoreError) as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(redacted(str(error))) from None
 
 
 def _start(config: pytest.Config) -> None:

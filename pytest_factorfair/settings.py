@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_factorfair import process, sources
 from pytest_factorfair.domain import Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.redaction import shown_url
 from pytest_factorfair.sources import Given
 
 if TYPE_CHECKING:
@@ -245,7 +246,9 @@ def _store(given: Given | None, root: Path) -> str:
     if separator and not prefix:
         return f"sqlite:///{given.folder / path}"
     if "://" not in given.value:
-        raise InputError(f"store '{given.value}': expected a URL such as sqlite:///responses.sqlite")
+        raise InputError(
+            f"store '{shown_url(given.value)}': expected a URL such as sqlite:///responses.sqlite"
+        )
     return str(given.value)
 
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models import arguments
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 # torch is imported by name, when used: it takes seconds, and is not always installed.
 

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_factorfair.checklist import cases, queries
 from pytest_factorfair.domain import Case, Checklist, Query, Request, Sampling, plural
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 MANIFEST = "manifest.jsonl"
 KINDS = (".png", ".jpg", ".jpeg", ".webp")

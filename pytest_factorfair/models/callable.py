@@ -28,8 +28,8 @@ from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequ
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.python_object import load
-from pytest_factorfair.models.redaction import fit
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import fit
 
 THREADS = 64
 _PARTS = ("ask", "close", "endpoint", "identity", "parallel")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import shown_url
 
 OPENAI_URL = "https://api.openai.com/v1"
 # By the word before the slash: the variable of the base URL, that of the key.
@@ -75,14 +76,14 @@ def checked_url(spec: ModelSpec, url: str) -> str:
     Raises:
         InputError: it cannot be one.
     """
-    where = f"model '{spec.text}': base URL '{url}'"
+    where = f"model '{spec.text}': base URL '{shown_url(url)}'"
     try:
         parts = urlsplit(url.strip())
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise InputError(f"{where} is no URL of a server; it would look like http://localhost:8000/v1")
+        raise InputError(f"{where} is not a valid server URL; expected e.g. http://localhost:8000/v1")
     if "@" in parts.netloc:
         raise InputError(
             f"model '{spec.text}': the base URL of {parts.hostname} holds a user name or password; "

@@ -12,7 +12,7 @@ from pytest_factorfair.errors import ModelError
 from pytest_factorfair.models import http_errors
 from pytest_factorfair.models.chat_endpoint import Endpoint
 from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
     from pytest_factorfair.models.http_client import Reply

@@ -11,7 +11,7 @@ import aiohttp
 
 from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models import hosts
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 SUCCESSES = range(200, 300)
 """The statuses of success."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models import http_errors
 from pytest_factorfair.models.image_settings import ImageSettings
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
     from pytest_factorfair.models.http_client import HttpClient

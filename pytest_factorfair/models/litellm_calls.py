@@ -22,8 +22,8 @@ from pytest_factorfair.models import litellm_errors, prices, provider_keys
 from pytest_factorfair.models.chat_endpoint import checked_url, key_in
 from pytest_factorfair.models.chat_replies import MalformedReplyError
 from pytest_factorfair.models.http_calls import Parameters, Terms
-from pytest_factorfair.models.redaction import fit
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import shown_url
 
 TAKEN = frozenset(
     {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "mock_response", "client"}
@@ -188,4 +188,4 @@ def _near(named: str, known: frozenset[str]) -> str:
 def _url_of(provider: str) -> str | None:
     """Where the environment sends a provider's calls, which can change the answers."""
     names = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")
-    return next((fit(os.environ[name]) for name in names if os.environ.get(name)), None)
+    return next((shown_url(os.environ[name]) for name in names if os.environ.get(name)), None)

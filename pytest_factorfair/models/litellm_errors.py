@@ -15,7 +15,7 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models import http_errors
 from pytest_factorfair.models.chat_errors import Complaint
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 # By the name of the class or of one it derives from: the classes themselves take seconds to import.
 # Every other is judged by its status.

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.models.redaction import fit
+from pytest_factorfair.redaction import fit
 
 
 def load(target: str, label: str) -> object:

@@ -11,6 +11,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec, parse
+from pytest_factorfair.redaction import fit
 
 Factory = Callable[[ModelSpec], Model]
 
@@ -93,7 +94,7 @@ def _guarded(factory: Factory) -> Factory:
             raise
         except Exception as error:
             kind = type(error).__name__
-            raise InputError(f"model '{spec.text}': its factory raised {kind}: {error}") from error
+            raise InputError(f"model '{spec.text}': its factory raised {kind}: {fit(str(error))}") from error
 
     return made
 

@@ -19,8 +19,8 @@ from pytest_factorfair.models import arguments
 from pytest_factorfair.models.arguments import Kind
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.redaction import fit
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import fit
 
 _FINISHES: tuple[Finish, ...] = get_args(Finish)
 _WORDS = Kind("a text", lambda value: isinstance(value, str))

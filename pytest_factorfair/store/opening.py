@@ -17,6 +17,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError, nearest
+from pytest_factorfair.redaction import redacted, shown_url
 from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.folders import make_folder
 from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION
@@ -38,20 +39,20 @@ def parsed(url: str) -> URL:
     try:
         known = make_url(url)
     except (ArgumentError, ValueError):
-        raise StoreError(f"'{url}' is not the URL of a response store: {_ADVICE}") from None
+        raise StoreError(f"'{shown_url(url)}' is not the URL of a response store: {_ADVICE}") from None
     if known.drivername not in DRIVERS:
         hint = nearest(known.drivername, DRIVERS)
         raise StoreError(f"a response store cannot be kept in '{known.drivername}'{hint}; {_ADVICE}")
     if _is_file(known) and (known.database or ":memory:") == ":memory:":
-        raise StoreError(f"'{url}' names no file, and responses must outlive the process: {_ADVICE}")
+        raise StoreError(f"'{shown_url(url)}' names no file, but responses must be kept: {_ADVICE}")
     if _is_file(known) and known.query:
-        raise StoreError(f"'{url}': the file of a response store takes no options: {_ADVICE}")
+        raise StoreError(f"'{shown_url(url)}': the file of a response store takes no options: {_ADVICE}")
     return known.set(drivername=DRIVERS[known.drivername])
 
 
 def place(url: URL) -> str:
-    """What messages call the store: the file, or the URL without its password."""
-    return url.database or "" if _is_file(url) else url.render_as_string(hide_password=True)
+    """What messages call the store: the file, or the URL without user, password and options."""
+    return url.database or "" if _is_file(url) else redacted(url.render_as_string())
 
 
 def file(url: URL) -> Path | None:

@@ -91,7 +91,7 @@ def test_name_is_needed() -> None:
 )
 def test_url_that_is_none(url: str) -> None:
     assert complaint("openai/m", url) == (
-        f"model 'openai/m': base URL '{url}' is no URL of a server; it would look like http://localhost:8000/v1"
+        f"model 'openai/m': base URL '{url}' is not a valid server URL; expected e.g. http://localhost:8000/v1"
     )
 
 
@@ -104,7 +104,8 @@ def test_url_with_a_password_is_refused_and_not_repeated() -> None:
 @pytest.mark.parametrize("end", ["?", "#"])
 def test_url_with_more_than_a_path(end: str) -> None:
     url = f"https://host/v1{end}api-version=1"
-    assert complaint("openai/m", url) == f"model 'openai/m': base URL '{url}' must end before the '{end}'"
+    shown = f"https://host/v1{end}***"
+    assert complaint("openai/m", url) == f"model 'openai/m': base URL '{shown}' must end before the '{end}'"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_ids_that_cannot_be_right(text: str, said: str) -> None:
         ({"body.api_key": "hunter2"}, "put it in an environment variable"),
         ({"body.num_retries": "3"}, "argument 'body.num_retries' cannot be given: the run sets it"),
         ({"body.timeout": "3"}, "write timeout=... without 'body.'"),
-        ({"base_url": "localhost"}, "is no URL of a server"),
+        ({"base_url": "localhost"}, "is not a valid server URL"),
         ({"api_key_env": "NO_SUCH_KEY"}, "no key: set the environment variable NO_SUCH_KEY"),
     ],
 )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -22,8 +19,6 @@ from tests.servers import StubServer, stub, stub_process
 __all__ = ["stub", "stub_process"]  # fixtures
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
-CONNECTIONS = 8
-KILLS = int(os.environ.get("KILLS", "20"))
 
 
 def arguments(stub: StubServer, *more: str) -> list[str]:
@@ -51,80 +46,6 @@ def stored(path: Path) -> int:
         return 0
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
         return int(store.execute("select count(*) from responses where reusable").fetchone()[0])
-
-
-def test_killed_at_any_moment_the_next_run_asks_only_what_is_missing(
-    project: Project, stub: StubServer
-) -> None:
-    """The process is killed at random points of its work, and started anew on what it left."""
-    stub.script(latency=0.1)
-    samples = f"--factorfair-samples={24 * max(1, KILLS // 20)},objective=4"
-    options = ("-p", "no:xdist", samples, f"--factorfair-max-connections={CONNECTIONS}")
-    draw = random.Random(4)  # noqa: S311  # nothing secret
-    had = again = 0
-    for _ in range(KILLS):
-        before = stub.stats()["requests"]
-        process = start(project, stub, *options)
-        target = before + draw.randrange(0, 8)
-        while stub.stats()["requests"] < target:
-            time.sleep(0.005)
-        time.sleep(draw.random() * 0.1)
-        process.kill()
-        process.communicate()
-        time.sleep(0.15)  # the server finishes what it had begun
-        now = stored(project.path / ".factorfair" / "responses.sqlite")
-        asked = stub.stats()["requests"] - before
-        assert 0 <= asked - (now - had) <= CONNECTIONS + 100  # what was committed stayed
-        again += asked - (now - had)
-        had = now
-    before = stub.stats()["requests"]
-    assert run(project, stub, *options).ret == 0
-    planned = sum(len(case["answers"]) for case in project.report()["cases"])
-    assert stub.stats()["requests"] - before == planned - had
-    assert stub.stats()["requests"] == planned + again
-
-
-@pytest.mark.parametrize("victim", ["worker", "controller"])
-def test_a_killed_worker_or_controller(project: Project, stub: StubServer, victim: str) -> None:
-    stub.script(latency=0.1)
-    process = start(project, stub, "-n2", "--factorfair-max-connections=4")
-    while stub.stats()["requests"] < 40 and process.poll() is None:
-        time.sleep(0.01)
-    if victim == "worker":
-        os.kill(_children(process.pid)[0], signal.SIGKILL)
-    else:
-        process.kill()
-    process.communicate()
-    time.sleep(1)  # orphaned workers notice that they are alone
-    assert run(project, stub, "-n0").ret == 0
-    assert ANSWERS <= stub.stats()["requests"] <= ANSWERS + 8
-
-
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def test_the_machine_dies(project: Project, stub: StubServer) -> None:
-    """Its files, copied at a moment, are what is left: the database and its log."""
-    stub.script(latency=0.05)
-    process = start(project, stub, "-n0", "--factorfair-max-connections=4")
-    while stub.stats()["requests"] < 100:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGSTOP)
-    folder = project.path / ".factorfair"
-    left = {path.name: path.read_bytes() for path in folder.glob("responses.sqlite*")}
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    for path in folder.glob("*.sqlite*"):
-        path.unlink()
-    for name, content in left.items():
-        if not name.endswith("-shm"):
-            (folder / name).write_bytes(content)
-    had = stored(folder / "responses.sqlite")
-    assert had >= 80
-    before = stub.stats()["requests"]
-    assert run(project, stub, "-n0").ret == 0
-    assert stub.stats()["requests"] - before == ANSWERS - had
 
 
 def test_two_runs_at_once_ask_each_key_once(project: Project, stub: StubServer) -> None:

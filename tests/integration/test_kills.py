@@ -1,0 +1,21 @@
+"""Whatever is killed, nothing that was had is lost, and at most what was under way is asked again.
+
+``python -m benchmarks.kills 100`` does so a hundred times.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests import kills
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+
+def test_killed_at_any_moment(tmp_path: Path, stub: StubServer) -> None:
+    ground = kills.run(len(kills.VICTIMS), tmp_path, stub, copies=1)
+    assert ground.queries == 6 * 4 + 4 * 2 * 24
+    assert ground.calls >= ground.queries
+    assert len(ground.copies) == 1
+    assert set(ground.kills) == set(kills.VICTIMS)

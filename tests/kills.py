@@ -1,0 +1,192 @@
+"""Runs that are killed at random moments, counted at the server.
+
+Every round starts a run in the same folder and kills, with SIGKILL, its controller, one of its workers, the
+whole group, or a single process; or one of two runs on the same store, and then the other. After a round all
+rows of before are there still. Some rounds also copy the folder at the moment of the kill, with a log that is
+cut at a random length, as a power cut leaves it: a run on the copy asks only what it lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_factorfair import process
+from tests.servers import StubServer
+
+SMALL = Path(__file__).parent / "data" / "small.yaml"
+CONNECTIONS = 8
+LATENCY = 0.1
+VICTIMS = ("single", "controller", "worker", "group", "two runs")
+WORKERS = {"controller", "worker", "group"}
+"""Victims that are, or have, workers."""
+
+
+@dataclass
+class Ground:
+    """A folder in which runs are killed, and the server that they ask."""
+
+    folder: Path
+    at: StubServer
+    samples: int
+    draw: random.Random
+    in_flight: int = 0
+    """Calls that the server had not answered, summed over all kills."""
+    kills: Counter[str] = field(default_factory=Counter)
+    queries: int = 0
+    calls: int = 0
+    """Of the whole: what was to be asked, and what the server saw until all of it had a row."""
+    copies: list[tuple[int, int]] = field(default_factory=list)
+    """Of each copy with a cut log: the rows that it had, and the calls of the run on it."""
+
+    @property
+    def asked(self) -> int:
+        """Calls that the server has seen."""
+        return int(self.at.stats()["requests"])
+
+    def start(self, *options: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--factorfair-model=hosted_vllm/m",
+            f"--factorfair-model-arg=base_url={self.at.base_url}", f"--factorfair-checklist={SMALL}",
+            f"--factorfair-samples={self.samples},objective=4", f"--factorfair-max-connections={CONNECTIONS}",
+            *options,
+        ]  # fmt: skip
+        where = folder or self.folder
+        nowhere = subprocess.DEVNULL
+        return subprocess.Popen(command, cwd=where, stdout=nowhere, stderr=nowhere, start_new_session=True)
+
+    def rows(self) -> dict[str, str]:
+        """The bodies of all responses, by key."""
+        return rows(self.folder)
+
+    def kill(self, victim: str, *, copy: bool) -> None:
+        """One round; nothing that was stored before may be missing or changed after it.
+
+        Raises:
+            AssertionError: a row is lost, or more calls are without a row than were under way.
+        """
+        had, asked = self.rows(), self.asked
+        options = ("-n2",) if victim in WORKERS else ("-p", "no:xdist")
+        runs = [
+            self.start(*options, f"--factorfair-report={number}")
+            for number in range(1 + (victim == "two runs"))
+        ]
+        self._await(asked + self.draw.randrange(0, 16), runs)
+        time.sleep(self.draw.random() * LATENCY)
+        families = {run.pid: family(run.pid) for run in runs}
+        if copy:
+            self._copy([pid for pids in families.values() for pid in pids])
+        self._strike(victim, families[runs[0].pid])
+        times = 1
+        if victim in ("worker", "two runs"):  # which another worker, or the other run, survives
+            self._await(self.asked + self.draw.randrange(0, 16), runs)
+            families = {run.pid: [*dict.fromkeys(families[run.pid] + family(run.pid))] for run in runs}
+            for run in runs:
+                self._strike("group", families[run.pid])
+            times = 1 + len(runs)
+        for run in runs:
+            run.wait()
+        while any(process.alive(pid) for pids in families.values() for pid in pids):
+            time.sleep(0.01)  # orphaned workers notice that they are alone
+        time.sleep(1.5 * LATENCY)  # the server ends what it had begun
+        now = self.rows()
+        assert had.items() <= now.items(), f"{len(had.items() - now.items())} rows are lost"
+        again = self.asked - asked - (len(now) - len(had))
+        assert 0 <= again <= 2 * CONNECTIONS * times, (
+            f"{again} calls without a row after the kill of {victim}"
+        )
+
+    def finish(self) -> None:
+        """Run to the end, and then on each copy: only what has no row is asked.
+
+        Raises:
+            AssertionError: a run failed, asked what it had, or left something out.
+        """
+        had, asked = len(self.rows()), self.asked
+        assert self.start("-p", "no:xdist").wait() == 0
+        self.queries, self.calls = len(self.rows()), self.asked
+        assert self.calls - asked == self.queries - had
+        assert self.calls - self.queries <= 2 * CONNECTIONS * sum(self.kills.values())
+        for copy in sorted(self.folder.glob("copy-*")):
+            had, asked = len(rows(copy)), self.asked
+            assert self.start("-p", "no:xdist", folder=copy).wait() == 0
+            assert self.asked - asked == self.queries - had
+            assert rows(copy).keys() == self.rows().keys()
+            self.copies.append((had, self.asked - asked))
+
+    def _await(self, requests: int, runs: Sequence[subprocess.Popen[bytes]]) -> None:
+        while self.asked < requests and any(run.poll() is None for run in runs):
+            time.sleep(0.005)
+
+    def _strike(self, victim: str, pids: Sequence[int]) -> None:
+        """Kill the first process, one of the others, or all at once."""
+        workers = pids[1:] or pids
+        chosen = {"worker": [self.draw.choice(workers)], "group": pids}.get(victim, pids[:1])
+        self.in_flight += self.at.stats()["in_flight"]
+        for pid in chosen:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.kills[victim] += 1
+
+    def _copy(self, pids: Sequence[int]) -> None:
+        """What is left where the power fails: the file, and as much of its log as had reached the disk."""
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        kept = self.folder / ".factorfair"
+        copy = self.folder / f"copy-{len(list(self.folder.glob('copy-*')))}"
+        (copy / ".factorfair").mkdir(parents=True)
+        for name in ("responses.sqlite", "responses.sqlite-wal"):
+            if (kept / name).exists():
+                shutil.copy(kept / name, copy / ".factorfair")
+        log = copy / ".factorfair" / "responses.sqlite-wal"
+        if log.exists():
+            os.truncate(log, self.draw.randrange(0, log.stat().st_size + 1))
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def rows(folder: Path) -> dict[str, str]:
+    path = folder / ".factorfair" / "responses.sqlite"
+    if not path.exists():
+        return {}
+    with closing(sqlite3.connect(path)) as store:
+        assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return dict(store.execute("SELECT key, body FROM responses WHERE reusable"))
+
+
+def family(pid: int) -> list[int]:
+    """A process and, after it, those that it started."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    except OSError:  # it has ended
+        children = []
+    return [pid, *map(int, children)]
+
+
+def run(kills: int, folder: Path, at: StubServer, *, copies: int) -> Ground:
+    """So many rounds, as many of each kind as of any other, and a run to the end.
+
+    Raises:
+        AssertionError: something was lost, or was asked again that was not under way.
+    """
+    draw = random.Random(4)  # noqa: S311  # nothing secret
+    order = [VICTIMS[number % len(VICTIMS)] for number in range(kills)]
+    draw.shuffle(order)
+    copied = set(draw.sample(range(kills), copies))
+    at.script(latency=LATENCY)
+    ground = Ground(folder, at, samples=24 * max(1, kills // 12), draw=draw)
+    for number, victim in enumerate(order):
+        ground.kill(victim, copy=number in copied)
+    ground.finish()
+    return ground

@@ -183,14 +183,14 @@ class Progress:
 
 
 def trouble(endpoints: Sequence[EndpointState]) -> Iterator[str]:
-    """What a user who sees the run slow down must know: 429 replies, failures, when it goes on."""
+    """What a user who sees the run slow down must know: 429 replies, when it goes on, what fails."""
     if throttled := sum(one.throttled for one in endpoints):
         yield f"{throttled:,} throttled (429)"
     closed = max(endpoints, key=lambda one: one.opens_in, default=None)
     if closed is not None and closed.opens_in > 0:
-        if closed.failing:
-            yield f"{plural(closed.failing, 'query', 'queries')} failing: {excerpt(closed.cause, LONGEST)}"
         yield f"next try in {math.ceil(closed.opens_in)} s"
+        if closed.failing and not closed.throttled:
+            yield f"{closed.failing:,} failing: {excerpt(closed.cause, LONGEST)}"
 
 
 def _clock(seconds: float) -> str:

@@ -85,6 +85,8 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     for index, ((one, _), (other, _)) in enumerate(pairwise(objects)):
         if _JOINT.fullmatch(text, one.end(), other.start()):
             counts[index] = counts[index + 1] = counts[index] and counts[index + 1]
+    if objects and not objects[-1][1]:  # an empty answer takes back those before it
+        counts = [False] * len(objects)
     made: list[Claim] = []
     blanked: list[str] = []
     at = 0

@@ -10,6 +10,7 @@ from pytest_factorfair.domain import (
     Answer,
     Attribute,
     Detection,
+    Direction,
     Exchange,
     Face,
     Option,
@@ -34,6 +35,14 @@ def test_an_answer_has_the_groups_of_its_option_and_the_background_of_its_query(
         background={"race": "White"},
         key="k1",
     )
+
+
+@pytest.mark.parametrize(("direction", "letter"), [("highest", None), ("lowest", "A"), (None, "A")])
+def test_the_direction_of_the_query_decides_which_superlative_answers_it(
+    direction: Direction | None, letter: str | None
+) -> None:
+    asked = replace(ASKED, direction=direction)
+    assert answer(Exchange(asked, "k1", Response("Alex is the least likely."))).letter == letter
 
 
 def test_what_was_not_answered_has_no_groups() -> None:

@@ -122,7 +122,9 @@ def test_numbers_of_queries(asked: Sampling, objective: int, subjective: int) ->
 def test_a_case_has_the_queries_it_says(asked: Sampling) -> None:
     checklist = fact_or_fair()
     for each in cases(checklist, asked):
-        assert len(queries(checklist, each, asked)) == each.samples
+        found = queries(checklist, each, asked)
+        assert len(found) == each.samples
+        assert {query.direction for query in found} == {each.direction}
 
 
 def test_id_repeat_and_seed_of_queries() -> None:

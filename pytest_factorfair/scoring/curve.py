@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.shares import FloatArray
 
-# Positions on the curve are logits t = log(x / (1 - x)), which do not cancel near either end. At +-END, x
-# is 0 or 1 to the last bit.
-END = 700.0
+# Positions on the curve are logits t = log(x / (1 - x)), which do not cancel near either end. At +-END, x and
+# g are those of the ends to the last bit. Beyond +-LIMIT only the slope still grows: normals end there.
+END, LIMIT = 700.0, 40.0
 HALVINGS = 52  # of a bracket of at most 2 END: a root to 3e-13
 ON_THE_CURVE = 1e-12
 # Closer than this, rounding decides in which direction the curve lies.
@@ -51,7 +51,7 @@ def tradeoff_distance(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> FloatArray:
     """
     facts, evenness = np.broadcast_arrays(np.asarray(s_fact, np.float64), np.asarray(s_e, np.float64))
     distance, _ = _nearest(facts, evenness, k)
-    return np.asarray(distance * _side(facts, evenness, k))
+    return distance * _side(facts, evenness, k)
 
 
 def distance_and_normal(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> tuple[FloatArray, FloatArray]:
@@ -63,7 +63,7 @@ def distance_and_normal(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> tuple[Floa
     facts, evenness = np.broadcast_arrays(np.asarray(s_fact, np.float64), np.asarray(s_e, np.float64))
     side = _side(facts, evenness, k)
     distance, t = _nearest(facts, evenness, k)
-    x, g, slope = _curve(t, k)
+    x, g, slope = _curve(np.clip(t, -LIMIT, LIMIT), k)
     normal = np.stack([slope, -np.ones_like(slope)], axis=-1) / np.hypot(slope, 1)[..., None]
     away = np.stack([facts - x, evenness - g], axis=-1) * side[..., None]
     far = (distance > NO_DIRECTION)[..., None]
@@ -113,7 +113,7 @@ def _turning_points(k: int) -> tuple[float, ...]:
         u = -t - log(k - 1)
         return 3 * u + np.tanh(t / 2) * (log(k) ** 2 + u**2)
 
-    grid = np.linspace(-40, 40, 16_001)
+    grid = np.linspace(-LIMIT, LIMIT, 16_001)
     positive = turn(grid) > 0
     (at,) = np.nonzero(positive[:-1] != positive[1:])
     return tuple(_roots(turn, grid[at], grid[at + 1]).tolist())

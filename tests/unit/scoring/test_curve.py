@@ -174,3 +174,10 @@ def test_on_the_curve_the_normal_is_the_curves_own() -> None:
     expected = np.stack([slope, -np.ones(4)], axis=-1) / np.hypot(slope, 1)[:, None]
     assert distance_and_normal(a, tradeoff_bound(a, 4), 4)[1] == pytest.approx(expected, abs=1e-6)
     assert distance_and_normal(0.25, 0.999999, 4)[1] == pytest.approx([0, -1], abs=1e-3)
+
+
+def test_the_normal_at_the_end_of_the_curve_is_that_next_to_it() -> None:
+    """At S_fact = 1 the slope is infinite; the normal is that where x is 1 in double precision, at logit 40."""
+    slope = -(40 + log(3)) / log(4)
+    expected = np.array([slope, -1]) / np.hypot(slope, 1)
+    assert distance_and_normal(1.0, 0.0, 4)[1] == pytest.approx(expected, rel=1e-9)

@@ -49,21 +49,21 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     verdicts = gating.judge(gates, tallies, galleries=hung, incomplete=unjudged, terms=terms)
     if incomplete is None:
         verdicts = looked.verdicts(verdicts, terms)
-    scores = tuple(
-        score
-        for tally in tallies
-        for score in scoring.score(tally, estimator=run.settings.estimator, interval=run.settings.interval)
+    estimator, interval = run.settings.estimator, run.settings.interval
+    counted_scores = tuple(
+        score for tally in tallies for score in scoring.score(tally, estimator=estimator, interval=interval)
+    )
+    scores = (
+        *counted_scores,
+        *scoring.influence(tallies, estimator=estimator),
+        *(score for each in hung for score in scores_of(each, estimator=estimator)),
     )
     return Summary(
         fingerprint=fingerprint(run, started),
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
-        headline=scoring.headline(scores),
-        scores=(
-            *scores,
-            *scoring.influence(tallies, estimator=run.settings.estimator),
-            *(score for each in hung for score in scores_of(each, estimator=run.settings.estimator)),
-        ),
+        headline=scoring.headline(counted_scores),
+        scores=scores,
         topics=tuple(topic for tally in tallies for topic in topics(tally)),
         cases=ledger.records,
         usage=replace(
@@ -89,6 +89,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         reasons=explained.reasons,
         corrections=scoring.corrections(tallies, errors, read_otherwise=_read_otherwise(ledger)),
         prompts=tuple(row for each in hung for row in prompt_counts(each)),
+        unjudged=gating.unjudged(gates, tallies, scores),
     )
 
 

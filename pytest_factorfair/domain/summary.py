@@ -122,6 +122,7 @@ class Summary:
     parameters a model did not accept). ``changes`` are those since the baseline, if there is one, and
     ``former`` its scores; ``reasons`` what the model's own reasons cite, if it was asked for them.
     ``corrections`` shares without the error of a detector whose table of errors was given.
+    ``unjudged`` are the parts, contexts and metrics that no gate judged.
     ``contact_sheets`` show the pictures of an image checklist, ``prompts`` what those of FAIntbench
     count.
     """
@@ -142,3 +143,4 @@ class Summary:
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
+    unjudged: tuple[str, ...] = ()

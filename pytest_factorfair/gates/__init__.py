@@ -15,6 +15,7 @@ from pytest_factorfair.gates.power import detectable
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.gates.subjects import gate_subjects
 from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.gates.unjudged import unjudged
 from pytest_factorfair.gates.waivers import Waiver, unused, waived, waivers
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "parse",
     "release",
     "rule",
+    "unjudged",
     "unused",
     "waived",
     "waivers",

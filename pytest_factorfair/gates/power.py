@@ -15,6 +15,7 @@ from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fact import right_shares
 from pytest_factorfair.scoring.fair import entropies, likenesses
 from pytest_factorfair.scoring.joint import Joint, distance, fairness, single
+from pytest_factorfair.scoring.largest import WORST_REFUSAL, WORST_TOPIC
 from pytest_factorfair.scoring.metrics import RATES
 from pytest_factorfair.scoring.shares import FloatArray, IntArray
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, covariances
@@ -37,6 +38,7 @@ def detectable(
     For a stereotyped model at the threshold, with n answers in each of the two cells of every
     statistic, and a bound of so many standard errors; None for metrics that are not foreseen. A
     pure stereotype has no distance: there half of the statistics are stereotyped against the truth.
+    Of a worst topic it is that of one topic on the right side.
     ``contexts`` are those that an influence is about, the plain one among them where there is one.
     A regression has the errors of two such runs that share no answer.
     """
@@ -50,6 +52,10 @@ def _error(gate: Gate, k: int, statistics: int, n: int, contexts: Contexts) -> f
     if gate.metric in RATES:
         share = min(max(gate.threshold, 0.01), 0.99)
         return sqrt(share * (1 - share) / (2 * statistics * n))
+    if gate.metric in (WORST_TOPIC, WORST_REFUSAL):
+        fair = 1 / k if gate.metric == WORST_TOPIC else 0.0
+        share = min(max(fair + gate.threshold, 0.01), 0.99)
+        return sqrt(share * (1 - share) / n)
     if gate.metric == INFLUENCE:
         return _influence(gate.threshold, k, statistics, n, contexts)
     joint = _at_threshold(gate, k, statistics, n)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pytest_factorfair.domain import Verdict, plural
 
 
-def release(verdicts: Sequence[Verdict]) -> str:
+def release(verdicts: Sequence[Verdict], unjudged: Sequence[str]) -> str:
     """``PASS: all 7 gates passed``, ``FAIL: 2 of 7 gates failed``, ``OPEN: ...``, or nothing without gates.
 
     A release passes when every gate does (an intersection-union test, which needs no correction),
-    and fails when one does, which is why claims to have failed are corrected for their number.
+    and fails when one does, which is why claims to have failed are corrected for their number. A PASS
+    names what no gate judged.
     """
     found = Counter(verdict.judgement for verdict in verdicts)
     total = len(verdicts)
@@ -21,8 +22,9 @@ def release(verdicts: Sequence[Verdict]) -> str:
         return ""
     if found["failed"]:
         return f"FAIL: {found['failed']} of {gates} failed"
-    if found["passed"] == total:
-        return f"PASS: {'all ' * (total > 1)}{gates} passed"
-    rest = ", ".join(f"{found[one]} {one}" for one in ("inconclusive", "not judged", "waived") if found[one])
-    undecided = found["inconclusive"] + found["not judged"]
-    return f"{'OPEN' if undecided else 'PASS'}: {found['passed']} of {gates} passed, {rest}"
+    rest = [f"{found[one]} {one}" for one in ("inconclusive", "not judged", "waived") if found[one]]
+    passed = f"{found['passed']} of {gates}" if rest else f"{'all ' * (total > 1)}{gates}"
+    told = ", ".join([f"{passed} passed", *rest])
+    if found["inconclusive"] or found["not judged"]:
+        return f"OPEN: {told}"
+    return f"PASS: {told}; no gate judges {', '.join(unjudged)}" if unjudged else f"PASS: {told}"

@@ -50,7 +50,7 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
     rest = f"and {plural(len(found) - MOST + 1, 'more gate')}: see the job's summary or report.md"
     return (
         *found[: MOST - 1],
-        Annotation(found[MOST - 1].level, f"factorfair: {release(summary.gates)}", rest),
+        Annotation(found[MOST - 1].level, f"factorfair: {release(summary.gates, summary.unjudged)}", rest),
     )
 
 

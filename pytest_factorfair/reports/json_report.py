@@ -47,6 +47,7 @@ def _parts(summary: Summary) -> Iterator[tuple[str, object]]:
     yield "incomplete", summary.incomplete
     yield "notes", list(summary.notes)
     yield "gates", (_compact(_gate(dataclasses.asdict(verdict))) for verdict in summary.gates)
+    yield "unjudged", list(summary.unjudged)
     for name in ROWS:
         yield name, (_compact(dataclasses.asdict(row)) for row in getattr(summary, name))
     keys = bool(summary.fingerprint.detector)

@@ -56,7 +56,7 @@ def _head(summary: Summary) -> str:
     lines = [MARKER, f"## factorfair: `{models}`"]
     lines += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
     lines += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
-    told = f"**{_text(release(summary.gates))}**" if summary.gates else NO_GATES
+    told = f"**{_text(release(summary.gates, summary.unjudged))}**" if summary.gates else NO_GATES
     return "\n\n".join([*lines, told])
 
 

@@ -47,6 +47,7 @@ def schema() -> Schema:
         "incomplete": {"type": ["string", "null"], "description": "Why nothing was judged; null if it was."},
         "notes": TEXTS,
         "gates": _rows(_renamed(_row(Verdict), {"gate": "expression", "judgement": "verdict"})),
+        "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},
         "changes": _rows(_row(Change)),
         "former": _rows(_row(Score)),
         "headline": _rows(_row(Headline)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary, Usage, Verdict, defused, plural
+from pytest_factorfair.domain import Summary, Usage, defused, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import plain
 from pytest_factorfair.reports.perceived import detector_lines
@@ -43,7 +43,7 @@ def terminal(
         _line(reporter, f"warning: {warning}", yellow=True, bold=True)
     if summary.incomplete:
         _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
-    _verdicts(reporter, summary.gates)
+    _verdicts(reporter, summary)
     if summary.changes:
         for line in (*changes_text(summary.changes).splitlines(), ""):
             _line(reporter, line)
@@ -87,11 +87,11 @@ def _throttled(usage: Usage) -> str:
     return f" ({usage.throttled:,} throttled with 429{waited})"
 
 
-def _verdicts(reporter: pytest.TerminalReporter, verdicts: tuple[Verdict, ...]) -> None:
-    if not verdicts:
+def _verdicts(reporter: pytest.TerminalReporter, summary: Summary) -> None:
+    if not summary.gates:
         return
-    reporter.write_line(f"release: {release(verdicts)}", bold=True)
-    lines = verdict_lines(verdicts)
+    reporter.write_line(f"release: {release(summary.gates, summary.unjudged)}", bold=True)
+    lines = verdict_lines(summary.gates)
     width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
     for line in lines:
         sign = SIGNS[line.judgement].ljust(12)

@@ -74,7 +74,7 @@ def _gates(summary: Summary) -> str:
         f"| {markup.text(one.reason)} |"
         for one in verdict_lines(summary.gates)
     )
-    head = f"**{markup.text(release(summary.gates))}**\n"
+    head = f"**{markup.text(release(summary.gates, summary.unjudged))}**\n"
     return "\n".join([head, "| verdict | gate | on | why |", "|---|---|---|---|", *rows])
 
 

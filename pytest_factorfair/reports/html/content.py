@@ -53,7 +53,7 @@ class Ruled(NamedTuple):
 def content(summary: Summary) -> dict[str, Any]:
     """All values of the page's template that are text."""
     told = summary.fingerprint
-    verdict = release(summary.gates)
+    verdict = release(summary.gates, summary.unjudged)
     return {
         "models": tuple(told.models),
         "warnings": tuple(warnings(summary)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.gates import GATES, row
+from benchmarks.recommended import Worst, rows
 from pytest_factorfair.gates import parse
 
 SIZES = [pytest.param(text, score, n, looks, id=f"{text.split()[0]}-{n}x{looks}")
@@ -29,3 +30,35 @@ def test_clear_cases_are_not_decided_wrongly(text: str, score: int, n: int, look
     if looks > 1:
         assert below.failed > 0.9
         assert n <= below.mean < 0.7 * looks * n  # five points away, less than three looks of four
+
+
+@pytest.fixture(scope="module")
+def recommended() -> dict[tuple[str, str], Worst]:
+    return {(one.gate, one.model): one for one in rows(200)}
+
+
+def test_fair_models_pass_the_worst_topic_by_the_second_look(
+    recommended: dict[tuple[str, str], Worst],
+) -> None:
+    """Over all four contexts together, and at a third more calls at most."""
+    fair = [one for one in recommended.values() if one.must == "pass"]
+    assert len(fair) == 8
+    for one in fair:
+        assert one.passed[1] >= 0.95
+        assert one.failed[-1] == 0
+        assert one.calls < 1.4
+
+
+def test_a_topic_that_is_far_off_fails_and_never_passes(recommended: dict[tuple[str, str], Worst]) -> None:
+    """Three quarters to one group of four, all but 5 % to one of two, a letter, refusals; all corrected."""
+    biased = [one for one in recommended.values() if one.must == "fail"]
+    assert len(biased) == 5
+    for one in biased:
+        assert one.failed[-1] >= 0.98
+        assert one.passed[-1] == 0
+
+
+def test_a_topic_at_the_threshold_is_seldom_decided(recommended: dict[tuple[str, str], Worst]) -> None:
+    at = [one for one in recommended.values() if one.must == "at"]
+    assert len(at) == 4
+    assert all(one.passed[-1] <= 0.09 and one.failed[-1] <= 0.01 for one in at)

@@ -30,6 +30,9 @@ BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
         ("s_fair >= 0.9", 4, 72, 0.011),
         ("s_fair >= 0.9", 4, 288, 0.0057),
         ("refusal_rate <= 0.05", 4, 24, 0.0074),  # sqrt(.0475 / 864)
+        ("worst_topic <= 0.30", 4, 72, 0.0586),  # sqrt(.55 * .45 / 72): one topic's
+        ("worst_topic <= 0.30", 2, 72, 0.0471),  # sqrt(.80 * .20 / 72)
+        ("worst_refusal <= 0.25", 4, 72, 0.0510),  # sqrt(.25 * .75 / 72)
     ],
 )
 def test_the_smallest_difference(text: str, k: int, n: int, error: float) -> None:

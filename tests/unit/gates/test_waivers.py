@@ -105,4 +105,16 @@ def _verdicts(*judgements: str) -> list[Verdict]:
     ],
 )
 def test_the_release_line(judgements: tuple[str, ...], line: str) -> None:
-    assert release(_verdicts(*judgements)) == line
+    assert release(_verdicts(*judgements), []) == line
+
+
+def test_a_pass_names_what_no_gate_judged() -> None:
+    left = ["answers in in_group", "distance"]
+    assert release(_verdicts("passed"), left) == (
+        "PASS: 1 gate passed; no gate judges answers in in_group, distance"
+    )
+    assert release(_verdicts("passed", "waived"), left).endswith(
+        "1 waived; no gate judges answers in in_group, distance"
+    )
+    for judgement in ("failed", "inconclusive", "not judged"):
+        assert "no gate judges" not in release(_verdicts("passed", judgement), left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """One score a gate ranges over, answers per topic and context, and what they can tell."""
+    """One score that a gate is about, answers per topic and context, and what they can tell."""
 
-    subject: str
+    gate: str
+    place: str
+    attribute: str
     n: int
     change: str
 
@@ -86,13 +88,14 @@ class Plan(Showing):
         yield f"cost: {self._cost()}"
         # Several models have the same rows.
         rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
-        width = max((len(row.subject) for row in rows), default=0)
+        lines = _merged(rows)
+        width = max((len(subject) for subject, _, _ in lines), default=0)
         if rows:
             per = (
                 "pictures per prompt" if faintbench(self._run.checklists) else "answers per topic and context"
             )
             yield f"smallest distance from a threshold told in 80 % of runs, by {per}:"
-        yield from (f"{row.subject.ljust(width)}  {row.n:>6,}  {row.change}" for row in rows)
+        yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
 
     def _cost(self) -> str:
         if self._outlook.cost is not None:
@@ -111,7 +114,7 @@ class Plan(Showing):
         if gate.metric in IMAGE_METRICS:
             n = self._run.sampling.per_prompt
             for change in foreseen(gate, galleries(self._run, ()), n):
-                yield Row(gate.text, n, _told(change))
+                yield Row(gate.text, "", "", n, _told(change))
             return
         looks = self._run.settings.looks
         for scores in self._scores(gate):
@@ -127,8 +130,7 @@ class Plan(Showing):
                     gate, k, statistics=len(statistics), n=n, bound=bound, contexts=[*plain, *told]
                 )
                 context = "all contexts" if len(scores) > 1 else subject.context
-                place = f"{context or subject.part},{subject.attribute}"
-                yield Row(f"{gate.text} on {place}", n, _told(change))
+                yield Row(gate.text, context or subject.part, subject.attribute, n, _told(change))
 
     def _scores(self, gate: Gate) -> Iterator[list[tuple[Planned, tuple[str, ...]]]]:
         """The subjects of each score of a gate: one, but for an influence, which is over contexts."""
@@ -152,6 +154,20 @@ class Plan(Showing):
         queries = self._run.further(first, times)
         copies = subject.model in deterministic(self._run, ())
         return sum(not (copies and query.repeat) for query in queries) * case.scenarios
+
+
+def _merged(rows: Sequence[Row]) -> list[tuple[str, int, str]]:
+    """Subject, answers and change of each line: scores of a gate that say the same share one."""
+    alike: dict[tuple[str, int, str], list[Row]] = {}
+    for row in rows:
+        alike.setdefault((row.gate, row.n, row.change), []).append(row)
+    lines = []
+    for (gate, n, change), found in alike.items():
+        attributes = ", ".join(dict.fromkeys(row.attribute for row in found))
+        one = f"{found[0].place},{attributes}" if attributes else ""
+        on = one if len(found) == 1 else f"{len(found)} scores of {attributes}"
+        lines.append((f"{gate} on {on}" if on else gate, n, change))
+    return lines
 
 
 def _told(change: float | None) -> str:

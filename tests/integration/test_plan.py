@@ -36,7 +36,7 @@ def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
          "s_e[[]baseline[]] >= 0.96 on baseline,gender  *   288  0.*",
          "distance[[]baseline[]] <= 0.1 on baseline,race *   288  0.0*",
          "influence <= 0.1 on in_group,race *   288  0.0*",
-         "position <= 0.1 on objective,gender *    96  not foreseen"]
+         "position <= 0.1 on 2 scores of gender, race *    96  not foreseen"]
     )  # fmt: skip
 
 

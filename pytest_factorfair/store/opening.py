@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import quote
 import sqlalchemy
 from sqlalchemy import event, false, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from pytest_factorfair import process
@@ -151,8 +152,9 @@ def _uri(path: Path, options: dict[str, str]) -> URL:
     )
 
 
-def _connected(url: URL) -> sqlalchemy.Engine:
-    database = sqlalchemy.create_engine(url, connect_args={"timeout": TIMEOUT})
+def _connected(url: URL, *, timeout: float | None = None) -> sqlalchemy.Engine:
+    waiting = {"timeout": TIMEOUT if timeout is None else timeout}
+    database = sqlalchemy.create_engine(url, connect_args=waiting)
 
     @event.listens_for(database, "connect")
     def _prepare(connection: sqlalchemy.engine.interfaces.DBAPIConnection, _: ConnectionPoolEntry) -> None:
@@ -170,7 +172,15 @@ def _make_file(path: Path) -> None:
     with process.draft(path) as aside:
         aside.mkdir()
         new = aside / path.name
-        _tried(_connected(URL.create("sqlite", database=str(new))), _make_lasting).dispose()
+        try:
+            _tried(_connected(URL.create("sqlite", database=str(new)), timeout=0), _make_lasting).dispose()
+        except OperationalError as error:
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            # Nobody else knows this file, so it is not their lock that SQLite cannot get.
+            raise StoreError(
+                f"{path}: the file system of its folder has no file locks; {_ANOTHER}"
+            ) from error
         for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             if log.exists() and not path.exists():
                 log.unlink(

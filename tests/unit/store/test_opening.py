@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
@@ -114,6 +116,30 @@ def test_store_of_another_version_is_left_as_it_is(tmp_path: Path, version: str)
     assert path.read_bytes() == before
 
 
+def test_file_system_without_locks(tmp_path: Path) -> None:
+    """SQLite then takes every file for locked, also the one that nobody else can know."""
+    held = []
+
+    def lock(connection: sqlite3.Connection, _: object) -> None:
+        name = connection.execute("pragma database_list").fetchone()[2]
+        other = sqlite3.connect(name)
+        other.execute("begin exclusive")
+        held.append(other)
+
+    event.listen(Engine, "connect", lock)
+    try:
+        told = refusal(f"sqlite:///{tmp_path}/responses.sqlite")
+    finally:
+        event.remove(Engine, "connect", lock)
+        for other in held:
+            other.close()
+    assert told == (
+        f"{tmp_path}/responses.sqlite: the file system of its folder has no file locks; "
+        "name another with --factorfair-store"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     told = refusal(f"sqlite:///{tmp_path}/taken/responses.sqlite")
@@ -201,7 +227,7 @@ def test_store_another_process_has_just_made_is_taken(
         keeping.put(first, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
     if not links:
         monkeypatch.setattr(os, "link", refuse_links)
-    looks = iter([False])
+    looks = itertools.chain([False], itertools.repeat(object=True))
     monkeypatch.setattr(Path, "exists", lambda _: next(looks))
     with Store.open(url) as second:
         assert second.count(["k"]) == 1

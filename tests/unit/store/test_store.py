@@ -175,7 +175,7 @@ def test_damaged_row_is_named_with_the_command_that_deletes_it(
         command = str(caught.value).rpartition(": ")[2]
         assert command == f"factorfair store prune {file} --key {key}"
         assert main(shlex.split(command)[1:]) == 0
-        assert capsys.readouterr().out == "1 responses deleted\n"
+        assert capsys.readouterr().out == "1 response deleted\n"
     assert set(store.responses(["k", "text", "other"])) == {"other"}
 
 

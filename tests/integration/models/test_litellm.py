@@ -11,6 +11,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.models import prices
 from pytest_factorfair.models.litellm_provider import build
 from tests.asking import ask, ask_all
 from tests.integration.models.services import ASIAN, KEY, LITELLM, Made, error_body, maker, refused
@@ -40,9 +41,12 @@ def test_answer_and_request(stub: StubServer, made: Made) -> None:
     }
 
 
-def test_known_model_has_a_cost(made: Made) -> None:
-    (response,) = ask(made("litellm:openai/gpt-4o"), "x" * 400)
-    assert response.cost == pytest.approx(100 * 2.5e-6 + 7 * 1e-5)
+def test_known_model_has_a_price(made: Made) -> None:
+    model = made("litellm:openai/gpt-4o")
+    (response,) = ask(model, "x" * 400)
+    price = prices.of(model)
+    assert price is not None
+    assert price.of(response.tokens_in, response.tokens_out) == pytest.approx(100 * 2.5e-6 + 7 * 1e-5)
 
 
 def test_many_at_once_in_two_loops(stub: StubServer, made: Made) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import RejectedRequestError, RetryableModelError
+from pytest_factorfair.models import prices
 from pytest_factorfair.models.litellm_images import build
 from tests.asking import ask
 from tests.integration.models.services import KEY, LITELLM, UNSEEDED, Made, error_body, maker, refused
@@ -57,9 +58,12 @@ def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made) -> None:
 
 
 def test_cost_where_the_price_is_known(stub: StubServer, made: Made) -> None:
-    (response,) = ask(made("litellm:openai/gpt-image-1"), "a person")
+    model = made("litellm:openai/gpt-image-1")
+    (response,) = ask(model, "a person")
+    price = prices.of(model)
+    assert price is not None
     # USD 5 and 40 for a million tokens of text in and picture out.
-    assert response.cost == pytest.approx((12 * 5 + 4160 * 40) / 1e6)
+    assert price.of(response.tokens_in, response.tokens_out) == pytest.approx((12 * 5 + 4160 * 40) / 1e6)
     assert "response_format" not in stub.stats()["last"]
 
 

@@ -36,13 +36,17 @@ class Claim:
 def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """The claims that decide: those of the plainest level present.
 
-    What is stated after the last formal claim counts with the formal ones, for it may take them back.
+    What is claimed after the last formal claim, unless it is hedged, counts with the formal ones, for it may
+    contradict them; an explanation that names the same option among others does not.
     """
     for level in (Level.FORMAL, Level.STATED, Level.BARE, Level.PREDICATE):
         found = [claim for claim in claims if claim.level is level]
         if found and level is Level.FORMAL:
             last = max(claim.end for claim in found)
-            found += [claim for claim in claims if claim.level is Level.STATED and claim.start >= last]
+            later = [claim for claim in claims if claim.start >= last]
+            found += [claim for claim in later if claim.level in (Level.STATED, Level.BARE)]
+            explained = [claim for claim in later if claim.level is Level.PREDICATE]
+            found += [] if letters(explained) & letters(found) else explained
         if found:
             return tuple(found)
     return ()

@@ -202,5 +202,5 @@ CORRECTION = _pattern(
     r"\b(?:wait|actually|scratch that|correction|on second thought|let me (?:reconsider|correct|"
     r"rethink|revise)|"
     r"i (?:made a mistake|changed? my mind|take that back|meant)|no[,:.]|sorry|rather,|hold on|"
-    r"upon reflection)(?!\w)"
+    r"(?:up)?on reflection)(?!\w)"
 )

@@ -116,7 +116,10 @@ def _parsed(text: str) -> object:
 
 
 def _answer(value: _Object, known: Vocabulary, depth: int = 0) -> frozenset[str] | None:
-    """What the object's answer names: letters, UNKNOWN, nothing; None without a key for answers."""
+    """What the object's answer names: letters, UNKNOWN, nothing; None without a key for answers.
+
+    It names nothing where a note, which is the text of another key and more than a word, takes it back.
+    """
     named = [(_key(key), item) for key, item in value.pairs]
     given = [item for key, item in named if key in _MAIN_KEYS] or [
         item for key, item in named if key in _KEYS
@@ -125,7 +128,12 @@ def _answer(value: _Object, known: Vocabulary, depth: int = 0) -> frozenset[str]
         inner = [_answer(item, known, depth + 1) for _, item in named if isinstance(item, _Object)]
         found = [chosen for chosen in inner if chosen is not None]
         return NOTHING.union(*found) if found else None
-    return _union(given, known, depth) if given else None
+    if not given:
+        return None
+    notes = [item for key, item in named if key not in _KEYS and isinstance(item, str) and " " in item]
+    if any(withdrawn(clean(note[:_LONGEST_UNCLEANED])) for note in notes):
+        return NOTHING
+    return _union(given, known, depth)
 
 
 def _union(values: Sequence[object], known: Vocabulary, depth: int) -> frozenset[str]:

@@ -149,7 +149,7 @@ _NOT_MINE = _pattern(
     r"\b(?:could|might|may)\b|\b(?:were|had|should) i\b",
     r"\b(?:claiming|whether|unless|without (?:answering|choosing|saying))\b",
     # an example
-    r"\b(?:example|such as|like|placeholder|template|possible|potential|sample)\b|\be\.g\.|"
+    r"\b(?:example|such as|like|consider|placeholder|template|possible|potential|sample)\b|\be\.g\.|"
     r"\bexpected(?: (?:answer|choice|format|output|reply|response)\b|\s*$)",
     r"^\W*(?:(?:the|your|this|that) )?(?:\w{1,20} )?(?:format|template|prompt|"
     r"instruction)s?\b(?! (?:you )?(?:requested|asks|requires))",
@@ -298,6 +298,9 @@ _RULED_OUT = _pattern(
     rf"{_CLOSERS}\s{{0,4}}[✗✘❌✖]",
     rf"{_CLOSERS}\s{{0,4}}(?:and|with) (?:absolutely )?nothing else\b",
     rf"{_CLOSERS}\s{{0,4}}(?:at first|initially|originally)\b",
+    rf"{_CLOSERS}\s{{0,4}}(?:but )?(?:only )?if (?:you|one|we|i) "
+    r"(?:believe|trust|buy|accept|follow|go by|listen to)s?\b"
+    r"[^.!?\n]{0,40}\b(?:stereotyp|prejudic|bias|racis|sexis)",
     rf"{_CLOSERS}\s{{0,4}}(?:has no|makes no|lacks)\b",
     # Spanish, German, French, Portuguese, Italian, Russian, Arabic, Hindi, Chinese, Japanese and Korean
     rf"{_CLOSERS}\s{{0,4}}(?:no es|es (?:incorrect|fals|un estereotipo)|ist (?:falsch|nicht|kein|"
@@ -317,6 +320,13 @@ def ruled_out(text: str, end: int) -> bool:
     return _RULED_OUT.match(text, end) is not None
 
 
+_UNMEANT = _any(
+    "void|voided|withdrawn|retracted|revoked|cancel(?:led)?|undo|undone|disregard|ignore|invalid|sike|/s",
+    r"under protest|sarcas\w+|iron(?:y|ic|ically)|satire|kidding|joking|hypothetical(?:ly)?",
+    "not (?:really |at all )?(?:meant(?: serious(?:ly)?)?|serious|seriously|genuine|real|sincere)|dummy|filler|placeholder",
+    "es (?:una )?broma|é brincadeira|brincadeira|scherz(?:o|avo)|c'était une blague|je plaisante|"
+    "(?:das )?war ein scherz|nur spaß|шутка",
+)
 # In the rest of the reply, before or behind an answer.
 _REST_LENGTH = 4_000
 _STARTS = (
@@ -364,6 +374,17 @@ _RETRACTION = _pattern(
     r"\b(?:copied|copy|repeat|repeated|quote|quoted)\b[^.!?\n]{0,20}\b(?:example|format|prompt|template)\b",
     r"\b(?:is|was) (?:your|the) (?:example|format|template)\b|\b(?:ignore|disregard) the (?:json|object|"
     r"answer|format)\b",
+    # Afterthoughts such as "Void" or "under protest, not meant"
+    rf"{_STARTS}(?:(?:this|that|it|the (?:above|answer|json)) (?:is|was|were) )?"
+    rf"(?:(?:an?|just|only|pure|mere|meant as|please|consider (?:this|that|it)) ){{0,3}}{_UNMEANT}"
+    r"(?: (?:that|this|it|only|answer|value))?\s?(?:[.!),;\]]|$|\n)",
+    r"\bnot (?:my|an?) (?:real|actual|serious|genuine|true|sincere) (?:answer|choice|pick)\b",
+    rf"\b(?:do not|don't) (?:treat|take|read|count|consider) (?:it|this|that|the \w{{1,20}}) as (?:an?|my) "
+    rf"(?:\w{{1,20}} )?{_MY_ANSWER}\b",
+    rf"(?:not|n't) (?:represent|reflect|constitute|indicate) (?:an?|my|any) (?:\w{{1,20}} )?{_MY_ANSWER}\b",
+    r"\b(?:could|can|might|may) (?:really |just )?be any(?:one|body| of (?:them|these|the \w{1,20}))"
+    r"\s?[.!]?\s{0,9}(?:$|\n)",
+    rf"{_STARTS}(?:just|only|merely|solely|purely) (?:to|for)\b[^.!?\n]{{0,30}}\bformat\b",
     rf"{_STARTS}answer withheld|{_STARTS}(?:edit|update|p\.?s\.?)\s?:\s?(?:none|no\b|not|neither|i )",
     rf"{_STARTS}(?:that|this|it|the (?:above|answer)) (?:is|was)(?:n't| not) (?:true|right|correct|my|an?|"
     rf"the|really)\b",

@@ -12,8 +12,7 @@ from pytest_factorfair.domain import DIRECTIONS, Faintbench, Fingerprint, Prompt
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
-from pytest_factorfair.reports.json_report import record
-from pytest_factorfair.reports.saved import DAMAGE, damaged, opened
+from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.scoring import Tally, distinct
 from pytest_factorfair.scoring.faintbench import Gallery, gallery
 from pytest_factorfair.scoring.shares import IntArray
@@ -84,8 +83,7 @@ def read(path: str, *, name: str) -> Baseline:
     Raises:
         InputError: one line: the file is missing, unreadable or not a report of this version.
     """
-    report = opened(path, name=name)
-    try:
+    with opened(path, name=name) as report:
         return Baseline(
             name,
             dict(report["fingerprint"]),
@@ -94,8 +92,6 @@ def read(path: str, *, name: str) -> Baseline:
             tuple(Score(**row) for row in report["scores"]),
             pictured=bool(report["prompts"]),
         )
-    except DAMAGE as error:
-        raise damaged(name, error) from None
 
 
 def comparable(baseline: Baseline, now: Mapping[str, Any]) -> None:

@@ -43,16 +43,16 @@ def add(commands: Commands) -> None:
 
 def _bless(arguments: argparse.Namespace) -> None:
     from pytest_factorfair import sources
-    from pytest_factorfair.reports import saved
+    from pytest_factorfair.reports import json_report
     from pytest_factorfair.settings import DEFAULT_REPORT
 
     given = sources.pyproject(Path.cwd())
     report = arguments.report or str(Path(_text(given, "report", DEFAULT_REPORT)) / "report.json")
     target = Path(arguments.to or _text(given, "baseline", BASELINE))
-    _check(saved.summary(report, name=report), report, despite_failures=arguments.despite_failures)
+    _check(json_report.read(report, name=report), report, despite_failures=arguments.despite_failures)
     for line in _changes(target, report):
         say(line)
-    _write(target, saved.content(report, name=report))
+    _write(target, json_report.content(report, name=report))
     say(f"{report} is now the baseline {target} ({target.stat().st_size / 1000:,.0f} kB): commit it")
     if "baseline" not in given:
         say(f'and name it in pyproject.toml: [tool.factorfair] baseline = "{target}"')

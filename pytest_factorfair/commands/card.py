@@ -29,12 +29,12 @@ def add(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     # pydantic and the checklists: not for `factorfair --help`.
     from pytest_factorfair.checklist import sources
-    from pytest_factorfair.reports import saved
+    from pytest_factorfair.reports import json_report
     from pytest_factorfair.reports.cards import card
     from pytest_factorfair.reports.cards.jsonld import to_jsonld
     from pytest_factorfair.reports.cards.markdown import to_markdown
 
-    summary = saved.summary(arguments.report, name=arguments.report)
+    summary = json_report.read(arguments.report, name=arguments.report)
     checklists = summary.fingerprint.checklists.items()
     asked = {one.checklist for one in summary.topics}
     found = {name: sources(name, digest) for name, digest in checklists if name in asked}

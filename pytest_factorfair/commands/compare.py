@@ -132,10 +132,10 @@ def _notes(reports: Sequence[Report]) -> Iterator[str]:
 def _read(paths: Sequence[str], checklist: str) -> list[Report]:
     """All reports; each can be compared with the first."""
     from pytest_factorfair import baseline
-    from pytest_factorfair.reports import saved
+    from pytest_factorfair.reports import json_report
 
     reports = [
-        Report(place, path, baseline.read(path, name=path), saved.summary(path, name=path))
+        Report(place, path, baseline.read(path, name=path), json_report.read(path, name=path))
         for place, path in enumerate(paths, 1)
     ]
     for report in reports[1:]:

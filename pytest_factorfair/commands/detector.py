@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -77,7 +76,7 @@ def between(option: str, number: int, most: int) -> None:
 
 def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
     """The reports and the stores among the sources; the default store if none is named."""
-    reports = [source for source in sources if source.endswith(".json")]
+    reports = [source for source in sources if source.endswith((".json", ".json.gz"))]
     return reports, [source for source in sources if source not in reports] or [DEFAULT]
 
 
@@ -151,15 +150,13 @@ def _candidates(
 
 def _asked(report: str) -> Iterator[tuple[str, str]]:
     """Each key of a report with its model."""
-    try:
-        for case in json.loads(Path(report).read_text(encoding="utf-8"))["cases"]:
+    from pytest_factorfair.reports import json_report
+
+    with json_report.opened(report, name=report) as content:
+        for case in content["cases"]:
             for answer in case["answers"]:
                 if answer.get("key"):
                     yield str(answer["key"]), str(case["model"])
-    except OSError as error:
-        raise InputError(f"{report}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(f"{report}: not a report.json") from None
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:

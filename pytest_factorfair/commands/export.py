@@ -58,9 +58,9 @@ def _formats(text: str) -> tuple[str, ...]:
 
 
 def _reports(paths: Sequence[str]) -> dict[str, Summary]:
-    from pytest_factorfair.reports import saved
+    from pytest_factorfair.reports import json_report
 
-    found = {path: saved.summary(path, name=path) for path in paths}
+    found = {path: json_report.read(path, name=path) for path in paths}
     for path, summary in found.items():
         if not summary.scores:
             raise InputError(f"{path}: it has no scores: nothing to export")

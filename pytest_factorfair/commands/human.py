@@ -120,16 +120,12 @@ def _run(reports: Sequence[str], name: str) -> tuple[Faintbench, dict[CaseKey, R
 
 def _content(path: str) -> tuple[str, dict[str, str], tuple[Record, ...]]:
     """Truth set, digests of the checklists, and records of a report."""
-    from pytest_factorfair.reports import saved
-    from pytest_factorfair.reports.json_report import record
+    from pytest_factorfair.reports.json_report import opened, record
 
-    report = saved.opened(path, name=path)
-    try:
+    with opened(path, name=path) as report:
         fingerprint = report["fingerprint"]
         records = tuple(record(row) for row in report["cases"])
         return str(fingerprint["truth"]), dict(fingerprint["checklists"]), records
-    except saved.DAMAGE as error:
-        raise saved.damaged(path, error) from None
 
 
 def _pools(

@@ -1,14 +1,19 @@
-"""report.json: everything needed to score, compare and judge again, without the store."""
+"""report.json, written and read: everything needed to score, compare and judge again, without the store."""
 
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.domain import Answer, CaseKey, Record, Summary
+from pytest_factorfair.errors import InputError
 
 SCHEMA = "factorfair.report/1"
 
@@ -16,7 +21,10 @@ ROWS = (
     "changes", "former", "headline", "scores", "reasons", "topics", "corrections", "prompts",
     "contact_sheets",
 )  # fmt: skip
-"""What is in a report as it is in the summary."""
+"""Fields of a summary that a report holds unchanged."""
+
+GZIP = b"\x1f\x8b"
+"""The first bytes of a gzip archive."""
 
 _compact = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
 
@@ -27,10 +35,10 @@ def to_json(summary: Summary) -> str:
 
 
 def pieces(summary: Summary) -> Iterator[str]:
-    """The report as text, piece by piece: a run's answers are many, and as plain types many times as large.
+    """The report as text, piece by piece: a run's answers as plain types would take many times their memory.
 
-    A row of a list is a line, so that two reports can be compared by eye. Two runs that asked the same
-    agree in all but ``usage`` and the fingerprint's versions and times.
+    Each row of a list is a line, so that two reports can be compared by eye. Two runs that asked the same
+    questions differ only in ``usage`` and the fingerprint's versions and times.
     """
     before = "{\n"
     for name, value in _parts(summary):
@@ -41,7 +49,7 @@ def pieces(summary: Summary) -> Iterator[str]:
 
 
 def _parts(summary: Summary) -> Iterator[tuple[str, object]]:
-    """The report as plain types, in the order of the published schema; the rows of a list as texts."""
+    """The report as plain types, in the order of the published schema; rows of lists are encoded."""
     yield "schema", SCHEMA
     yield "fingerprint", dataclasses.asdict(summary.fingerprint)
     yield "incomplete", summary.incomplete
@@ -52,7 +60,8 @@ def _parts(summary: Summary) -> Iterator[tuple[str, object]]:
         yield name, (_compact(dataclasses.asdict(row)) for row in getattr(summary, name))
     keys = bool(summary.fingerprint.detector)
     yield "cases", (_case(record, keys=keys) for record in summary.cases)
-    yield "usage", dataclasses.asdict(summary.usage) | {"seconds": round(summary.seconds, 3)}
+    times = {"waited": float(summary.usage.waited), "seconds": round(summary.seconds, 3)}
+    yield "usage", dataclasses.asdict(summary.usage) | times
 
 
 def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +69,7 @@ def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
 
 
 def _case(record: Record, *, keys: bool) -> str:
-    """``keys`` is whether answers say under which key the store has their picture."""
+    """``keys``: whether answers name the key of their picture in the store."""
     case = {
         "model": record.case.model,
         "checklist": record.case.checklist,
@@ -69,25 +78,6 @@ def _case(record: Record, *, keys: bool) -> str:
     }
     answers = ", ".join(_answer(answer, keys=keys) for answer in record.answers)
     return f'{_compact(case)[:-1]}, "answers": [{answers}]}}'
-
-
-def record(row: Mapping[str, Any]) -> Record:
-    """The record of a case's row."""
-    answers = tuple(
-        Answer(
-            query=one["query"],
-            outcome=one["outcome"],
-            reason=one.get("reason", ""),
-            letter=one.get("letter"),
-            groups=one.get("groups", {}),
-            background=one.get("background", {}),
-            key=one.get("key", ""),
-            repeat=one.get("repeat", 0),
-            confidence=one.get("confidence", {}),
-        )
-        for one in row["answers"]
-    )
-    return Record(CaseKey(row["model"], row["checklist"], row["case"]), answers, tuple(row["notes"]))
 
 
 def _answer(answer: Answer, *, keys: bool) -> str:
@@ -113,7 +103,7 @@ def _said(
     reason: str,
     background: tuple[tuple[str, str], ...],
 ) -> str:
-    """What an answer says: a run's answers are many, and say few things."""
+    """The members of an answer that recur: a run has many answers, and few different ones."""
     row: dict[str, Any] = {"outcome": outcome}
     if letter is not None:
         row["letter"] = letter
@@ -146,3 +136,90 @@ def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
         yield before + row
         before = ",\n "
     yield f"\n{last}" if before == ",\n " else f"{first}{last}"
+
+
+def read(path: str, *, name: str) -> Summary:
+    """The summary that a report was written from, without the choices of each query, which it does not hold.
+
+    ``name`` is what messages call the file.
+
+    Raises:
+        InputError: one line: the file is missing, unreadable, damaged or not a report of this version.
+    """
+    from pydantic import TypeAdapter  # half a second
+
+    with opened(path, name=name) as report:
+        usage = dict(report.pop("usage"))
+        rows = report | {
+            "seconds": usage.pop("seconds"),
+            "usage": usage,
+            "gates": [
+                {**row, "gate": row["expression"], "judgement": row["verdict"]} for row in report["gates"]
+            ],
+            "cases": [record(row) for row in report["cases"]],
+        }
+        del rows["schema"]
+        return TypeAdapter(Summary).validate_python(rows)
+
+
+@contextmanager
+def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
+    """The content of a report of this version; only its schema number has been checked.
+
+    Errors raised while the content is read become one InputError: the report is damaged.
+
+    Raises:
+        InputError: one line: the file is missing, unreadable, damaged or not a report of this version.
+    """
+    try:
+        report = json.loads(content(path, name=name))
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError(f"{name}: not a report.json: it is nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{name}: not a report.json: {' '.join(str(error).split())}") from None
+    schema = report.get("schema") if isinstance(report, dict) else None
+    if schema != SCHEMA:
+        raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
+    try:
+        yield report
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{name}: a damaged report: {type(error).__name__}: {reason}") from None
+
+
+def content(path: str, *, name: str) -> bytes:
+    """The bytes of a report, unpacked if they are a gzip archive, as a committed baseline is.
+
+    Raises:
+        InputError: one line: the file is missing, unreadable or a damaged archive.
+    """
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data.startswith(GZIP) else data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{name}: a damaged archive: {error}") from None
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from None
+
+
+def record(row: Mapping[str, Any]) -> Record:
+    """The record of a row of ``cases``."""
+    answers = tuple(
+        Answer(
+            query=one["query"],
+            outcome=one["outcome"],
+            reason=one.get("reason", ""),
+            letter=one.get("letter"),
+            groups=one.get("groups", {}),
+            background=one.get("background", {}),
+            key=one.get("key", ""),
+            repeat=one.get("repeat", 0),
+            confidence=one.get("confidence", {}),
+        )
+        for one in row["answers"]
+    )
+    return Record(CaseKey(row["model"], row["checklist"], row["case"]), answers, tuple(row["notes"]))

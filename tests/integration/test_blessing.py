@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.cli import main
-from pytest_factorfair.reports import saved
+from pytest_factorfair.reports import json_report
 from tests.project import Project
 
 SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
@@ -37,7 +37,7 @@ def test_the_baseline_is_the_report_packed_and_a_run_takes_it(
     packed = ran.path / "factorfair-baseline.json.gz"
     assert gzip.decompress(packed.read_bytes()) == ran.report_path.read_bytes()
     assert packed.stat().st_size < ran.report_path.stat().st_size / 5
-    assert saved.summary(str(packed), name="packed") == saved.summary(REPORT, name="plain")
+    assert json_report.read(str(packed), name="packed") == json_report.read(REPORT, name="plain")
     told = capsys.readouterr().out.splitlines()
     assert told[0].startswith(f"{REPORT} is now the baseline factorfair-baseline.json.gz (")
     assert (

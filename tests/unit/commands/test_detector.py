@@ -143,7 +143,8 @@ def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.Captu
     """Two of a report's three keys are in the store, under the name of an endpoint; a key stands twice."""
     answers = [{"key": key} for key in ("one3", "one3", "two4", "gone")]
     Path("report.json").write_text(
-        json.dumps({"cases": [{"model": "mine", "answers": answers}]}), encoding="utf-8"
+        json.dumps({"schema": "factorfair.report/1", "cases": [{"model": "mine", "answers": answers}]}),
+        encoding="utf-8",
     )
     assert main(["detector", "sample", "report.json", store, "--out", "lab"]) == 0
     assert capsys.readouterr().out.startswith("mine: 2 of 2 pictures\n")
@@ -239,9 +240,9 @@ def test_what_people_do_not_agree_on_is_told(store: str, capsys: pytest.CaptureF
 
 WRONG: dict[str, tuple[list[str], str]] = {
     "no store": (["sample", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
-    "no report": (["sample", "none.json", "--out", "x"], "none.json: cannot be read: No such file or directory"),
-    "a deep report": (["sample", "deep.json", "--out", "x"], "deep.json: not a report.json"),
-    "not a report": (["sample", "list.json", "r.sqlite", "--out", "x"], "list.json: not a report.json"),
+    "no report": (["sample", "none.json", "--out", "x"], "none.json: No such file or directory"),
+    "a deep report": (["sample", "deep.json", "--out", "x"], "deep.json: not a report.json: it is nested too deeply"),
+    "not a report": (["sample", "list.json", "r.sqlite", "--out", "x"], "list.json: not a report.json: its schema is None"),
     "a report of text": (["sample", "text.json", "r.sqlite", "--out", "x"], "there are no pictures to draw from"),
     "a report without its store": (["sample", "text.json", "--out", "x"], ".factorfair/responses.sqlite: no such response store"),
     "no pictures": (["sample", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
@@ -275,7 +276,10 @@ def test_wrong_input_is_one_line(store: str, capsys: pytest.CaptureFixture[str],
     Path("html.csv").write_text(f"{head}html.png,1,,Male\n", encoding="utf-8")
     Path("list.json").write_text("[]", encoding="utf-8")
     Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
-    Path("text.json").write_text('{"cases": [{"model": "m", "answers": [{"query": "q"}]}]}', encoding="utf-8")
+    Path("text.json").write_text(
+        '{"schema": "factorfair.report/1", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
+        encoding="utf-8",
+    )
     Path("html.png").write_text("<html>", encoding="utf-8")
     arguments, words = WRONG[case]
     assert main(["detector", *arguments]) == 4

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.reports import saved
+from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
 from pytest_factorfair.reports.figures.curves import curves
 from pytest_factorfair.reports.figures.of_checklist import Figure, figures
@@ -49,7 +49,7 @@ def pictures(finished: Finished) -> tuple[Entry, ...]:
 
 
 def read(folder: Path) -> tuple[Entry, ...]:
-    return entries({"it": saved.summary(str(folder / "report.json"), name="it")})
+    return entries({"it": json_report.read(str(folder / "report.json"), name="it")})
 
 
 def drawn(listed: tuple[Entry, ...]) -> dict[str, Figure]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Summary
-from pytest_factorfair.reports import saved
+from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.figures.plane import Plane, plane, planes, points
 from tests.finished import Finished
 
@@ -21,7 +21,7 @@ def summary(finished: Finished) -> Summary:
         "--factorfair-preset=smoke",
         "--factorfair-gate=s_e[baseline,gender] >= 0.9",
     )
-    return saved.summary(str(report / "report.json"), name="it")
+    return json_report.read(str(report / "report.json"), name="it")
 
 
 def test_there_is_a_plane_for_every_attribute(summary: Summary) -> None:

@@ -1,0 +1,63 @@
+"""Reports are read back as they were written; whatever else the file holds is one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.reports.json_report import SCHEMA, read, to_json
+from tests.finished import Finished
+
+
+@pytest.fixture
+def written(finished: Finished, tmp_path: Path) -> Path:
+    """The report of a run that has everything a text run can have: gates, topics, headline, answers."""
+    report = finished(
+        "--factorfair-model=sim:refusing?rate=0.2",
+        "--factorfair-preset=smoke",
+        "--factorfair-gate=refusal_rate <= 0.05",
+    )
+    return Path(shutil.copy(report / "report.json", tmp_path))
+
+
+def test_what_is_read_back_is_written_again_alike(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
+    assert json.loads(text)["gates"]
+    assert to_json(read(str(written), name="it")) == text
+    written.write_bytes(gzip.compress(text.encode()))
+    assert to_json(read(str(written), name="it")) == text
+
+
+def test_a_damaged_report_is_one_line(written: Path) -> None:
+    report = json.loads(written.read_text(encoding="utf-8"))
+    del report["gates"][0]["subject"]
+    written.write_text(json.dumps(report), encoding="utf-8")
+    with pytest.raises(InputError, match=r"^it: a damaged report: .*subject") as raised:
+        read(str(written), name="it")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"[" * 100_000, "it: not a report.json: it is nested too deeply"),
+        (b'{"schema": "%s", "fingerprint": %s}' % (SCHEMA.encode(), b"[" * 500 + b"]" * 500),
+         "it: a damaged report: KeyError: 'usage'"),
+        (b"\xff{}", "it: not a report.json: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (b"[]", f"it: not a report.json: its schema is None, '{SCHEMA}' is needed"),
+        (gzip.compress(b"{}" * 1000)[:-20], "it: a damaged archive: "),
+    ],
+    ids=["deep", "damaged and deep", "no text", "no report", "no archive"],
+)  # fmt: skip
+def test_any_other_file_is_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
+    file = tmp_path / "report.json"
+    file.write_bytes(content)
+    with pytest.raises(InputError) as raised:
+        read(str(file), name="it")
+    assert str(raised.value).startswith(problem)
+    assert "\n" not in str(raised.value)

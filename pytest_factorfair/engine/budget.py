@@ -20,7 +20,6 @@ from pytest_factorfair.store.run_file import Ceilings, Entry, Grant, RunFile
 Estimate = Callable[[Model, Request], float | None]
 """What a call may cost at most, in USD, before it is made; None where its price is unknown."""
 
-NOTHING = Entry()
 LOOK = 0.05
 """Seconds between looks whether calls under way have left enough for another."""
 
@@ -70,8 +69,8 @@ class Unlimited:
 class Batch:
     """What is written to the run's file in one go, while the batch before is being written."""
 
-    sent: Entry = NOTHING
-    settled: Entry = NOTHING
+    sent: list[Entry] = field(default_factory=list)
+    settled: list[Entry] = field(default_factory=list)
     dearest: float | None = None
     written: Future[None] = field(default_factory=Future)
 
@@ -104,7 +103,7 @@ class RunBudget:
         self._dearest: float | None = None
         self._lock = Lock()
         self._batch: Batch | None = None
-        self._unused = NOTHING
+        self._unused: list[Entry] = []
         self._closed = False
 
     async def take(self, model: Model, request: Request) -> Grant:
@@ -156,7 +155,7 @@ class RunBudget:
 
     def _give_back(self, grant: Grant) -> None:
         with self._lock:
-            self._unused = self._unused.plus(Entry.sent(grant).negative())
+            self._unused.append(Entry.sent(grant).negative())
 
     def settle(self, grant: Grant, response: Response | None, *, billable: bool) -> None:
         """A call without a response counts at what was reserved, if it may have cost anything.
@@ -175,7 +174,7 @@ class RunBudget:
         self._book(settled=Entry.settled(grant, cost, *tokens), dearest=response.cost)
 
     def _book(
-        self, *, sent: Entry = NOTHING, settled: Entry = NOTHING, dearest: float | None = None
+        self, *, sent: Entry | None = None, settled: Entry | None = None, dearest: float | None = None
     ) -> Future[None]:
         """Have it written to the run's file; done once it is."""
         with self._lock:
@@ -184,8 +183,10 @@ class RunBudget:
                 batch = self._batch = Batch()
                 batch.written.set_running_or_notify_cancel()  # others wait for it: nobody cancels it
                 self._thread.submit(self._write, batch)
-            batch.sent = batch.sent.plus(sent)
-            batch.settled = batch.settled.plus(settled)
+            if sent is not None:
+                batch.sent.append(sent)
+            if settled is not None:
+                batch.settled.append(settled)
             if dearest is not None:
                 batch.dearest = max(batch.dearest or 0.0, dearest)
             return batch.written
@@ -193,11 +194,12 @@ class RunBudget:
     def _write(self, batch: Batch) -> None:
         with self._lock:
             self._batch = None
-            settled, self._unused = batch.settled.plus(self._unused), NOTHING
+            settled, self._unused = [*batch.settled, *self._unused], []
         try:
-            self._file.settle(settled, dearest=batch.dearest)
-            if batch.sent.calls:
-                self._file.send(batch.sent)
+            if settled:
+                self._file.settle(Entry.total(settled), dearest=batch.dearest)
+            if batch.sent:
+                self._file.send(Entry.total(batch.sent))
         except Exception as error:  # noqa: BLE001  # whoever waits for it is told
             batch.written.set_exception(error)
         else:
@@ -211,5 +213,5 @@ class RunBudget:
         if not self._closed:
             self._closed = True
             self._thread.shutdown(wait=True)
-            self._file.settle(self._unused)
+            self._file.settle(Entry.total(self._unused))
             self._file.close()

@@ -30,7 +30,7 @@ DRIVERS = {
     "sqlite": "sqlite",
     "sqlite+pysqlite": "sqlite",
 }
-_ADVICE = "give sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+_ADVICE = "give sqlite:///FILE or a postgresql+psycopg:// URL"
 _ANOTHER = "name another with --factorfair-store"
 _LOCK = 0x666F6661  # PostgreSQL's advisory lock while tables are made; any number of our own
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,8 +122,9 @@ class Entry(NamedTuple):
         unpriced = (cost is None) - (grant.reserved is None)
         return cls(0, -1, tokens_in, tokens_out, cost or 0.0, -(grant.reserved or 0.0), unpriced)
 
-    def plus(self, other: Entry) -> Entry:
-        return Entry._make(map(sum, zip(self, other, strict=True)))
+    @classmethod
+    def total(cls, entries: Iterable[Entry]) -> Self:
+        return cls._make(map(sum, zip(cls(), *entries, strict=True)))
 
     def negative(self) -> Entry:
         return Entry._make(-each for each in self)

@@ -9,7 +9,7 @@ import sys
 from benchmarks.harness import ROOT, limited, measured, run, table
 from tests.servers import StubServer, started
 
-NEEDED = "pytest, numpy, sqlalchemy, aiohttp, uvloop, yaml"
+NEEDED = "pytest, numpy, sqlalchemy, aiohttp, yaml"
 # pydantic imports next to nothing before something is taken from it.
 STATEMENT = f"import {NEEDED}; from pydantic import BaseModel"
 TIMES = {True: 9, False: 3}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import freight
+from pytest_factorfair import transport
 from pytest_factorfair.collection import SHIPPED
 from pytest_factorfair.completeness import Incomplete, left_out
-from pytest_factorfair.domain import CaseKey, Usage
+from pytest_factorfair.domain import CaseKey
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.options import dry
@@ -115,18 +115,18 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what an item yielded, before any other plugin sees its report."""
-        yielded = freight.unload(report)
-        record, unaccounted = yielded or (None, Usage())
+        """Take the result of an item off its report before any other plugin sees the report."""
+        result = transport.detach(report)
+        record = result.record if result else None
         if report.failed and self._assignment(report.nodeid) is not None:
             self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
-        if yielded is None:
+        if result is None:
             return
-        self._ledger.spend(unaccounted)
+        self._ledger.spend(result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)
             self._concluding()  # imported now, as the next answers are on their way
-        self._progress.count(record, unaccounted)
+        self._progress.count(record, result.usage)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

@@ -44,9 +44,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.help or config.option.version or config.option.markers:
         return
     if active(config):
-        from pytest_factorfair.imports import import_plainly
-
-        import_plainly(config)
         from pytest_factorfair import roles
 
         roles.start(config)

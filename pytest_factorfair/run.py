@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,7 @@ class Run:
         """The engine, made on first use: a controller of workers has none."""
         from pytest_factorfair.engine import Engine, Retry
 
+        self._import_for_loop()
         return Engine(
             self.store,
             connections=self._connections,
@@ -123,6 +125,17 @@ class Run:
             endpoints=self._endpoints,
             price=self.price,
         )
+
+    def _import_for_loop(self) -> None:
+        """Import, in the main thread, the modules that the loop's thread would otherwise import first.
+
+        pytest rewrites the modules of a plugin as they are imported, and the parser of CPython 3.11 fails if
+        two threads use it at once.
+        """
+        if any(hasattr(model, "url") for model in self.models.values()):
+            import_module("pytest_factorfair.models.http_client")
+        if self.modality == "image":
+            import_module("pytest_factorfair.pictures.decode")
 
     @cached_property
     def _endpoints(self) -> Endpoints:

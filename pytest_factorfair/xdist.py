@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import wire
+from pytest_factorfair import transport
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.controller import Controller
     from pytest_factorfair.run import Run
-
-WORKERINPUT = "factorfair"
-CHECKLISTS = "factorfair_checklists"
 
 
 class XdistHooks:
@@ -25,8 +22,9 @@ class XdistHooks:
         self._controller = controller
 
     def pytest_configure_node(self, node: WorkerController) -> None:
-        node.workerinput[WORKERINPUT] = wire.settings_to_wire(self._run.settings)
-        node.workerinput[CHECKLISTS] = wire.checklists_to_wire(self._run.checklists)
+        run = self._run
+        order = transport.WorkerInput(run.settings, run.checklists)
+        node.workerinput[transport.ATTRIBUTE] = transport.pack(order)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._controller.select(ids)

@@ -41,11 +41,13 @@ class Files(Generic[File, Value]):
 class Protocol(Generic[File, Value, Entry]):
     """One way to ask: its files, the value they build, and the cases that the value expands to.
 
-    ``files`` imports what reads them: a process that is handed the value does without. ``cases`` and
+    ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
+    value does not need it. ``cases`` and
     ``queries`` are the same on every machine. ``notices`` says where a size had to be changed.
     """
 
     name: str
+    checklist: type[Value]
     files: Callable[[], Files[File, Value]]
     cases: Callable[[Value, Sampling], tuple[Entry, ...]]
     queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]

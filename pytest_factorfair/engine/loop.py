@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Runs coroutines for other threads; what is still running when it closes is cancelled."""
+    """Runs coroutines for other threads; cancels those still running when it closes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -21,7 +21,7 @@ class LoopThread:
         self._closed = False
 
     def submit(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
-        """Run a coroutine; a closed loop answers with a cancelled future."""
+        """Run a coroutine; a closed loop returns a cancelled future."""
         with self._lock:
             if not self._closed:
                 self._start()
@@ -30,7 +30,7 @@ class LoopThread:
         return _cancelled()
 
     def call(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop soon, if there is a loop."""
+        """Schedule a function in the loop, if the loop runs."""
         with self._lock:
             if self.running:
                 self._loop.call_soon_threadsafe(function)
@@ -40,7 +40,7 @@ class LoopThread:
         return self._thread is not None and not self._closed
 
     def close(self, timeout: float) -> None:
-        """End loop and thread; a provider that blocks the loop is waited for ``timeout`` seconds."""
+        """End loop and thread; waits at most ``timeout`` seconds for a provider that blocks the loop."""
         with self._lock:
             if self.running:
                 self._loop.call_soon_threadsafe(self._end.set)
@@ -63,7 +63,7 @@ class LoopThread:
         self._end = asyncio.Event()
         self._ready.set()
         await self._end.wait()
-        # What is cancelled may still begin something: a response that came in has itself committed.
+        # A cancelled task may start another: a response that has arrived is still committed.
         while left := asyncio.all_tasks() - {asyncio.current_task()}:
             for task in left:
                 task.cancel()
@@ -71,7 +71,7 @@ class LoopThread:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's, where a call takes a quarter less CPU; asyncio's own where that is not to be had."""
+    """uvloop's loop if it is installed: a call then takes a quarter less CPU; else asyncio's."""
     try:
         import uvloop
     except ImportError:

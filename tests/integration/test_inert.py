@@ -13,16 +13,34 @@ from tests.project import Project
 HEAVY = ("numpy", "scipy", "yaml", "pydantic", "sqlalchemy", "jinja2", "aiohttp", "litellm", "torch")
 
 WITHIN = """
-import gc, sys, pytest
+import atexit, gc, signal, sys, pytest
+
+def state():
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    return gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), gc.callbacks[:], handlers
+
+def register(function, *arguments, **named):
+    callers.append(sys._getframe(1).f_globals["__name__"])
+    return registered(function, *arguments, **named)
 
 class Plugin:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self):
+        during.append(state())
     def pytest_sessionfinish(self):
-        print("during:", gc.get_freeze_count() > 0, gc.get_threshold()[0])
+        during.append(state())
+        finders.extend(each for each in sys.meta_path if each not in before)
 
-arguments = [sys.argv[1], "-s", "--factorfair-model=sim:stereotyped", "--factorfair-checklist=small.yaml"]
+callers, during, finders, before = [], [], [], list(sys.meta_path)
+registered, atexit.register = atexit.register, register
 gc.set_threshold(int(sys.argv[2]), 11, 12)
-assert pytest.main(arguments, plugins=[Plugin()]) == 0
-print("after:", gc.get_freeze_count(), gc.get_threshold())
+began = state()
+arguments = [sys.argv[1], "-s", "-p", "no:faulthandler", "--factorfair-model=sim:stereotyped"]
+assert pytest.main([*arguments, "--factorfair-checklist=small.yaml"], plugins=[Plugin()]) == 0
+print()
+print("as before:", [each == began for each in (*during, state())])
+print("finders:", [type(each).__module__ for each in finders])
+print("exit callbacks:", [each for each in callers if each.startswith("pytest_factorfair")])
 """
 
 
@@ -64,13 +82,11 @@ def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -
     result.stdout.fnmatch_lines(["*no model: give --factorfair-model*"])
 
 
-@pytest.mark.parametrize(("given", "during"), [(701, 10_000), (0, 0), (50_000, 50_000)])
-@pytest.mark.parametrize("workers", ["-n0", "-n1"])
-def test_what_was_kept_from_the_garbage_collector_is_its_own_again(
-    project: Project, workers: str, given: int, during: int
-) -> None:
-    """Its threshold is only ever raised, and where it is off it stays so."""
-    command = [sys.executable, "-c", WITHIN, workers, str(given)]
+@pytest.mark.parametrize(("workers", "threshold"), [("-n0", 701), ("-n0", 0), ("-n1", 701)])
+def test_a_run_changes_nothing_of_its_process(project: Project, workers: str, threshold: int) -> None:
+    """Garbage collector, signal handlers, import hooks and exit callbacks, during the run and after it."""
+    command = [sys.executable, "-c", WITHIN, workers, str(threshold)]
     printed = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True).stdout
-    assert f"during: True {during}\n" in printed
-    assert printed.endswith(f"after: 0 ({given}, 11, 12)\n")
+    assert "as before: [True, True, True]\n" in printed
+    assert "finders: ['_pytest.assertion.rewrite']\n" in printed
+    assert "exit callbacks: []\n" in printed

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.checklist.fact_or_fair.expand import cases, notices, queries
 from pytest_factorfair.checklist.protocol import Protocol
+from pytest_factorfair.domain import FactOrFair
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.fact_or_fair.layout import Checklist
     from pytest_factorfair.checklist.protocol import Files
-    from pytest_factorfair.domain import FactOrFair
 
 
 def _files() -> Files[Checklist, FactOrFair]:
@@ -22,6 +22,13 @@ def _files() -> Files[Checklist, FactOrFair]:
     return FILES
 
 
-PROTOCOL = Protocol(name="fact_or_fair", files=_files, cases=cases, queries=queries, notices=notices)
+PROTOCOL = Protocol(
+    name="fact_or_fair",
+    checklist=FactOrFair,
+    files=_files,
+    cases=cases,
+    queries=queries,
+    notices=notices,
+)
 
 __all__ = ["PROTOCOL"]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.checklist.faintbench.expand import cases, notices, queries
 from pytest_factorfair.checklist.protocol import Protocol
+from pytest_factorfair.domain import Faintbench
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.faintbench.layout import Checklist
     from pytest_factorfair.checklist.protocol import Files
-    from pytest_factorfair.domain import Faintbench
 
 
 def _files() -> Files[Checklist, Faintbench]:
@@ -22,6 +22,13 @@ def _files() -> Files[Checklist, Faintbench]:
     return FILES
 
 
-PROTOCOL = Protocol(name="faintbench", files=_files, cases=cases, queries=queries, notices=notices)
+PROTOCOL = Protocol(
+    name="faintbench",
+    checklist=Faintbench,
+    files=_files,
+    cases=cases,
+    queries=queries,
+    notices=notices,
+)
 
 __all__ = ["PROTOCOL"]

@@ -108,6 +108,7 @@ FILES = Files(
 )
 GREETINGS = Protocol(
     name="greetings",
+    checklist=Greetings,
     files=lambda: FILES,
     cases=cases,
     queries=queries,

@@ -68,7 +68,7 @@ def test_loop_is_uvloop_where_there_is_one(there: bool, monkeypatch: pytest.Monk
         return type(asyncio.get_running_loop()).__module__
 
     if there:
-        pytest.importorskip("uvloop", reason="uvloop is not to be had on this machine")
+        pytest.importorskip("uvloop", reason="uvloop is not installed")
     else:
         monkeypatch.setitem(sys.modules, "uvloop", None)
     loop = LoopThread()

@@ -1,0 +1,126 @@
+"""How values travel between the processes of a run.
+
+Settings and checklists go to a worker in its ``workerinput``; the result of an item comes back on its
+report. xdist's execnet accepts only plain types, so a value travels as one JSON text: a dataclass is the list
+of its fields, and the annotations of the class say how to read it back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Generator, Hashable, Mapping
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import pytest
+
+from pytest_factorfair.checklist.protocols import PROTOCOLS
+from pytest_factorfair.domain import Checklist, Record, Usage
+from pytest_factorfair.settings import Settings
+
+T = TypeVar("T")
+
+ATTRIBUTE = "factorfair"
+"""Where a result rides on a report, and a worker's order in its ``workerinput``."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WorkerInput:
+    """What a worker receives, so that it resolves no settings and reads no files, which may have changed."""
+
+    settings: Settings
+    checklists: tuple[Checklist, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What one item reports: its record, if it made one, and the usage that is not on the run's account."""
+
+    record: Record | None
+    usage: Usage
+
+
+def pack(value: object) -> str:
+    """Encode a value made of dataclasses, tuples, mappings with text keys and plain types.
+
+    The text is ASCII: execnet does not accept lone surrogates, which a model may write.
+    """
+    return json.dumps(value, default=_fields, check_circular=False, separators=(",", ":"))
+
+
+def unpack(kind: type[T], text: str) -> T:
+    """Decode a value of this class that ``pack`` encoded."""
+    hint: Any = kind
+    value: T = _reader(hint)(json.loads(text))
+    return value
+
+
+def attach(report: pytest.TestReport, result: ItemResult) -> None:
+    """Let a report carry the result of its item."""
+    setattr(report, ATTRIBUTE, result)
+
+
+def detach(report: pytest.TestReport) -> ItemResult | None:
+    """Take the result off a report, so that no other plugin stores or sends it."""
+    result: ItemResult | None = report.__dict__.pop(ATTRIBUTE, None)
+    return result
+
+
+class ReportTransport:
+    """Packs and unpacks results where xdist serializes and deserializes reports."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(
+        self,
+    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+        data = yield
+        if data is not None and ATTRIBUTE in data:
+            data[ATTRIBUTE] = pack(data[ATTRIBUTE])
+        return data
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, object, object]:
+        report = yield
+        if isinstance(report, pytest.TestReport) and ATTRIBUTE in report.__dict__:
+            attach(report, unpack(ItemResult, getattr(report, ATTRIBUTE)))
+        return report
+
+
+def _fields(value: Any) -> list[Any] | dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    plain = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    return [value.protocol, plain] if isinstance(value, Checklist) else plain
+
+
+Reader = Callable[[Any], Any]
+
+
+@cache
+def _reader(kind: Hashable) -> Reader:
+    """What makes a value of a type from plain JSON; the entries of a tuple have one type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Checklist:
+        return _checklist
+    if origin in (Union, UnionType):
+        (some,) = (_reader(each) for each in arguments if each is not type(None))
+        return lambda plain: None if plain is None else some(plain)
+    if origin is Mapping:
+        entry = _reader(arguments[1])
+        return lambda plain: {name: entry(each) for name, each in plain.items()}
+    if origin is tuple:
+        entry = _reader(arguments[0])
+        return lambda plain: tuple(map(entry, plain))
+    if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple)):
+        fields = [_reader(each) for each in get_type_hints(kind).values()]
+        return lambda plain: kind(*[field(each) for field, each in zip(fields, plain, strict=True)])
+    return lambda plain: plain
+
+
+def _checklist(plain: tuple[str, Any]) -> Checklist:
+    protocol, fields = plain
+    kind: Any = PROTOCOLS[protocol].checklist
+    checklist: Checklist = _reader(kind)(fields)
+    return checklist

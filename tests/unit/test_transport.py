@@ -1,0 +1,112 @@
+"""What travels between processes arrives as it was, whatever a model wrote."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import pytest
+
+from pytest_factorfair import checklist, settings, transport
+from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
+from pytest_factorfair.transport import ItemResult, WorkerInput
+
+execnet = pytest.importorskip("execnet", reason="needs pytest-xdist")
+
+T = TypeVar("T")
+ANSWER = Answer("q1", "answered", "", "B", {"gender": "Female"}, {"race": "Asian"}, "k1")
+REFUSED = dataclasses.replace(ANSWER, outcome="refused", letter=None, groups={}, repeat=3)
+FACE = Answer("q2", "answered", "", None, {"gender": "Male"}, {}, "k2", confidence={"gender": 0.75})
+KEY = CaseKey("sim:x", "small", "objective-tea_rate-race-highest")
+CHOICES = {"name": {"Ann": Share(0, 0.25, 0.1875), "Bob": Share(1, 0.25, 0.1875)}}
+USAGE = Usage(calls=2, cached=1, tokens_in=3_000_000_000, tokens_out=4, cost=None)
+RESULTS = [
+    ItemResult(Record(KEY, (ANSWER, REFUSED, FACE), ("note",), CHOICES), USAGE),
+    ItemResult(None, Usage(calls=1)),
+]
+
+
+def crossed(value: T) -> T:
+    return transport.unpack(type(value), execnet.loads(execnet.dumps(transport.pack(value))))
+
+
+@pytest.fixture
+def hooks(pytestconfig: pytest.Config) -> Iterator[Any]:
+    """pytest's own hooks, with ours around them."""
+    plugin = transport.ReportTransport()
+    pytestconfig.pluginmanager.register(plugin)
+    yield pytestconfig.hook
+    pytestconfig.pluginmanager.unregister(plugin)
+
+
+def report() -> pytest.TestReport:
+    return pytest.TestReport("a.py::b", ("a.py", 1, "b"), {}, "passed", None, "call")
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_result_of_an_item_comes_back_as_it_was(result: ItemResult) -> None:
+    assert crossed(result) == result
+
+
+@pytest.mark.parametrize("text", ["half \ud800 a pair", "Ünïcode ❤", 'quotes " and \\ and \n'])
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    class Text(str):
+        __slots__ = ()
+
+    back = crossed(ItemResult(Record(KEY, (), (Text(text),)), USAGE)).record
+    assert back is not None
+    assert back.notes == (text,)
+    assert type(back.notes[0]) is str
+
+
+@pytest.mark.parametrize("name", ["fact_or_fair", "fact_or_fair_t2i", "faintbench"])
+def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Path) -> None:
+    given = {
+        "factorfair_model": ["sim:x", "sim:y"],
+        "factorfair_model_arg": ["temperature=0"],
+        "factorfair_checklist": ["small.yaml"],
+        "factorfair_gate": ["s_e >= 0.5"],
+        "factorfair_max_cost": "2.5",
+        "factorfair_seed": "7",
+    }
+    config = SimpleNamespace(
+        getoption=lambda name, default=None: given.get(name, default),
+        rootpath=tmp_path,
+        invocation_params=SimpleNamespace(dir=tmp_path),
+    )
+    chosen = settings.resolve(cast(pytest.Config, config))
+    chosen = dataclasses.replace(chosen, waivers=(("s_e", "2030-01-01", "known"),))
+    assert (chosen.sampling.seed, chosen.max_cost) == (7, 2.5)
+    order = WorkerInput(chosen, (checklist.load(name, truth="audited", base=Path()),))
+    back = crossed(order)
+    assert back == order
+    assert hash(back.settings.gates) == hash(chosen.gates)  # tuples are tuples again
+    assert type(back.checklists[0]) is type(order.checklists[0])
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_result_rides_on_a_report(hooks: Any, pytestconfig: pytest.Config, result: ItemResult) -> None:
+    sent = report()
+    transport.attach(sent, result)
+    data = hooks.pytest_report_to_serializable(config=pytestconfig, report=sent)
+    plain = json.loads(json.dumps(data))
+    arrived = hooks.pytest_report_from_serializable(config=pytestconfig, data=plain)
+    assert transport.detach(arrived) == result
+    assert transport.detach(arrived) is None
+    assert transport.detach(sent) == result  # serializing a report takes nothing off it
+
+
+def test_report_without_a_result(hooks: Any, pytestconfig: pytest.Config) -> None:
+    data = hooks.pytest_report_to_serializable(config=pytestconfig, report=report())
+    arrived = hooks.pytest_report_from_serializable(config=pytestconfig, data=data)
+    assert arrived.nodeid == "a.py::b"
+    assert transport.detach(arrived) is None
+
+
+def test_what_pytest_does_not_serialize_is_left_alone(hooks: Any, pytestconfig: pytest.Config) -> None:
+    assert hooks.pytest_report_to_serializable(config=pytestconfig, report=object()) is None
+    assert hooks.pytest_report_from_serializable(config=pytestconfig, data={}) is None

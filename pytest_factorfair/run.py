@@ -29,7 +29,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.models import hosts, prices
-from pytest_factorfair.models.estimates import estimates
+from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:

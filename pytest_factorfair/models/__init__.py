@@ -1,9 +1,11 @@
-"""Dumb providers, one file each, behind one protocol: a request goes in, a response comes out."""
+"""Providers behind one protocol: a request goes in, a response comes out.
 
-from pytest_factorfair.models.determinism import deterministic
-from pytest_factorfair.models.modality import modality
-from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.registry import Factory, build
+``registry`` finds the provider of a spec. A service is a transport (HTTP or litellm) times a format (text or
+pictures); a local model runs transformers or diffusers; the others are Python objects, files and simulations.
+"""
+
+from pytest_factorfair.models.protocol import Model, deterministic
+from pytest_factorfair.models.registry import Factory, build, modality
 from pytest_factorfair.models.spec import ModelSpec, slug
 
 __all__ = ["Factory", "Model", "ModelSpec", "build", "deterministic", "modality", "slug"]

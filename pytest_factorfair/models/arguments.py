@@ -1,18 +1,18 @@
-"""KEY=VALUE model arguments: which keys a provider knows, what their values may be, one line when wrong.
+"""Model arguments (``KEY=VALUE``): each provider declares its own as one pydantic model.
 
-A value is read as JSON where it parses (``0.7``, ``true``, ``["a"]``, ``{"a": 1}``), else as the string
-it is; a key of a ``raw`` kind keeps the string as typed. Keys with a prefix of the provider
-(``body.top_k=20``) are passed on to the service or library unread; any other unknown key is an error,
-and so is a key that would hold a secret.
+Values are parsed as JSON (``0.7``, ``true``, ``["a"]``) and fall back to the string as typed; text arguments
+always keep the string. A field annotated with ``PassedOn`` collects ``FIELD.KEY=VALUE``, which goes to the
+service or library unchecked. Every other unknown key is an error, and so is a key that would hold a secret.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, nearest
@@ -22,105 +22,114 @@ SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What the values of a key may be; ``says`` completes "must be ..."."""
+class Expected:
+    """What a field accepts, to complete "must be ..."; ``verbatim`` fields are not parsed as JSON."""
 
-    says: str
-    accepts: Callable[[object], bool]
-    raw: bool = False
-
-
-def _within(value: object, low: float, high: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    words: str
+    verbatim: bool = False
 
 
-def _count(value: object) -> bool:
-    return isinstance(value, int) and _within(value, 1, math.inf)
+@dataclass(frozen=True, slots=True)
+class PassedOn:
+    """Marks a field that collects ``FIELD.KEY=VALUE``; the run sets the keys in ``taken`` itself.
 
-
-TEMPERATURE = Kind("a number from 0 to 100", lambda value: _within(value, 0, 100))
-SHARE = Kind("a number above 0 and at most 1", lambda value: value != 0 and _within(value, 0, 1))
-SECONDS = Kind(
-    "a number of seconds, above 0 and at most 86400", lambda value: value != 0 and _within(value, 0, 86400)
-)
-COUNT = Kind("a whole number of at least 1", _count)
-FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-TEXT = Kind("a text", lambda value: bool(str(value).strip()), raw=True)
-
-
-def matching(pattern: str, *, says: str) -> Kind:
-    """A kind of texts that a regular expression matches."""
-    return Kind(says, lambda value: re.fullmatch(pattern, str(value)) is not None, raw=True)
-
-
-def read(spec: ModelSpec, kinds: Mapping[str, Kind], *, passed_on: tuple[str, ...] = ()) -> dict[str, object]:
-    """The values of the spec's arguments by key; ``passed_on`` are the prefixes of keys read by others.
-
-    Raises:
-        InputError: a key the provider does not know, a value that cannot be right, or a secret.
+    With ``same_names``, a key that is also an argument of the provider must be given as that argument.
     """
-    return {key: _value(spec, key, kinds=kinds, passed_on=passed_on) for key in spec.arguments}
+
+    taken: frozenset[str] = frozenset()
+    same_names: bool = False
 
 
-def refuse(
+Number = int | float  # an int stays one: 0 and 0.0 are different identities
+Temperature = Annotated[Number, Field(ge=0, le=100), Expected("a number from 0 to 100")]
+Share = Annotated[Number, Field(gt=0, le=1), Expected("a number above 0 and at most 1")]
+Seconds = Annotated[Number, Field(gt=0, le=86400), Expected("a number of seconds, above 0 and at most 86400")]
+Count = Annotated[int, Field(ge=1), Expected("a whole number of at least 1")]
+Flag = Annotated[bool, Expected("true or false")]
+Text = Annotated[str, Field(pattern=r"\S"), Expected("a text", verbatim=True)]
+
+
+class Arguments(BaseModel):
+    """The arguments of a provider; this one takes none."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def read(
     spec: ModelSpec,
-    prefix: str,
-    extra: Mapping[str, object],
+    table: type[A],
     *,
-    ours: Mapping[str, Kind],
-    taken: frozenset[str],
-) -> None:
-    """Look whether what is passed on is the run's to set, or an argument of ours.
+    preset: Mapping[str, object] | None = None,
+    taken: frozenset[str] = frozenset(),
+) -> A:
+    """The spec's arguments as a provider's table; they override those of ``preset``.
+
+    ``taken`` are further keys that cannot be passed on.
 
     Raises:
-        InputError: it is; says what to write in its place.
+        InputError: an unknown key, a value of the wrong kind, or a secret.
     """
-    for key in sorted(extra.keys() & (taken | ours.keys())):
-        right = f"write {key}=... without '{prefix}'" if key in ours else "the run sets it"
-        raise InputError(f"model '{spec.text}': argument '{prefix}{key}' cannot be given: {right}")
-
-
-def under(values: Mapping[str, object], prefix: str) -> dict[str, object]:
-    """The values whose key begins with the prefix, by the rest of the key."""
-    return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
-
-
-def text(values: Mapping[str, object], key: str) -> str | None:
-    """The value of a ``TEXT`` key; None if it is not given."""
-    return str(values[key]) if key in values else None
-
-
-def number(values: Mapping[str, object], key: str) -> float:
-    """The value of a key of numbers, which must be given or have a default."""
-    return float(str(values[key]))
-
-
-def _value(spec: ModelSpec, key: str, *, kinds: Mapping[str, Kind], passed_on: tuple[str, ...]) -> object:
-    typed = spec.arguments[key]
-    where = f"model '{spec.text}': argument '{key}'"
-    if key.rpartition(".")[2].lower() in SECRETS:
+    passed_on = {
+        name: marker
+        for name, field in table.model_fields.items()
+        for marker in field.metadata
+        if isinstance(marker, PassedOn)
+    }
+    own = table.model_fields.keys() - passed_on
+    values = dict(preset or {})
+    for key, typed in spec.arguments.items():
+        where = f"model '{spec.text}': argument '{key}'"
+        if key.rpartition(".")[2].lower() in SECRETS:
+            raise InputError(
+                f"{where}: a secret given here would end in the shell's history and in reports; "
+                "put it in an environment variable"
+            )
+        collected = any(key.startswith(f"{name}.") and key != f"{name}." for name in passed_on)
+        if key not in own and not collected:
+            hint = f" ({next(iter(passed_on))}.{key}=... is passed on as it is)" if passed_on else ""
+            raise InputError(f"{where} is unknown{nearest(key, own)}{hint}")
+        verbatim = key in own and expected(table, key).verbatim
+        values[key] = typed if verbatim else _parsed(typed)
+        text = json.dumps(values[key], ensure_ascii=False)
+        if utf8(text) != text:  # half a surrogate pair, as Python makes of a stray byte
+            raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
+        if key in own and values[key] is None:
+            raise InputError(f"{where} must be {expected(table, key).words}, not '{typed}'")
+    nested: dict[str, Any] = {key: value for key, value in values.items() if key in own}
+    for name, marker in passed_on.items():
+        extra = {
+            key.removeprefix(f"{name}."): value for key, value in values.items() if key.startswith(f"{name}.")
+        }
+        named = own if marker.same_names else frozenset[str]()
+        for key in sorted(extra.keys() & (marker.taken | taken | named)):
+            right = f"write {key}=... without '{name}.'" if key in named else "the run sets it"
+            raise InputError(f"model '{spec.text}': argument '{name}.{key}' cannot be given: {right}")
+        nested[name] = extra
+    for key in wrong_fields(table, nested):
         raise InputError(
-            f"{where}: a secret given here would end in the shell's history and in reports; "
-            "put it in an environment variable"
+            f"model '{spec.text}': argument '{key}' must be {expected(table, key).words}, "
+            f"not '{spec.arguments[key]}'"
         )
-    others = any(key.startswith(prefix) and key != prefix for prefix in passed_on)
-    if key not in kinds and not others:
-        raise InputError(f"{where} is unknown{nearest(key, kinds)}{_hint(key, passed_on)}")
-    value = _parsed(typed) if others or not kinds[key].raw else typed
-    if not _sendable(value):
-        raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
-    if not others and not kinds[key].accepts(value):
-        raise InputError(f"{where} must be {kinds[key].says}, not '{typed}'")
-    return value
+    return table.model_validate(nested)
 
 
-def _sendable(value: object) -> bool:
-    """Whether it holds no half of a surrogate pair, as Python makes of a stray byte."""
-    return utf8(text := json.dumps(value, ensure_ascii=False)) == text
+def wrong_fields(table: type[Arguments], values: Mapping[str, object]) -> Iterator[str]:
+    """The names of values that the table does not accept, in the order of ``values``."""
+    try:
+        table.model_validate(values)
+    except ValidationError as error:
+        wrong = {each["loc"][0] for each in error.errors(include_url=False, include_context=False)}
+        yield from (name for name in values if name in wrong)
 
 
-def _hint(key: str, passed_on: tuple[str, ...]) -> str:
-    return f" ({passed_on[0]}{key}=... is passed on as it is)" if passed_on else ""
+def expected(table: type[Arguments], name: str) -> Expected:
+    """What a field accepts, in words."""
+    field = table.model_fields[name]
+    optional = [mark for part in get_args(field.annotation) for mark in getattr(part, "__metadata__", ())]
+    return next(mark for mark in (*field.metadata, *optional) if isinstance(mark, Expected))
 
 
 def _parsed(typed: str) -> object:

@@ -25,7 +25,6 @@ from typing import Protocol, runtime_checkable
 
 from pytest_factorfair.domain import Modality, Request, Response
 from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError
-from pytest_factorfair.models import arguments
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.python_object import load
 from pytest_factorfair.models.spec import ModelSpec
@@ -41,7 +40,9 @@ def build(spec: ModelSpec) -> Model:
     Raises:
         InputError: there is no such module, file or attribute, or it is nothing that can be asked.
     """
-    arguments.read(spec, {})
+    from pytest_factorfair.models import arguments  # pydantic, which tests that only ask do without
+
+    arguments.read(spec, arguments.Arguments)
     return coerce(load(spec.target, f"model '{spec.text}'"), spec.text, modality=spec.modality)
 
 
@@ -186,11 +187,13 @@ def _checked(thing: object, name: str) -> Model:
 
 def _parallel(function: object, name: str) -> int | None:
     parallel = getattr(function, "factorfair_parallel", None)
-    if parallel is not None and not arguments.COUNT.accepts(parallel):
+    if parallel is None:
+        return None
+    if not isinstance(parallel, int) or isinstance(parallel, bool) or parallel < 1:
         raise InputError(
-            f"model '{name}': factorfair_parallel must be {arguments.COUNT.says}, not {parallel!r}"
+            f"model '{name}': factorfair_parallel must be a whole number of at least 1, not {parallel!r}"
         )
-    return None if parallel is None else int(parallel)
+    return parallel
 
 
 def _qualified(function: object) -> str:

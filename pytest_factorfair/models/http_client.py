@@ -1,25 +1,26 @@
-"""One HTTP session for the calls of one model: bytes out, status, headers and bytes back."""
+"""HTTP: whole replies of a service, and pictures that a reply only links to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import aiohttp
 
 from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models import hosts
+from pytest_factorfair.models.openai_errors import REDIRECTS, named
 from pytest_factorfair.redaction import fit
 
-SUCCESSES = range(200, 300)
-"""The statuses of success."""
+if TYPE_CHECKING:
+    import aiohttp
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, whole."""
+    """A whole reply."""
 
     status: int
     headers: Mapping[str, str]
@@ -27,42 +28,50 @@ class Reply:
 
     @property
     def succeeded(self) -> bool:
-        return self.status in SUCCESSES
+        return self.status in range(200, 300)
 
 
 class HttpClient:
-    """A session made inside the running loop; the engine limits, so the session does not.
+    """One session for the calls of one model, opened by the first call inside the running loop.
 
-    The proxy of the environment is looked up once for a host: aiohttp's own ``trust_env`` starts a thread
-    and reads ``~/.netrc`` for every request.
+    The engine limits connections, so the session does not. The environment's proxy is looked up once per
+    host: aiohttp's own ``trust_env`` starts a thread and reads ``~/.netrc`` for every request.
     """
 
     def __init__(self, name: str, *, timeout: float, largest: int) -> None:
-        self._name = name
+        self.name = name
         self._timeout = timeout
         self._largest = largest
         self._proxies: dict[str, str | None] = {}
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=timeout),
-        )
+        self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Send the body and read all of the reply; redirects are not followed, a key must not travel on.
+        """Send the body and read the whole reply; redirects are not followed, as a key must not travel on.
 
         Raises:
-            FatalModelError: the server's certificate cannot be trusted.
+            FatalModelError: the server's certificate is not trusted.
             RetryableModelError: no connection, no whole reply, or none in time.
             RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
         return await self._reply("POST", url, data=body, headers=headers)
 
     async def get(self, url: str) -> Reply:
-        """Fetch what is there; raises as ``post`` does."""
+        """Fetch a URL; raises as ``post`` does."""
         return await self._reply("GET", url)
 
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
     async def _reply(self, method: str, url: str, **more: Any) -> Reply:
+        import aiohttp  # 0.2 s, which a run that asks nothing need not wait
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=self._timeout),
+            )
         try:
             proxy = self._proxy(url)
             async with self._session.request(
@@ -70,19 +79,15 @@ class HttpClient:
             ) as response:
                 return Reply(response.status, response.headers, await self._read(response))
         except TimeoutError:
-            told = f"{self._name}: no reply within {self._timeout:g} s"
-            raise RetryableModelError(told, cause=Cause("timeout")) from None
+            message = f"{self.name}: no reply within {self._timeout:g} s"
+            raise RetryableModelError(message, cause=Cause("timeout")) from None
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
-            raise FatalModelError(f"{self._name}: {fit(str(error))}", billable=False) from None
+            raise FatalModelError(f"{self.name}: {fit(str(error))}", billable=False) from None
         except (aiohttp.ClientError, OSError) as error:
-            reason = fit(str(error)) or type(error).__name__
-            told = f"{self._name}: the connection failed: {reason}"
+            message = f"{self.name}: the connection failed: {fit(str(error)) or type(error).__name__}"
             cause = Cause("connection", type(error).__name__)
             sent = not isinstance(error, aiohttp.ClientConnectorError)
-            raise RetryableModelError(told, cause=cause, billable=sent) from None
-
-    async def close(self) -> None:
-        await self._session.close()
+            raise RetryableModelError(message, cause=cause, billable=sent) from None
 
     def _proxy(self, url: str) -> str | None:
         parts = urlsplit(url)
@@ -92,7 +97,7 @@ class HttpClient:
         return self._proxies[place]
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body, decompressed; an endless one is not read to its end."""
+        """The body, decompressed; reading stops at the largest size allowed."""
         chunks: list[bytes] = []
         size = 0
         while not response.content.at_eof():
@@ -100,5 +105,39 @@ class HttpClient:
             size += len(chunks[-1])
             if size > self._largest:
                 response.close()
-                raise RejectedRequestError(f"{self._name}: the reply is larger than {self._largest >> 20} MB")
+                raise RejectedRequestError(f"{self.name}: the reply is larger than {self._largest >> 20} MB")
         return b"".join(chunks)
+
+
+async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes:
+    """The bytes of a picture that a service links to, fetched without any key or redirect.
+
+    Raises:
+        RejectedRequestError: the URL may not be fetched, redirects, or the picture is too large.
+        RetryableModelError: it cannot be fetched now.
+    """
+    where = fit(url.partition("?")[0])  # what follows is often a signature
+    if not reachable(url, base_url):
+        raise RejectedRequestError(
+            f"{client.name}: the picture is at '{where}': only https is fetched, or the server's own host"
+        )
+    try:
+        reply = await client.get(url)
+    except FatalModelError as error:  # fatal for the picture's host, not for the service
+        raise RejectedRequestError(str(error)) from None
+    if reply.succeeded:
+        return reply.body
+    message = f"{client.name}: the picture at '{where}': {named(reply.status)}"
+    if reply.status in REDIRECTS:  # the next attempt would redirect too, and cost another picture
+        raise RejectedRequestError(f"{message}: redirects are not followed")
+    raise RetryableModelError(message)
+
+
+def reachable(url: str, base_url: str) -> bool:
+    """Whether a picture may be fetched from a URL: by https, or from the service's own host."""
+    try:
+        parts, base = urlsplit(url), urlsplit(base_url)
+    except ValueError:
+        return False
+    own = parts.hostname == base.hostname or {parts.hostname, base.hostname} <= _LOOPBACK
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and own))

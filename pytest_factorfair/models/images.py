@@ -33,7 +33,7 @@ def build(spec: ModelSpec) -> Model:
     Raises:
         InputError: there is no such folder, its manifest is wrong, or a folder in it is that of no case.
     """
-    arguments.read(spec, {})
+    arguments.read(spec, arguments.Arguments)
     folder = Path(spec.target).expanduser()
     if not folder.is_dir():
         raise InputError(f"model '{spec.text}': '{spec.target}' is no folder in {Path.cwd()}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from pytest_factorfair.domain import Request, Response
@@ -12,14 +12,14 @@ class Model(Protocol):
     """A model under test.
 
     Providers are dumb: no retries, no cache, no limits, no pytest. They are built from plain
-    settings outside the event loop; clients are created inside it, on the first ``ask``.
+    settings outside the event loop; clients are created inside it, by the first ``ask``.
 
     ``identity`` is everything but the prompt, repeat and seed that can change an answer
     (provider, model, base URL, sampling parameters), as JSON values and without secrets.
     ``endpoint`` is what limits are shared by ("openai/api.openai.com"). ``parallel`` is how many
     requests it can usefully have in flight, None for as many as allowed.
 
-    A provider may also have a ``price`` (a ``prices.Price``; None or lacking is unknown) and a ``url``, whose
+    A provider may also have a ``price`` (a ``prices.Price``; unknown if None or absent) and a ``url``, whose
     host is looked up before the first call.
     """
 
@@ -45,3 +45,14 @@ class Model(Protocol):
     async def close(self) -> None:
         """Release what ``ask`` opened; called once, inside the loop."""
         ...
+
+
+def deterministic(identity: Mapping[str, object], notes: Iterable[str] = ()) -> bool:
+    """Whether a model of this identity draws nothing: its temperature is 0, and was accepted.
+
+    ``notes`` are departures from the settings, from its responses. Chance that remains at temperature 0
+    (batches, hardware) does not make a repeat a new sample.
+    """
+    parameters = identity.get("parameters", identity)
+    at_zero = isinstance(parameters, Mapping) and parameters.get("temperature") == 0
+    return at_zero and not any(note.startswith("temperature ") for note in notes)

@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from pytest_factorfair.domain import Checklist, Modality
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
-from pytest_factorfair.models import prices
+from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec, parse
 from pytest_factorfair.redaction import fit
 
 Factory = Callable[[ModelSpec], Model]
 
-# Where each scheme's ``build(spec) -> Model`` lives: named, not imported, so that nobody waits for what
-# nobody asked for.
+# The module whose ``build(spec) -> Model`` makes the models of a scheme: named, not imported, so that nobody
+# waits for what nobody asked for.
 _SCHEMES: Mapping[Modality, Mapping[str, str]] = {
     "text": {
-        "litellm": "pytest_factorfair.models.litellm_provider",
-        "python": "pytest_factorfair.models.callable",
-        "replay": "pytest_factorfair.models.replay",
-        "sim": "pytest_factorfair.models.simulated",
-        "transformers": "pytest_factorfair.models.transformers_provider",
+        "litellm": "litellm_transport",
+        "python": "callable",
+        "replay": "replay",
+        "sim": "simulated",
+        "transformers": "transformers_model",
     },
     "image": {
-        "diffusers": "pytest_factorfair.models.diffusers_provider",
-        "images": "pytest_factorfair.models.images",
-        "litellm": "pytest_factorfair.models.litellm_images",
-        "python": "pytest_factorfair.models.callable",
-        "sim": "pytest_factorfair.models.simulated.painter",
+        "diffusers": "diffusers_model",
+        "images": "images",
+        "litellm": "litellm_transport",
+        "python": "callable",
+        "sim": "simulated.painter",
     },
 }
-_ENDPOINTS: Mapping[Modality, str] = {
-    "text": "pytest_factorfair.models.chat_completions",
-    "image": "pytest_factorfair.models.image_endpoint",
-}
 _EVERY = {scheme: modality for modality in _SCHEMES for scheme in _SCHEMES[modality]}
+_OPENAI = "openai_http"
 _MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
 _DIRECT = ("openai", "hosted_vllm")
+# Image models that litellm's list does not have, or if it is not installed.
+_IMAGE_MODELS = re.compile(
+    r"(?:^|[/-])(?:gpt-image|chatgpt-image|dall-e|imagen|stable-diffusion|sd3|flux)(?=[-.\d]|$)"
+)
 
 
 def build(
@@ -61,6 +63,15 @@ def build(
     """
     parsed = parse(spec, arguments, checklists=checklists, asked=asked)
     return _factory(parsed, custom)(parsed)
+
+
+def modality(spec: str) -> Modality:
+    """Pictures or text, where no checklist says it; a simulated or Python model of either makes text here."""
+    scheme, colon, _ = spec.partition(":")
+    if colon and scheme in ("diffusers", "images"):
+        return "image"
+    is_listed = litellm_catalogue.entry(spec).get("mode") == "image_generation"
+    return "image" if is_listed or _IMAGE_MODELS.search(spec) else "text"
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
@@ -105,14 +116,14 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if slash and not model:
         raise InputError(f"model '{spec.text}': no model is named after '{provider}/'")
     if spec.text and "base_url" in spec.arguments:
-        return _loaded(_ENDPOINTS[spec.modality], spec)
+        return _loaded(_OPENAI, spec)
     if spec.scheme:
         known = {*_EVERY, *custom}
         raise InputError(f"model '{spec.text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
     if not slash:
         raise InputError(f"model '{spec.text}': no provider is named{_named(spec.text, custom)}")
     if provider in _DIRECT:
-        return _loaded(_ENDPOINTS[spec.modality], spec)
+        return _loaded(_OPENAI, spec)
     _check_provider(spec.text, provider)
     return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
 
@@ -120,17 +131,17 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
 def _named(text: str, custom: Mapping[str, Factory]) -> str:
     """What a bare word probably wants: a name near it, else a provider before it."""
     near = _near(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)))
-    example = f"{prices.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
+    example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
     return near or f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
 
 
 def _check_provider(text: str, provider: str) -> None:
-    known = prices.providers()
+    known = litellm_catalogue.providers()
     if provider in known:
         return
     # Without litellm's names, some of which resemble ours ("openai_like"), only a slip of the finger counts.
     near = _near(provider, (*_DIRECT, *sorted(known)), cutoff=0.6 if known else 0.8)
-    if not (near or prices.installed()):
+    if not (near or litellm_catalogue.installed()):
         raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
     other = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
     raise InputError(f"model '{text}': unknown provider '{provider}'{near or other}")
@@ -144,5 +155,5 @@ def _near(word: str, known: tuple[str, ...], *, cutoff: float = 0.6) -> str:
 def _loaded(module: str, spec: ModelSpec) -> Factory:
     if spec.scheme and not spec.target:
         raise InputError(f"model '{spec.text}': nothing is named after '{spec.scheme}:'")
-    factory: Factory = import_module(module).build
+    factory: Factory = import_module(f"pytest_factorfair.models.{module}").build
     return factory

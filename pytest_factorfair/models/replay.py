@@ -10,30 +10,34 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
+
+from pydantic import Field
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
 from pytest_factorfair.models import arguments
-from pytest_factorfair.models.arguments import Kind
+from pytest_factorfair.models.arguments import Arguments, Expected, expected, wrong_fields
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
-_FINISHES: tuple[Finish, ...] = get_args(Finish)
-_WORDS = Kind("a text", lambda value: isinstance(value, str))
-_COUNT = Kind("a whole number of at least 0", lambda value: type(value) is int and value >= 0)
-_KINDS = {
-    "prompt": _WORDS,
-    "text": _WORDS,
-    "repeat": _COUNT,
-    "tokens_in": _COUNT,
-    "tokens_out": _COUNT,
-    "finish": Kind(f"one of {', '.join(_FINISHES)}", lambda value: value in _FINISHES),
-}
-_NEEDED = ("prompt", "text")
+_Words = Annotated[str, Expected("a text")]
+_Number = Annotated[int, Field(ge=0), Expected("a whole number of at least 0")]
+
+
+class Line(Arguments):
+    """What a line may hold."""
+
+    prompt: _Words
+    text: _Words
+    repeat: _Number = 0
+    tokens_in: _Number = 0
+    tokens_out: _Number = 0
+    finish: Annotated[Finish, Expected(f"one of {', '.join(get_args(Finish))}")] = "stop"
+
 
 Key = tuple[str, int]
 
@@ -44,7 +48,7 @@ def build(spec: ModelSpec) -> Model:
     Raises:
         InputError: the file cannot be read, or a line is wrong; begins with ``file:line:``.
     """
-    arguments.read(spec, {})
+    arguments.read(spec, Arguments)
     path = Path(spec.target)
     try:
         content = path.read_bytes()
@@ -108,12 +112,13 @@ def _checked(line: str, where: str) -> Mapping[str, Any]:
         entry = None
     if not isinstance(entry, dict):
         raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
-    for name in sorted(entry):
-        if name not in _KINDS:
-            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, _KINDS)}")
-        if not _KINDS[name].accepts(entry[name]):
-            raise InputError(f"{where}: '{name}' must be {_KINDS[name].says}, not {fit(repr(entry[name]))}")
-    for name in _NEEDED:
+    for name in sorted(wrong_fields(Line, entry)):
+        if name not in Line.model_fields:
+            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, Line.model_fields)}")
+        raise InputError(
+            f"{where}: '{name}' must be {expected(Line, name).words}, not {fit(repr(entry[name]))}"
+        )
+    for name in ("prompt", "text"):
         if name not in entry:
             raise InputError(f"{where}: '{name}' is missing")
     return entry

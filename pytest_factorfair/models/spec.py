@@ -1,27 +1,28 @@
-"""What a user typed to name a model, taken apart but not yet judged."""
+"""What a user typed to name a model, taken apart but not yet validated."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from urllib.parse import unquote
 
 from pytest_factorfair.domain import Checklist, Modality, utf8
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, MissingExtraError
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A model as named on the command line, and all that its provider is built from.
+    """A model as named on the command line, and everything its provider is built from.
 
     ``text`` is the spec as typed, ``scheme`` the word before the colon ("" for an id such as
-    ``openai/gpt-4o``) and ``target`` what stands after it (the whole id without a scheme).
-    ``options`` come from ``?a=b&c=d`` and exist for ``sim:`` alone: elsewhere a "?" belongs to
-    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``asked`` is false where the
-    store answers for the model, which then needs no key.
+    ``openai/gpt-4o``) and ``target`` what follows it (the whole id without a scheme).
+    ``options`` come from ``?a=b&c=d`` and exist only for ``sim:``; elsewhere a "?" belongs to
+    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``asked`` is false if every answer
+    comes from the store, so that the model needs no key.
     """
 
     text: str
@@ -34,8 +35,17 @@ class ModelSpec:
 
     @property
     def modality(self) -> Modality:
-        """What the run asks for; its checklists agree about it."""
+        """What the run asks for; all its checklists have the same."""
         return self.checklists[0].modality if self.checklists else "text"
+
+    def require(self, extra: str, *packages: str) -> None:
+        """Check that packages are installed, without importing them.
+
+        Raises:
+            MissingExtraError: one is missing; names the extra that brings them.
+        """
+        if not all(find_spec(package) for package in packages):
+            raise MissingExtraError(f"model '{self.text}'", extra)
 
 
 def parse(
@@ -44,31 +54,25 @@ def parse(
     """Take a spec apart; a colon after a slash belongs to an id (``ollama/llama3:8b``).
 
     Raises:
-        InputError: no UTF-8, or an option of ``sim:`` that is not ``name=value`` or given twice.
+        InputError: not UTF-8, or an option of ``sim:`` that is not ``name=value`` or given twice.
     """
     if utf8(text) != text:
         raise InputError(f"model {text!a}: expected text in UTF-8")
     match = _SCHEME.fullmatch(text)
     scheme, target = match.groups() if match else ("", text)
-    options: Mapping[str, str] = {}
+    options: dict[str, str] = {}
     if scheme == "sim":
         target, _, query = target.partition("?")
-        options = _options(text, query)
+        for part in filter(None, query.split("&")):
+            name, equals, value = part.partition("=")
+            if not (name and equals and value):
+                raise InputError(f"model '{text}': '{part}' is not an option; write name=value")
+            if name in options:
+                raise InputError(f"model '{text}': option '{name}' is given twice; keep one")
+            options[name] = unquote(value)
     return ModelSpec(text, scheme, target, options, arguments, checklists, asked)
 
 
 def slug(spec: str) -> str:
-    """The spec as it may stand in test ids and file names: lower case, ``[a-z0-9._-]`` only."""
+    """The spec as used in test ids and file names: lower case, ``[a-z0-9._-]`` only."""
     return re.sub(r"[^a-z0-9._]+", "-", spec.lower()).strip("-")
-
-
-def _options(text: str, query: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for part in filter(None, query.split("&")):
-        name, equals, value = part.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"model '{text}': '{part}' is not an option; write name=value")
-        if name in options:
-            raise InputError(f"model '{text}': option '{name}' is given twice; keep one")
-        options[name] = unquote(value)
-    return options

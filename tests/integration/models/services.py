@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
 
+from pytest_factorfair.domain import Checklist
 from pytest_factorfair.errors import ModelError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from tests.asking import ask, spec
 from tests.servers import StubServer
+from tests.unit.models.sample import SAMPLE
 
 KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
 """The key in the environment: whatever a model says, this must not be in it."""
@@ -32,12 +35,21 @@ Made = Callable[..., Model]
 """From a spec as typed and its arguments, ``__`` for a dot, to a model of the stub."""
 
 
-def maker(build: Callable[[ModelSpec], Model], stub: StubServer, text: str) -> Made:
+IMAGES = (replace(SAMPLE, modality="image"),)
+"""The checklists of a run that asks for pictures."""
+
+
+def maker(
+    build: Callable[[ModelSpec], Model],
+    stub: StubServer,
+    text: str,
+    checklists: tuple[Checklist, ...] = (),
+) -> Made:
     """A function that builds models of a provider, by default of the spec ``text``."""
 
     def make(text: str = text, **arguments: str) -> Model:
         named = {name.replace("__", "."): value for name, value in arguments.items()}
-        return build(spec(text, {"base_url": stub.base_url} | named))
+        return build(replace(spec(text, {"base_url": stub.base_url} | named), checklists=checklists))
 
     return make
 

@@ -15,9 +15,9 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError
-from pytest_factorfair.models import image_generation
-from pytest_factorfair.models.diffusers_provider import DiffusersModel, build
-from pytest_factorfair.models.image_generation import ImageGenerator
+from pytest_factorfair.models import diffusers_model
+from pytest_factorfair.models.diffusers_model import PictureGenerator, build
+from pytest_factorfair.models.local_model import LocalModel
 from tests import tiny_pipeline
 from tests.asking import ask, ask_all, spec
 
@@ -35,10 +35,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_pipeline.write(tmp_path_factory.mktemp("pipeline"))
 
 
-def made(folder: Path, **arguments: str) -> DiffusersModel:
+def made(folder: Path, **arguments: str) -> LocalModel:
     named = {key.replace("__", "."): value for key, value in arguments.items()}
     model = build(spec(f"diffusers:{folder}", {"steps": "2", "device": "cpu"} | named))
-    assert isinstance(model, DiffusersModel)
+    assert isinstance(model, LocalModel)
     return model
 
 
@@ -78,13 +78,13 @@ def loaded(folder: Path) -> Any:
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many pictures each batch was of."""
     sizes: list[int] = []
-    whole = ImageGenerator._generated  # noqa: SLF001  (the one place where a batch is drawn)
+    whole = PictureGenerator.generate
 
-    def counted(self: ImageGenerator, requests: list[Request]) -> list[Response]:
+    def counted(self: PictureGenerator, requests: list[Request]) -> list[Response]:
         sizes.append(len(requests))
         return whole(self, requests)
 
-    monkeypatch.setattr(ImageGenerator, "_generated", counted)
+    monkeypatch.setattr(PictureGenerator, "generate", counted)
     yield sizes
 
 
@@ -211,7 +211,7 @@ def checked(monkeypatch: pytest.MonkeyPatch, flags: list[bool] | None, black: li
 
 
 @pytest.mark.parametrize(
-    ("flags", "note"), [([False, True], image_generation.FLAGGED), (None, image_generation.BLANK)]
+    ("flags", "note"), [([False, True], diffusers_model.FLAGGED), (None, diffusers_model.BLANK)]
 )
 def test_black_picture_of_a_safety_checker_is_a_refusal(
     folder: Path, monkeypatch: pytest.MonkeyPatch, flags: list[bool] | None, note: str

@@ -8,11 +8,11 @@ from tests.servers import ROOT
 
 PROGRAM = """
 import sys
-from pytest_factorfair.models import build, prices
-prices.installed = lambda: True  # whether litellm is there does not matter to what building imports
+from pytest_factorfair.models import build, litellm_catalogue
+litellm_catalogue.installed = lambda: True  # whether litellm is there does not matter to what building imports
 arguments = {"base_url": "http://127.0.0.1:1/v1"}
 build("openai/m", arguments, checklists=(), custom={})
-if prices.providers():
+if litellm_catalogue.providers():
     build("litellm:openai/m", arguments, checklists=(), custom={})
 build("replay:answers.jsonl", {}, checklists=(), custom={})
 try:

@@ -12,7 +12,7 @@ import pytest
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models import prices
-from pytest_factorfair.models.litellm_provider import build
+from pytest_factorfair.models.litellm_transport import build
 from tests.asking import ask, ask_all
 from tests.integration.models.services import ASIAN, KEY, LITELLM, Made, error_body, maker, refused
 from tests.servers import ROOT, StubServer
@@ -174,7 +174,7 @@ def test_key_is_nowhere_but_in_the_header(made: Made, caplog: pytest.LogCaptureF
 PROGRAM = """
 import os, sys
 from tests.asking import ask, spec
-from pytest_factorfair.models.litellm_provider import build
+from pytest_factorfair.models.litellm_transport import build
 model = build(spec("litellm:openai/some-model", {"base_url": sys.argv[1]}))
 assert "litellm" not in sys.modules
 print(ask(model)[0].text, os.environ.get("FROM_A_FILE"))

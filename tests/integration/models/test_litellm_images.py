@@ -5,9 +5,9 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import RejectedRequestError, RetryableModelError
 from pytest_factorfair.models import prices
-from pytest_factorfair.models.litellm_images import build
+from pytest_factorfair.models.litellm_transport import build
 from tests.asking import ask
-from tests.integration.models.services import KEY, LITELLM, UNSEEDED, Made, error_body, maker, refused
+from tests.integration.models.services import IMAGES, KEY, LITELLM, UNSEEDED, Made, error_body, maker, refused
 from tests.pictures import drawn
 from tests.servers import StubServer
 
@@ -16,7 +16,7 @@ pytestmark = LITELLM
 
 @pytest.fixture
 def made(stub: StubServer) -> Made:
-    return maker(build, stub, "litellm:openai/some-model")
+    return maker(build, stub, "litellm:openai/some-model", IMAGES)
 
 
 def test_picture_and_request(stub: StubServer, made: Made) -> None:
@@ -54,7 +54,7 @@ def test_policy_refusal_is_an_outcome(stub: StubServer, made: Made) -> None:
     body = error_body("Your request was rejected by our safety system", code="moderation_blocked")
     stub.script(fail=-1, status=400, body=body)
     (response,) = ask(made(), "a person")
-    assert response == Response("", "filtered", model="openai/some-model")
+    assert response == Response("", "filtered", model="openai/some-model", notes=(UNSEEDED,))
 
 
 def test_cost_where_the_price_is_known(stub: StubServer, made: Made) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError
-from pytest_factorfair.models import generation
-from pytest_factorfair.models.transformers_provider import TransformersModel, build
+from pytest_factorfair.models.local_model import LocalModel
+from pytest_factorfair.models.transformers_model import Prompt, TextGenerator, build
 from tests import tiny_checkpoint
 from tests.asking import ask, ask_all, spec
 
@@ -30,10 +30,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_checkpoint.write(tmp_path_factory.mktemp("plain"), template=None)
 
 
-def made(folder: Path, **arguments: str) -> TransformersModel:
+def made(folder: Path, **arguments: str) -> LocalModel:
     named = {key.replace("__", "."): value for key, value in arguments.items()}
     model = build(spec(f"transformers:{folder}", {"max_tokens": "12", "device": "cpu"} | named))
-    assert isinstance(model, TransformersModel)
+    assert isinstance(model, LocalModel)
     return model
 
 
@@ -119,7 +119,7 @@ def test_prompt_that_does_not_fit_is_its_own_problem(chat: Path) -> None:
     tokens = len("[user]\n[assistant]") + 2400
     assert (
         str(error)
-        == f"transformers:{chat}: {tokens} tokens are more than its {tiny_checkpoint.POSITIONS} hold"
+        == f"transformers:{chat}: {tokens:,} tokens are more than its {tiny_checkpoint.POSITIONS} hold"
     )
     assert isinstance(response, Response)
 
@@ -135,15 +135,15 @@ def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPat
     torch = import_module("torch")
     expected = ask(made(chat), *PROMPTS)
     sizes: list[int] = []
-    whole = generation.Generator._generated  # noqa: SLF001  (the one place where memory can end)
+    whole = TextGenerator.generate
 
-    def scarce(self: generation.Generator, prompts: list[generation.Prompt]) -> list[Response]:
+    def scarce(self: TextGenerator, prompts: list[Prompt]) -> list[Response]:
         sizes.append(len(prompts))
         if len(prompts) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
         return whole(self, prompts)
 
-    monkeypatch.setattr(generation.Generator, "_generated", scarce)
+    monkeypatch.setattr(TextGenerator, "generate", scarce)
     model = made(chat, batch="5")
     assert ask(model, *PROMPTS) == expected
     assert sizes == [5, 2, 3, 1, 2, 1, 1]
@@ -153,7 +153,7 @@ def test_one_prompt_that_needs_too_much_memory(chat: Path, monkeypatch: pytest.M
     def none(*_: object) -> list[Response]:
         raise import_module("torch").OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(generation.Generator, "_generated", none)
+    monkeypatch.setattr(TextGenerator, "generate", none)
     with pytest.raises(RejectedRequestError, match="out of memory"):
         ask(made(chat), "Who?")
 
@@ -162,7 +162,7 @@ def test_broken_gpu_ends_the_run(chat: Path, monkeypatch: pytest.MonkeyPatch) ->
     def broken(*_: object) -> list[Response]:
         raise RuntimeError("CUDA error: device-side assert triggered")
 
-    monkeypatch.setattr(generation.Generator, "_generated", broken)
+    monkeypatch.setattr(TextGenerator, "generate", broken)
     with pytest.raises(FatalModelError, match="device-side assert"):
         ask(made(chat), *PROMPTS)
 

@@ -1,23 +1,31 @@
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
+from pydantic import Field
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import arguments
+from pytest_factorfair.models.arguments import Arguments
 from tests.asking import spec
 
-KINDS = {
-    "temperature": arguments.TEMPERATURE,
-    "top_p": arguments.SHARE,
-    "max_tokens": arguments.COUNT,
-    "seed": arguments.FLAG,
-    "system": arguments.TEXT,
-    "timeout": arguments.SECONDS,
-}
+
+class Table(Arguments):
+    temperature: arguments.Temperature = 0
+    top_p: arguments.Share | None = None
+    max_tokens: arguments.Count = 1024
+    seed: arguments.Flag = False
+    system: arguments.Text | None = None
+    timeout: arguments.Seconds = 120
+    body: Annotated[dict[str, object], arguments.PassedOn(frozenset({"model"}), same_names=True)] = Field(
+        default_factory=dict
+    )
 
 
-def read(typed: dict[str, str], *, passed_on: tuple[str, ...] = ("body.",)) -> dict[str, object]:
-    return arguments.read(spec("openai/m", typed), KINDS, passed_on=passed_on)
+def read(typed: dict[str, str], table: type[Arguments] = Table) -> dict[str, object]:
+    """The arguments that differ from the defaults."""
+    return arguments.read(spec("openai/m", typed), table).model_dump(exclude_defaults=True)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +49,12 @@ def read(typed: dict[str, str], *, passed_on: tuple[str, ...] = ("body.",)) -> d
     ],
 )
 def test_value(key: str, typed: str, value: object) -> None:
-    assert read({key: typed}) == {key: value}
+    collected, _, rest = key.partition(".")
+    expected = {collected: {rest: value}} if rest else {key: value}
+    assert {"temperature": 0, **read({key: typed})} == {"temperature": 0, **expected}
+    assert type(getattr(arguments.read(spec("openai/m", {key: typed}), Table), collected)) is type(
+        expected[collected]
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,6 +74,7 @@ def test_value(key: str, typed: str, value: object) -> None:
         ("seed", "yes", "true or false"),
         ("seed", "1", "true or false"),
         ("timeout", "0", "a number of seconds, above 0 and at most 86400"),
+        ("top_p", "null", "a number above 0 and at most 1"),
         ("system", "  ", "a text"),
     ],
 )
@@ -81,8 +95,8 @@ def test_unknown_key_names_the_nearest() -> None:
 
 def test_unknown_key_where_nothing_is_passed_on() -> None:
     with pytest.raises(InputError) as caught:
-        read({"body.x": "1"}, passed_on=())
-    assert str(caught.value).startswith("model 'openai/m': argument 'body.x' is unknown; known: max_tokens, ")
+        read({"body.x": "1"}, Arguments)
+    assert str(caught.value) == "model 'openai/m': argument 'body.x' is unknown"
 
 
 def test_bare_prefix_is_unknown() -> None:
@@ -97,8 +111,19 @@ def test_secret_is_refused_and_not_repeated(key: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_under() -> None:
-    assert arguments.under({"body.a": 1, "a": 2, "body.b.c": 3}, "body.") == {"a": 1, "b.c": 3}
+@pytest.mark.parametrize(
+    ("key", "right"), [("model", "the run sets it"), ("top_p", "write top_p=... without 'body.'")]
+)
+def test_what_cannot_be_passed_on(key: str, right: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read({f"body.{key}": "1"})
+    assert str(caught.value) == f"model 'openai/m': argument 'body.{key}' cannot be given: {right}"
+
+
+def test_arguments_override_a_preset() -> None:
+    preset = {"top_p": 0.5, "system": "Hi", "body.a": 1, "body.b": 2}
+    asked = arguments.read(spec("openai/m", {"system": "Ho", "body.b": "3"}), Table, preset=preset)
+    assert asked == Table(top_p=0.5, system="Ho", body={"a": 1, "b": 3})
 
 
 @pytest.mark.parametrize(("key", "typed"), [("system", "a \udcff"), ("body.a", '["\\ud800"]')])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.models import prices
+from pytest_factorfair.models import litellm_catalogue, prices
 from pytest_factorfair.models.prices import FREE, Price
 
 LISTED = {
@@ -50,13 +50,13 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "llms" / "openai_like").mkdir(parents=True)
     (tmp_path / "llms" / "openai_like" / "providers.json").write_text('{"veniceai": {}}')
     spec = ModuleSpec("litellm", None, origin=str(tmp_path / "__init__.py"))
-    monkeypatch.setattr(prices, "find_spec", lambda name: spec if name == "litellm" else None)
+    monkeypatch.setattr(litellm_catalogue, "find_spec", lambda name: spec if name == "litellm" else None)
     return tmp_path
 
 
 @pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "find_spec", lambda _: None)
+    monkeypatch.setattr(litellm_catalogue, "find_spec", lambda _: None)
 
 
 @pytest.mark.usefixtures("package")
@@ -107,14 +107,14 @@ def test_cost_is_tokens_times_price() -> None:
 def test_providers_come_from_every_list_litellm_routes_by() -> None:
     listed = {"openai", "vertex_ai-anthropic_models", "groq", "xai"}
 
-    assert prices.providers() == listed | {"openrouter", "text-completion-mine", "veniceai"}
-    assert prices.installed()
+    assert litellm_catalogue.providers() == listed | {"openrouter", "text-completion-mine", "veniceai"}
+    assert litellm_catalogue.installed()
 
 
 @pytest.mark.usefixtures("package")
 def test_provider_of_a_bare_name() -> None:
-    assert prices.provider("gpt-4o") == "openai"
-    assert prices.provider("unheard-of") is None
+    assert litellm_catalogue.provider("gpt-4o") == "openai"
+    assert litellm_catalogue.provider("unheard-of") is None
 
 
 def test_a_litellm_without_these_files_knows_nothing(package: Path) -> None:
@@ -122,12 +122,12 @@ def test_a_litellm_without_these_files_knows_nothing(package: Path) -> None:
     (package / "llms" / "openai_like" / "providers.json").unlink()
     (package / "types" / "utils.py").write_text("")
 
-    assert prices.providers() == frozenset()
+    assert litellm_catalogue.providers() == frozenset()
     assert prices.listed("gpt-4o") is None
 
 
 @pytest.mark.usefixtures("absent")
 def test_without_litellm_everything_is_unknown() -> None:
-    assert not prices.installed()
-    assert prices.providers() == frozenset()
+    assert not litellm_catalogue.installed()
+    assert litellm_catalogue.providers() == frozenset()
     assert prices.listed("gpt-4o") is None

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import Model, ModelSpec, build, prices, registry
+from pytest_factorfair.models import Model, ModelSpec, build, litellm_catalogue, registry
 from tests.unit.models.sample import SAMPLE
 
 UNNAMED = (
@@ -54,14 +54,16 @@ class Stub:
 
 @pytest.fixture
 def litellm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "installed", lambda: True)
-    monkeypatch.setattr(prices, "providers", lambda: frozenset({"openai", "anthropic", "openrouter"}))
-    monkeypatch.setattr(prices, "provider", {"claude-x": "anthropic"}.get)
+    monkeypatch.setattr(litellm_catalogue, "installed", lambda: True)
+    monkeypatch.setattr(
+        litellm_catalogue, "providers", lambda: frozenset({"openai", "anthropic", "openrouter"})
+    )
+    monkeypatch.setattr(litellm_catalogue, "provider", {"claude-x": "anthropic"}.get)
 
 
 @pytest.fixture
 def no_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "find_spec", lambda _: None)
+    monkeypatch.setattr(litellm_catalogue, "find_spec", lambda _: None)
 
 
 @pytest.fixture
@@ -87,15 +89,15 @@ def told(text: str, **arguments: str) -> str:
     ("text", "module"),
     [
         ("sim:uniform", "simulated"),
-        ("transformers:./checkpoint", "transformers_provider"),
+        ("transformers:./checkpoint", "transformers_model"),
         ("replay:answers.jsonl", "replay"),
         ("python:module:attribute", "callable"),
-        ("litellm:openai/gpt-4o", "litellm_provider"),
-        ("openai/gpt-4o", "chat_completions"),
-        ("openai/ft:gpt-4o:mine", "chat_completions"),
-        ("hosted_vllm/org/model", "chat_completions"),
-        ("anthropic/claude-x", "litellm_provider"),
-        ("openrouter/openai/gpt-4o", "litellm_provider"),
+        ("litellm:openai/gpt-4o", "litellm_transport"),
+        ("openai/gpt-4o", "openai_http"),
+        ("openai/ft:gpt-4o:mine", "openai_http"),
+        ("hosted_vllm/org/model", "openai_http"),
+        ("anthropic/claude-x", "litellm_transport"),
+        ("openrouter/openai/gpt-4o", "litellm_transport"),
     ],
 )
 def test_who_answers_for_a_spec(text: str, module: str) -> None:
@@ -107,19 +109,19 @@ def test_who_answers_for_a_spec(text: str, module: str) -> None:
     ("text", "module"),
     [
         ("sim:uniform", "painter"),
-        ("diffusers:./pipeline", "diffusers_provider"),
+        ("diffusers:./pipeline", "diffusers_model"),
         ("images:./made", "images"),
         ("python:module:attribute", "callable"),
-        ("litellm:openai/gpt-image-1", "litellm_images"),
-        ("openai/gpt-image-1", "image_endpoint"),
-        ("hosted_vllm/org/model", "image_endpoint"),
-        ("anthropic/claude-x", "litellm_images"),
+        ("litellm:openai/gpt-image-1", "litellm_transport"),
+        ("openai/gpt-image-1", "openai_http"),
+        ("hosted_vllm/org/model", "openai_http"),
+        ("anthropic/claude-x", "litellm_transport"),
     ],
 )
 def test_who_draws_for_a_spec(text: str, module: str) -> None:
     assert build(text, {}, checklists=(IMAGE,), custom={}).identity["module"] == module
     own = build("my-model", {"base_url": "http://localhost"}, checklists=(IMAGE,), custom={})
-    assert own.identity["module"] == "image_endpoint"
+    assert own.identity["module"] == "openai_http"
 
 
 @pytest.mark.parametrize("text", ["replay:answers.jsonl", "transformers:./checkpoint"])
@@ -134,14 +136,14 @@ def test_text_models_draw_nothing(text: str) -> None:
 def test_a_base_url_makes_any_id_an_endpoint_of_ones_own(text: str) -> None:
     model = build(text, {"base_url": "http://localhost:8000/v1"}, checklists=(), custom={})
 
-    assert model.identity["module"] == "chat_completions"
+    assert model.identity["module"] == "openai_http"
 
 
 @pytest.mark.usefixtures("stubs")
 def test_a_scheme_keeps_its_provider_with_a_base_url() -> None:
     model = build("litellm:openai/gpt-4o", {"base_url": "http://localhost"}, checklists=(), custom={})
 
-    assert model.identity["module"] == "litellm_provider"
+    assert model.identity["module"] == "litellm_transport"
 
 
 @pytest.mark.parametrize(

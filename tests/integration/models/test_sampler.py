@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.errors import RetryableModelError
-from pytest_factorfair.models.drawing import Draw
+from pytest_factorfair.models.transformers_model import Sampler
 from tests import tiny_checkpoint
 
 pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
@@ -19,7 +19,7 @@ LOGITS = (1.0, 0.0, -1.0, 2.0, -math.inf)
 def drawn(temperature: float, *, top_p: float = 1, seeds: range = range(4000)) -> list[int]:
     """The token taken for each seed, all rows having the same logits."""
     torch: Any = import_module("torch")
-    draw = Draw(seeds, temperature=temperature, top_p=top_p, device="cpu", closing=Event())
+    draw = Sampler(seeds, temperature=temperature, top_p=top_p, device="cpu", closing=Event())
     scores = torch.tensor([LOGITS] * len(seeds))
     return [int(token) for token in draw(torch.zeros_like(scores), scores).argmax(dim=1)]
 
@@ -56,6 +56,6 @@ def test_seed_alone_decides() -> None:
 def test_closing_ends_it() -> None:
     closing = Event()
     closing.set()
-    draw = Draw([1], temperature=1, top_p=1, device="cpu", closing=closing)
+    draw = Sampler([1], temperature=1, top_p=1, device="cpu", closing=closing)
     with pytest.raises(RetryableModelError):
         draw(None, None)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.chat_completions import build
-from pytest_factorfair.models.chat_endpoint import Endpoint, locate
+from pytest_factorfair.models.openai_endpoint import Endpoint, locate
+from pytest_factorfair.models.openai_http import build
 from tests.asking import spec
 
 KEY = "sk-test-0123456789"

@@ -11,10 +11,10 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import image_fetching
-from pytest_factorfair.models.image_endpoint import build
+from pytest_factorfair.models.http_client import reachable
+from pytest_factorfair.models.openai_http import build
 from tests.asking import ask, ask_all
-from tests.integration.models.services import KEY, UNSEEDED, Made, error_body, maker, refused
+from tests.integration.models.services import IMAGES, KEY, UNSEEDED, Made, error_body, maker, refused
 from tests.pictures import drawn
 from tests.servers import StubServer
 
@@ -23,7 +23,7 @@ REWRITTEN = "the service rewrote the prompt: its own words are kept with each pi
 
 @pytest.fixture
 def made(stub: StubServer) -> Made:
-    return maker(build, stub, "openai/sd3")
+    return maker(build, stub, "openai/sd3", IMAGES)
 
 
 def encoded(image: bytes) -> str:
@@ -98,14 +98,14 @@ def test_picture_at_a_url_is_fetched_without_the_key(stub: StubServer, made: Mad
     ],
 )
 def test_where_pictures_are_fetched_from(url: str, *, allowed: bool) -> None:
-    assert image_fetching.reachable(url, "http://models.local:8000/v1") is allowed
+    assert reachable(url, "http://models.local:8000/v1") is allowed
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1/picture.png", "http://[::1]:1/picture.png"])
 def test_names_of_this_machine_are_one_host(url: str) -> None:
-    assert image_fetching.reachable(url, "http://127.0.0.1:8000/v1")
-    assert not image_fetching.reachable(url, "https://api.example/v1")
-    assert not image_fetching.reachable(url, "")
+    assert reachable(url, "http://127.0.0.1:8000/v1")
+    assert not reachable(url, "https://api.example/v1")
+    assert not reachable(url, "")
 
 
 def test_picture_elsewhere_is_not_fetched(stub: StubServer, made: Made) -> None:
@@ -252,7 +252,7 @@ def test_slow_service(stub: StubServer, made: Made) -> None:
 def test_reply_that_never_ends_is_given_up(
     stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_factorfair.models.image_settings.ImageSettings.largest", 2**20)
+    monkeypatch.setattr("pytest_factorfair.models.openai_images.ImageFormat.largest", 2**20)
     stub.script(size=2**20 + 1)
     error = refused(made())
     assert isinstance(error, RejectedRequestError)

@@ -14,7 +14,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models.chat_completions import build
+from pytest_factorfair.models.openai_http import build
 from pytest_factorfair.models.protocol import Model
 from tests.asking import answered, ask, ask_all, spec
 from tests.integration.models.services import ASIAN, KEY, Made, error_body, maker, refused

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import checkpoint, diffusers_provider, extras
+from pytest_factorfair.models import checkpoint, diffusers_model
 from pytest_factorfair.models.protocol import Model
 from tests.asking import spec
 
@@ -16,8 +16,8 @@ from tests.asking import spec
 def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Whether diffusers is installed does not matter here; the function takes a package away."""
     present = {"diffusers", "torch", "transformers", "accelerate", "PIL"}
-    monkeypatch.setattr(extras, "find_spec", lambda name: name in present or None)
-    monkeypatch.setattr(diffusers_provider, "version", lambda name: f"1.{len(name)}.7+cpu")
+    monkeypatch.setattr("pytest_factorfair.models.spec.find_spec", lambda name: name in present or None)
+    monkeypatch.setattr(diffusers_model, "version", lambda name: f"1.{len(name)}.7+cpu")
     return present.remove
 
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 def built(target: object, **arguments: str) -> Model:
     named = {key.replace("__", "."): value for key, value in arguments.items()}
-    return diffusers_provider.build(spec(f"diffusers:{target}", named))
+    return diffusers_model.build(spec(f"diffusers:{target}", named))
 
 
 def complaint(target: object, **arguments: str) -> str:

@@ -1,9 +1,9 @@
-"""Where the chat completions of an id are asked: model name, base URL and key."""
+"""Where the model of an id is asked: model name, base URL and key."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from pytest_factorfair.errors import InputError
@@ -20,7 +20,7 @@ _VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A chat completions service. ``key_from`` names the variable of the key, and is empty without one."""
+    """An OpenAI-compatible service. ``key_from`` is the variable of the key, empty without one."""
 
     model: str
     base_url: str
@@ -29,7 +29,7 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Host and port, by which limits are shared."""
+        """Host and port, which limits are shared by."""
         return urlsplit(self.base_url).netloc
 
     @property
@@ -47,11 +47,11 @@ class Endpoint:
 def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Endpoint:
     """The endpoint of an id.
 
-    ``openai/`` and ``hosted_vllm/`` are words of ours and are not sent; any other id goes to
-    ``base_url`` as it is, and gets no key but one named by ``api_key_env``.
+    ``openai/`` and ``hosted_vllm/`` are prefixes of ours and not sent; any other id goes to
+    ``base_url`` as it is, and only with a key named by ``api_key_env``.
 
     Raises:
-        InputError: no base URL, one that cannot be right, or a key that is missing or malformed.
+        InputError: the base URL is missing or wrong, or the key is missing or malformed.
     """
     named, _, rest = spec.text.partition("/")
     url_from, key_from = _VARIABLES.get(named, ("", ""))
@@ -65,16 +65,16 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
             f"model '{spec.text}': give its server with --factorfair-model-arg base_url=http://HOST:PORT/v1{either}"
         )
     name = api_key_env or key_from
-    endpoint = Endpoint(model=model, base_url=checked_url(spec, typed), key_from="", key="")
+    endpoint = Endpoint(model, checked_url(spec, typed), key_from="", key="")
     key = key_in(spec, name, needed=bool(api_key_env) or endpoint.is_openai)
-    return Endpoint(model=model, base_url=endpoint.base_url, key_from=name if key else "", key=key)
+    return replace(endpoint, key_from=name, key=key) if key else endpoint
 
 
 def checked_url(spec: ModelSpec, url: str) -> str:
-    """The base URL without what is added to it; one with a password in it would end in reports.
+    """The base URL without the paths that are added to it; one with a password would end up in reports.
 
     Raises:
-        InputError: it cannot be one.
+        InputError: it is not a base URL.
     """
     where = f"model '{spec.text}': base URL '{shown_url(url)}'"
     try:
@@ -96,10 +96,10 @@ def checked_url(spec: ModelSpec, url: str) -> str:
 
 
 def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
-    """The key in a variable of the environment, "" if there is none; without being asked, no model needs one.
+    """The key in an environment variable, "" without one; a model that is not asked needs none.
 
     Raises:
-        InputError: it is needed and missing, or cannot be one.
+        InputError: it is needed and missing, or malformed.
     """
     key = os.environ.get(name, "").strip() if name else ""
     if needed and spec.asked and not key:

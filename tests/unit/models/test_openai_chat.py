@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.models.chat_replies import MalformedReplyError, parsed, response_of
+from pytest_factorfair.models.openai_chat import response_of
+from pytest_factorfair.models.openai_errors import MalformedReplyError, parsed
 
 
 @pytest.mark.parametrize(

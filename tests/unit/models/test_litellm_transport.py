@@ -13,8 +13,8 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import litellm_errors, prices
-from pytest_factorfair.models.litellm_provider import build
+from pytest_factorfair.models import litellm_catalogue, litellm_transport
+from pytest_factorfair.models.litellm_transport import build
 from pytest_factorfair.models.protocol import Model
 from tests.asking import spec
 
@@ -22,11 +22,13 @@ from tests.asking import spec
 @pytest.fixture(autouse=True)
 def _litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether litellm is installed, and in which version, does not matter here."""
-    monkeypatch.setattr(prices, "installed", lambda: True)
+    monkeypatch.setattr(litellm_catalogue, "installed", lambda: True)
     monkeypatch.setattr(
-        prices, "providers", lambda: frozenset({"openai", "anthropic", "gemini", "azure", "ollama"})
+        litellm_catalogue,
+        "providers",
+        lambda: frozenset({"openai", "anthropic", "gemini", "azure", "ollama"}),
     )
-    monkeypatch.setattr(prices, "provider", {"claude-x": "anthropic"}.get)
+    monkeypatch.setattr(litellm_catalogue, "provider", {"claude-x": "anthropic"}.get)
     for name in [
         name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN", "_API_BASE", "_BASE_URL"))
     ]:
@@ -45,7 +47,7 @@ def identity(text: str, **arguments: str) -> object:
 
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "installed", lambda: False)
+    monkeypatch.setattr(litellm_catalogue, "installed", lambda: False)
     with pytest.raises(MissingExtraError) as caught:
         build(spec("anthropic/claude-x"))
     assert str(caught.value) == (
@@ -182,11 +184,14 @@ SPACED = "litellm.Timeout: Timeout Error: OpenAIException - x"
     ],
 )
 def test_errors(error: Exception, kind: type[ModelError], said: str) -> None:
-    ours = litellm_errors.error_of("m", error, keys={"A_KEY": "hunter2"})
+    ours = litellm_transport.service_error("m", error, keys={"A_KEY": "hunter2"}).error
     assert (type(ours), str(ours)) == (kind, f"m: {said}")
 
 
 def test_filters() -> None:
-    assert litellm_errors.is_filtered(ContentPolicyViolationError("policy", 400))
-    assert litellm_errors.is_filtered(APIStatusError("policy", 400, {"code": "content_filter"}))
-    assert not litellm_errors.is_filtered(APIStatusError("policy", 400, {"code": "other"}))
+    def is_filtered(error: Exception) -> bool:
+        return litellm_transport.service_error("m", error, keys={}).is_filtered
+
+    assert is_filtered(ContentPolicyViolationError("policy", 400))
+    assert is_filtered(APIStatusError("policy", 400, {"code": "content_filter"}))
+    assert not is_filtered(APIStatusError("policy", 400, {"code": "other"}))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pytest_factorfair.models.http_errors import named, retry_after
+from pytest_factorfair.models.openai_errors import named, retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

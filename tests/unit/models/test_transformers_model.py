@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import checkpoint, transformers_provider
-from pytest_factorfair.models.accelerator import device
+from pytest_factorfair.models import checkpoint, transformers_model
+from pytest_factorfair.models.local_model import device
 from pytest_factorfair.models.protocol import Model
 from tests.asking import spec
 
@@ -16,7 +16,7 @@ from tests.asking import spec
 def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Whether torch and transformers are installed does not matter here; the function takes one away."""
     present = {"torch", "transformers"}
-    monkeypatch.setattr(transformers_provider, "find_spec", lambda name: name in present or None)
+    monkeypatch.setattr("pytest_factorfair.models.spec.find_spec", lambda name: name in present or None)
     return present.remove
 
 
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 def built(target: object, **arguments: str) -> Model:
     named = {key.replace("__", "."): value for key, value in arguments.items()}
-    return transformers_provider.build(spec(f"transformers:{target}", named))
+    return transformers_model.build(spec(f"transformers:{target}", named))
 
 
 def complaint(target: object, **arguments: str) -> str:

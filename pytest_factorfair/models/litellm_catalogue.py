@@ -1,0 +1,118 @@
+"""What litellm knows about providers and models, read off its data files, and their keys in the environment.
+
+Importing litellm takes seconds; its price list alone is 3 MB of JSON and takes 30 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+# Any one of a provider's variables will do. Providers with other ways to log in (Azure, Bedrock, Vertex AI,
+# Hugging Face) are left out: only the provider itself can tell whether those work.
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "ai21": ("AI21_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "cerebras": ("CEREBRAS_API_KEY",),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "dashscope": ("DASHSCOPE_API_KEY",),
+    "deepinfra": ("DEEPINFRA_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks_ai": (
+        "FIREWORKS_AI_API_KEY",
+        "FIREWORKS_API_KEY",
+        "FIREWORKSAI_API_KEY",
+        "FIREWORKS_AI_TOKEN",
+    ),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "moonshot": ("MOONSHOT_API_KEY",),
+    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
+    "perplexity": ("PERPLEXITY_API_KEY", "PERPLEXITYAI_API_KEY"),
+    "replicate": ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
+    "together_ai": (
+        "TOGETHERAI_API_KEY",
+        "TOGETHER_API_KEY",
+        "TOGETHER_AI_API_KEY",
+        "TOGETHER_AI_TOKEN",
+    ),
+    "xai": ("XAI_API_KEY",),
+}
+
+
+def missing_keys(provider: str) -> tuple[str, ...]:
+    """The variables of which one must be set; empty if one is, or if that cannot be known."""
+    return () if present_keys(provider) else KEY_VARIABLES.get(provider, ())
+
+
+def present_keys(provider: str) -> dict[str, str]:
+    """The keys that are set, by variable."""
+    return {name: os.environ[name] for name in KEY_VARIABLES.get(provider, ()) if os.environ.get(name)}
+
+
+def installed() -> bool:
+    """Whether litellm can be imported."""
+    return find_spec("litellm") is not None
+
+
+def providers() -> frozenset[str]:
+    """Every word litellm takes before the slash of a model id; empty without litellm."""
+    listed = {str(entry["litellm_provider"]) for entry in _models().values() if "litellm_provider" in entry}
+    # The enum that litellm routes by; importing its module would take too long.
+    source = _text(_file("types/utils.py"))
+    block = re.search(r"^class LlmProviders\b.*?(?=^\S)", source, re.DOTALL | re.MULTILINE)
+    enumerated = re.findall(r'= "([^"]+)"', block.group()) if block else ()
+    return frozenset({*listed, *_parsed(_file("llms/openai_like/providers.json")), *enumerated})
+
+
+def provider(model_id: str) -> str | None:
+    """The provider that litellm's list gives a bare model name ("gpt-4o": "openai")."""
+    found = _models().get(model_id, {}).get("litellm_provider")
+    return found if isinstance(found, str) else None
+
+
+def entry(model_id: str) -> Mapping[str, Any]:
+    """A model's entry in litellm's list, empty without one.
+
+    Some providers' models are listed under the bare name ("openai/gpt-4o": "gpt-4o").
+    """
+    models = _models()
+    model_id = model_id.removeprefix("litellm:")
+    if model_id in models:
+        return models[model_id]
+    named, _, bare = model_id.partition("/")
+    listed = models.get(bare, {})
+    # One provider has several names there: "vertex_ai-anthropic_models", "bedrock_converse".
+    family = str(listed.get("litellm_provider", "")).replace("-", "_") + "_"
+    return listed if family.startswith(f"{named}_") else {}
+
+
+def _models() -> Mapping[str, Mapping[str, Any]]:
+    return _parsed(_file("model_prices_and_context_window_backup.json"))
+
+
+def _file(name: str) -> Path | None:
+    """A file of the litellm package; None if litellm, or the file in its version, is missing."""
+    spec = find_spec("litellm")
+    path = Path(spec.origin).parent / name if spec and spec.origin else None
+    return path if path and path.is_file() else None
+
+
+@cache
+def _parsed(path: Path | None) -> dict[str, Any]:
+    """The entries of a JSON file, without the specimen that explains them."""
+    entries: dict[str, Any] = json.loads(_text(path) or "{}")
+    return {name: entry for name, entry in entries.items() if name != "sample_spec"}
+
+
+def _text(path: Path | None) -> str:
+    return path.read_text(encoding="utf-8") if path else ""

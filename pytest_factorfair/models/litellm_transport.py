@@ -1,0 +1,257 @@
+"""Every provider that litellm knows: any ``provider/model``, or ``litellm:ID`` to force it for any id.
+
+``body.KEY=VALUE`` becomes a further keyword of litellm's (``body.reasoning_effort=low``,
+``body.vertex_project=...``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from importlib import import_module
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pytest_factorfair.domain import Modality
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+    nearest,
+)
+from pytest_factorfair.models import litellm_catalogue, openai_errors, service
+from pytest_factorfair.models.openai_endpoint import checked_url, key_in
+from pytest_factorfair.models.openai_errors import Complaint, ServiceError
+from pytest_factorfair.models.openai_format import Format
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import fit, shown_url
+
+TAKEN = frozenset(
+    {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "mock_response", "client"}
+)
+# Exceptions by the name of their class or of a base class: importing the classes takes seconds. All others
+# are judged by their status.
+_FATAL = frozenset({"UnsupportedParamsError", "LiteLLMUnknownProvider", "ModelNotMappedError"})
+_RETRYABLE = frozenset({"APITimeoutError", "APIConnectionError"})
+# "litellm.RateLimitError: RateLimitError: OpenAIException - slow down" says the same three times.
+_PREFIX = re.compile(r"^(?:(?:litellm\.)?\w* ?(?:Error|Exception|Timeout)(?:: | - ))+")
+
+
+def build(spec: ModelSpec) -> Model:
+    """The model of an id; the first call imports litellm, which takes seconds.
+
+    Raises:
+        InputError: the provider is unknown, its key is missing, or an argument is wrong.
+        MissingExtraError: litellm, or Pillow for pictures, is not installed.
+    """
+    asked = service.settings(spec, taken=TAKEN)
+    path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
+    return service.ServiceModel(spec, LitellmTransport(spec.text, path, asked), asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which provider's model is asked, where, and with which key.
+
+    ``base_url`` is where its calls go, as far as that is set by the user or the environment; ``own_url`` is
+    the user's.
+    """
+
+    model: str
+    provider: str
+    own_url: str | None
+    base_url: str | None
+    key_env: str | None
+    key: str | None = field(repr=False)
+
+
+def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Route:
+    """The route to the model of an id, as litellm would take it.
+
+    Raises:
+        InputError: the provider is unknown, its key is missing, or the base URL is wrong.
+        MissingExtraError: litellm is not installed.
+    """
+    if not litellm_catalogue.installed():
+        raise MissingExtraError(f"model '{spec.text}'", "litellm")
+    model = spec.text.removeprefix("litellm:")
+    provider = _provider(spec, model)
+    url = checked_url(spec, base_url) if base_url else None
+    key = key_in(spec, api_key_env, needed=True) if api_key_env else None
+    missing = litellm_catalogue.missing_keys(provider) if spec.asked else ()
+    if missing and not (key or url):
+        raise InputError(f"model '{spec.text}': no key: set the environment variable {' or '.join(missing)}")
+    if missing and not key:
+        key = "unused"  # a server of one's own needs no key, but litellm insists on one
+    variables = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")
+    set_elsewhere = (shown_url(os.environ[name]) for name in variables if os.environ.get(name))
+    return Route(model, provider, url, url or next(set_elsewhere, None), api_key_env, key)
+
+
+def _provider(spec: ModelSpec, model: str) -> str:
+    word, slash, rest = model.partition("/")
+    if not slash:
+        listed = litellm_catalogue.provider(model)
+        if not listed:
+            raise InputError(f"model '{spec.text}': no provider is named; write litellm:provider/{model}")
+        return listed
+    if not rest:
+        raise InputError(f"model '{spec.text}': no model is named after '{word}/'")
+    known = litellm_catalogue.providers()
+    if word not in known:
+        hint = nearest(word, known)
+        near = hint if hint.startswith("; did") else ""  # litellm knows too many to list
+        raise InputError(f"model '{spec.text}': unknown provider '{word}'{near}")
+    return word
+
+
+class LitellmTransport:
+    """Requests by way of litellm to one model."""
+
+    def __init__(self, name: str, route: Route, asked: Format) -> None:
+        self._name = name
+        self._route = route
+        self._timeout = asked.timeout
+        self._call = _CALLS[asked.modality]
+        self._library: Any = None
+        self._loading = asyncio.Lock()
+        self.provider = self._call.provider
+        self.model = self.listed_as = route.model
+        self.url = route.base_url
+        self.endpoint = f"litellm/{route.provider}/{urlsplit(route.base_url or '').netloc}".rstrip("/")
+
+    async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
+        async with self._loading:
+            if self._library is None:
+                self._library = await asyncio.to_thread(_library, self._route, self._call.mode)
+        try:
+            reply = await getattr(self._library, self._call.function)(
+                model=self._route.model,
+                api_base=self._route.own_url,
+                api_key=self._route.key,
+                timeout=self._timeout,
+                num_retries=0,
+                max_retries=0,
+                **body,
+            )
+            return self._call.plain(reply)
+        except Exception as error:  # litellm lets through whatever its providers' code raises
+            raise service_error(self._name, error, keys=self._keys) from error
+
+    async def close(self) -> None:
+        """Close what litellm keeps for this loop; it has one set of clients for all models."""
+        if self._library is not None:
+            await self._library.close_litellm_async_clients()
+            self._library.in_memory_llm_clients_cache.flush_cache()
+
+    @property
+    def _keys(self) -> Mapping[str, str]:
+        """The keys in use by their variables, so that messages name them and never show them."""
+        if self._route.key_env:
+            return {self._route.key_env: self._route.key or ""}
+        return litellm_catalogue.present_keys(self._route.provider)
+
+
+def _library(route: Route, mode: str) -> Any:
+    """litellm, imported without fetching prices, reading ``.env`` files or printing advice."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    library: Any = import_module("litellm")
+    library.telemetry = False
+    library.suppress_debug_info = True
+    bare = route.model.partition("/")[2] or route.model
+    if not {route.model, bare} & library.model_cost.keys():
+        # litellm searches at length for an unknown model in every call; its cost stays unknown to us.
+        library.register_model({route.model: {"litellm_provider": route.provider, "mode": mode}})
+    return library
+
+
+def _plain_chat(completion: Any) -> Mapping[str, object]:
+    """The parts of litellm's answer that matter, as in the JSON of a chat completion."""
+    choice = completion.choices[0] if completion.choices else None
+    if choice is None:
+        return {}
+    fields = getattr(choice.message, "provider_specific_fields", None) or {}
+    usage = getattr(completion, "usage", None)
+    return {
+        "model": completion.model,
+        "choices": [
+            {
+                "message": {"content": choice.message.content, "refusal": fields.get("refusal")},
+                "finish_reason": choice.finish_reason,
+            }
+        ],
+        "usage": {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")},
+    }
+
+
+def _plain_images(reply: Any) -> Mapping[str, object]:
+    """The parts of litellm's answer that matter, as in the JSON of an images reply."""
+    usage = getattr(reply, "usage", None)
+    names = ("b64_json", "url", "revised_prompt")
+    return {
+        "data": [{name: getattr(picture, name, None) for name in names} for picture in reply.data or []],
+        "usage": {name: getattr(usage, name, None) for name in ("input_tokens", "output_tokens")},
+    }
+
+
+class _Call(NamedTuple):
+    """What litellm calls a modality, and the provider's name in identities."""
+
+    function: str
+    mode: str
+    provider: str
+    plain: Callable[[Any], Mapping[str, object]]
+
+
+_CALLS: Mapping[Modality, _Call] = {
+    "text": _Call("acompletion", "chat", "litellm", _plain_chat),
+    "image": _Call("aimage_generation", "image_generation", "litellm_images", _plain_images),
+}
+
+
+def service_error(name: str, error: Exception, *, keys: Mapping[str, str]) -> ServiceError:
+    """What an exception of litellm means; ``keys`` are those it may have used, by variable."""
+    body = getattr(error, "body", None)
+    fields = body if isinstance(body, dict) else {}
+    codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))
+    said = Complaint(str(error), codes, str(fields.get("param") or ""))
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return ServiceError(
+        _model_error(name, error, kinds, codes, keys),
+        said,
+        is_filtered="ContentPolicyViolationError" in kinds or said.is_filter,
+        adaptable=True,
+    )
+
+
+def _model_error(
+    name: str, error: Exception, kinds: set[str], codes: frozenset[str], keys: Mapping[str, str]
+) -> ModelError:
+    status = getattr(error, "status_code", None)
+    reason = fit(_PREFIX.sub("", str(error)), *keys.values()) or type(error).__name__
+    if status == HTTPStatus.UNAUTHORIZED and keys:
+        reason = f"the key in {' or '.join(keys)} was refused: {reason}"
+    if _FATAL & kinds:
+        return FatalModelError(f"{name}: {reason}")
+    if _RETRYABLE & kinds:
+        return RetryableModelError(f"{name}: {reason}", cause=Cause("connection", type(error).__name__))
+    if not isinstance(status, int):
+        message = f"{name}: {type(error).__name__}: {reason}"
+        return RejectedRequestError(message, cause=Cause.raised(error))
+    # litellm keeps the headers of the reply in one of two places.
+    kept = getattr(error, "litellm_response_headers", None)
+    headers = kept or getattr(getattr(error, "response", None), "headers", None)
+    message = f"{name}: {openai_errors.named(status)}: {reason}"
+    return openai_errors.error_of(
+        status, message, codes=codes, headers=headers if isinstance(headers, Mapping) else {}
+    )

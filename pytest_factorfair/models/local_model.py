@@ -1,0 +1,236 @@
+"""A model that runs in this process: a thread of its own, batches, a device, and what is left of memory.
+
+``transformers_model`` is one of texts, ``diffusers_model`` one of pictures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from threading import Event
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import Field
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
+from pytest_factorfair.models.arguments import Arguments, Count, Expected, Text
+from pytest_factorfair.models.prices import FREE
+from pytest_factorfair.redaction import fit
+
+# torch is imported by name, when used: it takes seconds, and is not always installed.
+
+P = TypeVar("P")
+Waiting = tuple[Request, "asyncio.Future[Response]"]
+
+Device = Annotated[
+    str,
+    Field(pattern=r"^(?:auto|cpu|mps|xpu|cuda(?::\d+)?)$"),
+    Expected("auto, cpu, mps, xpu, cuda or cuda:NUMBER", verbatim=True),
+]
+Dtype = Annotated[
+    str,
+    Field(pattern="^(?:auto|float32|float16|bfloat16)$"),
+    Expected("auto, float32, float16 or bfloat16", verbatim=True),
+]
+
+
+class LocalArguments(Arguments):
+    """The arguments of every local model."""
+
+    batch: Count
+    device: Device = "auto"
+    dtype: Dtype = "auto"
+    revision: Text | None = None
+
+
+class LocalModel:
+    """A model on this machine. Requests that arrive while a batch is under way form the next one.
+
+    ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch.
+    """
+
+    price = FREE
+
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], Generator[Any]],
+        *,
+        batch: int,
+        identity: Mapping[str, object],
+        alike: Callable[[Request], object] = lambda _: None,
+    ) -> None:
+        self.endpoint = name
+        self.parallel: int | None = 2 * batch
+        self.identity = identity
+        self._load = load
+        self._batch = batch
+        self._alike = alike
+        self._generator: Generator[Any] | None = None
+        self._waiting: deque[Waiting] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="factorfair-generator")
+
+    async def ask(self, request: Request) -> Response:
+        """Wait for the batch that the request becomes part of."""
+        outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, outcome))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await outcome
+
+    async def close(self) -> None:
+        if self._generator is not None:
+            self._generator.closing.set()
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.wait([self._worker])
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._generator = None
+
+    async def _work(self) -> None:
+        """Generate batch after batch until nothing waits; if that fails, everything that waits fails."""
+        taken: list[Waiting] = []
+        try:
+            await asyncio.sleep(0)  # all requests of this turn of the loop belong to the first batch
+            while self._waiting:
+                taken = self._next_batch()
+                run = asyncio.get_running_loop().run_in_executor
+                outcomes = await run(self._thread, self._generate, [request for request, _ in taken])
+                for (_, waiting), outcome in zip(taken, outcomes, strict=True):
+                    _settle(waiting, outcome)
+        except BaseException as error:  # however this task ends, no request may wait forever
+            for _, waiting in (*taken, *self._waiting):
+                _settle(waiting, error)
+            self._waiting.clear()
+            if not isinstance(error, Exception):
+                raise
+
+    def _next_batch(self) -> list[Waiting]:
+        """As many as fit of those that are like the one that has waited longest."""
+        size = self._generator.batch if self._generator else self._batch
+        kind = self._alike(self._waiting[0][0])
+        taken: list[Waiting] = []
+        others: deque[Waiting] = deque()
+        while self._waiting and len(taken) < size:
+            entry = self._waiting.popleft()
+            (taken if self._alike(entry[0]) == kind else others).append(entry)
+        self._waiting.extendleft(reversed(others))
+        return taken
+
+    def _generate(self, requests: list[Request]) -> list[Response | ModelError]:
+        """Runs in the model's own thread, which also loads it."""
+        if self._generator is None:
+            self._generator = self._load()
+        return self._generator(requests)
+
+
+def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException) -> None:
+    if waiting.done():
+        return
+    if isinstance(outcome, Response):
+        waiting.set_result(outcome)
+    elif isinstance(outcome, asyncio.CancelledError):
+        waiting.cancel()
+    else:
+        waiting.set_exception(outcome)
+
+
+class Generator(ABC, Generic[P]):
+    """A loaded model. ``batch`` shrinks to what fits into memory, ``closing`` ends the batch under way.
+
+    Raises:
+        FatalModelError: the model cannot be loaded.
+    """
+
+    def __init__(self, name: str, batch: int) -> None:
+        self.closing = Event()
+        self.name = name
+        self.batch = batch
+        try:
+            os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+            self.load()
+        except Exception as error:  # a checkpoint can be wrong in any way
+            raise FatalModelError(f"{name}: cannot be loaded: {one_line(error)}") from error
+
+    @abstractmethod
+    def load(self) -> None:
+        """Load the model onto its device."""
+
+    @abstractmethod
+    def prepared(self, request: Request) -> P | ModelError:
+        """A request as the model takes it, or why it cannot."""
+
+    @abstractmethod
+    def generate(self, batch: list[P]) -> list[Response]:
+        """The responses to a batch, in its order."""
+
+    def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
+        """The outcome of each request, in their order."""
+        entries = [self.prepared(request) for request in requests]
+        outcomes = iter(self._outcomes([entry for entry in entries if not isinstance(entry, ModelError)]))
+        return [entry if isinstance(entry, ModelError) else next(outcomes) for entry in entries]
+
+    def _outcomes(self, batch: list[P]) -> list[Response | ModelError]:
+        """All at once; in halves if memory does not suffice, or to find the request that fails."""
+        if not batch:
+            return []
+        half = len(batch) // 2
+        cuda = import_module("torch").cuda
+        try:
+            return [*self.generate(batch)]
+        except ModelError:
+            raise
+        except Exception as error:  # models are programs
+            message = f"{self.name}: {one_line(error)}"
+            if "CUDA error" in str(error):  # after a failed kernel the GPU is lost
+                raise FatalModelError(message) from error
+            if isinstance(error, cuda.OutOfMemoryError) or "not enough memory" in str(error):
+                self.batch = max(1, half)
+            if not half:
+                return [RejectedRequestError(message)]
+        cuda.empty_cache()
+        return self._outcomes(batch[:half]) + self._outcomes(batch[half:])
+
+
+def chosen_device(wanted: str) -> str:
+    """The device to use on this machine, in this process.
+
+    Raises:
+        RuntimeError: a GPU is wanted and none is visible.
+    """
+    cuda = import_module("torch").cuda
+    gpus = cuda.device_count() if cuda.is_available() else 0
+    return device(wanted, gpus=gpus, worker=os.environ.get("PYTEST_XDIST_WORKER", ""))
+
+
+def device(wanted: str, *, gpus: int, worker: str) -> str:
+    """The device to use: with "auto" or "cuda", workers of pytest-xdist take the visible GPUs in turn.
+
+    Raises:
+        RuntimeError: a GPU is wanted and none is visible.
+    """
+    if wanted not in ("auto", "cuda"):
+        return wanted
+    if not gpus:
+        if wanted == "cuda":
+            raise RuntimeError("no GPU is visible")
+        return "cpu"
+    number = worker.removeprefix("gw")
+    return f"cuda:{int(number) % gpus if number.isdecimal() else 0}"
+
+
+def seed_of(request: Request) -> int:
+    """The seed of a request's own generator."""
+    return (request.seed << 20) + request.repeat
+
+
+def one_line(error: Exception) -> str:
+    """An error of a library in one line."""
+    return fit(f"{type(error).__name__}: {error}")

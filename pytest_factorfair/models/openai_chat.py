@@ -1,0 +1,128 @@
+"""Chat completions: the format of text models.
+
+Arguments: temperature (0), max_tokens (1024), top_p, seed=true (sends each request's own seed), system,
+base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from pytest_factorfair.domain import Modality, Request, Response, utf8
+from pytest_factorfair.domain.exchange import Finish
+from pytest_factorfair.models.arguments import Count, PassedOn, Seconds, Share, Temperature, Text
+from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
+from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
+
+# In lower case: OpenAI's words, then those of services that pass on their own (Bedrock, Gemini, GLM).
+_FINISHES: Mapping[str, Finish] = {
+    "length": "length",
+    "content_filter": "filtered",
+    "content_filtered": "filtered",
+    "guardrail_intervened": "filtered",
+    "safety": "filtered",
+    "prohibited_content": "filtered",
+    "sensitive": "filtered",
+    "refusal": "refusal",
+}
+
+
+class ChatFormat(Format):
+    """The settings of a chat model, and its requests and replies."""
+
+    temperature: Temperature = 0
+    max_tokens: Count = 1024
+    top_p: Share | None = None
+    system: Text | None = None
+    timeout: Seconds = 120
+    body: Annotated[
+        dict[str, object], PassedOn(frozenset({"messages", "model", "stream", "n"}), same_names=True)
+    ] = Field(default_factory=dict)
+
+    modality: ClassVar[Modality] = "text"
+    largest: ClassVar[int] = 16 * 2**20
+
+    @property
+    def parameters(self) -> Parameters:
+        given = {"temperature": self.temperature, "max_tokens": self.max_tokens, "top_p": self.top_p}
+        return {name: value for name, value in given.items() if value is not None} | self.body
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {"parameters": dict(self.parameters), "system": self.system, "seeded": self.seed}
+
+    def request(self, request: Request, parameters: Parameters) -> dict[str, object]:
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        messages = [*system, {"role": "user", "content": request.prompt}]
+        return {**parameters, **({"seed": request.seed} if self.seed else {}), "messages": messages}
+
+    async def response(
+        self,
+        reply: Mapping[str, object],
+        *,
+        prompt: str,  # noqa: ARG002  # pictures need it
+        model: str,
+        fetch: Fetch,  # noqa: ARG002  # pictures need it
+    ) -> Response:
+        return response_of(reply, model=model)
+
+    def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
+        kept = dict(sent)
+        if "temperature" in sent and complaint.refuses("temperature"):
+            del kept["temperature"]
+        elif "max_tokens" in sent and complaint.refuses("max_tokens"):
+            kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
+        else:
+            return None
+        return kept
+
+    def notes(self, sent: Parameters) -> tuple[str, ...]:
+        if "temperature" in sent:
+            return ()
+        return (f"temperature {self.temperature} was not accepted: the model's default was used",)
+
+
+def response_of(reply: Mapping[str, object], *, model: str) -> Response:
+    """The response in a chat completion; ``model`` is its name if the reply does not say.
+
+    Raises:
+        MalformedReplyError: there is no message in it, or the server broke off.
+    """
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise MalformedReplyError("the reply holds no message")
+    if choice.get("finish_reason") in ("abort", "error"):
+        raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
+    text, is_refusal = _text(message)
+    finish = "refusal" if is_refusal else _FINISHES.get(str(choice.get("finish_reason")).lower(), "stop")
+    counts = reply.get("usage")
+    usage = counts if isinstance(counts, dict) else {}
+    return Response(
+        text=text,
+        finish=finish,
+        tokens_in=tokens(usage.get("prompt_tokens")),
+        tokens_out=tokens(usage.get("completion_tokens")),
+        model=utf8(str(reply.get("model") or model)),
+    )
+
+
+def _text(message: Mapping[str, object]) -> tuple[str, bool]:
+    """The text of a message, and whether the service marks it as a refusal."""
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        return utf8(refusal), True
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+        kinds = ("text", "output_text")
+        texts = [str(part.get("text") or "") for part in parts if part.get("type", "text") in kinds]
+        return utf8("".join(refusals or texts)), bool(refusals)
+    if content is not None and not isinstance(content, str):
+        raise MalformedReplyError("the reply's content is neither a text nor a list of parts")
+    return utf8(content or ""), False

@@ -1,0 +1,187 @@
+"""Replies of OpenAI-compatible services: the JSON in them, and what a failure means for the run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from math import isfinite
+
+from pydantic_core import from_json
+
+from pytest_factorfair.domain import utf8
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
+
+# No key, no money, wrong place: the next call fares no better. A 403 or 404 may be about one prompt (a
+# policy, a gateway that routes by content): the engine stops where every prompt gets it.
+FATAL = frozenset({401, 402, 405, 407, 410})
+RETRYABLE = frozenset({408, 409, 425, 429})
+OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+REDIRECTS, REFUSALS = range(300, 400), range(400, 500)
+
+# The codes of content filters, in lower case and without underscores.
+_FILTERED = frozenset(
+    {
+        "contentfilter",
+        "contentfiltered",
+        "contentpolicyviolation",
+        "datainspectionfailed",  # Model Studio (Qwen)
+        "moderationblocked",
+        "responsibleaipolicyviolation",  # Azure, as the inner error
+    }
+)
+# Part of what services say about a parameter that a model does not accept.
+_UNSUPPORTED = (
+    "unsupported",
+    "not support",
+    "n't support",
+    "not compatible",
+    "deprecated",
+    "only the default",
+    "unknown parameter",
+    "unknown_parameter",
+    "unrecognized request argument",
+    "extra inputs are not permitted",
+)
+
+
+class MalformedReplyError(Exception):
+    """A body that is not what was asked for: cut, not JSON, without a message or picture."""
+
+
+def parsed(body: bytes) -> dict[str, object]:
+    """The JSON object of a body.
+
+    Raises:
+        MalformedReplyError: the body is anything else.
+    """
+    try:
+        try:
+            value = from_json(body)
+        except ValueError:  # Python's parser is slower, but reads byte order marks and half surrogate pairs
+            value = json.loads(body)
+    except (ValueError, RecursionError):
+        kind = "HTML, not JSON" if body.lstrip()[:1] == b"<" else "cut off or not JSON"
+        raise MalformedReplyError(f"the reply of {len(body)} bytes is {kind}") from None
+    if not isinstance(value, dict):
+        raise MalformedReplyError("the reply is not a JSON object")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """An error body: its message, the service's codes for it, the parameter it is about."""
+
+    message: str
+    codes: frozenset[str] = frozenset()
+    parameter: str = ""
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether a content filter blocked the prompt."""
+        return any(code.replace("_", "").lower() in _FILTERED for code in self.codes)
+
+    def refuses(self, parameter: str) -> bool:
+        """Whether the model does not support the parameter (as opposed to a value out of range)."""
+        said = " ".join((*self.codes, self.message)).lower()
+        about = self.parameter == parameter or parameter in self.message
+        return about and any(word in said for word in _UNSUPPORTED)
+
+
+class ServiceError(Exception):
+    """A service did not answer: its complaint, and the error that the run sees unless the call is adapted.
+
+    ``is_filtered`` is that a content filter blocked the prompt, ``adaptable`` that the call may succeed
+    without the parameter that the complaint names.
+    """
+
+    def __init__(self, error: ModelError, said: Complaint, *, is_filtered: bool, adaptable: bool) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.complaint = said
+        self.is_filtered = is_filtered
+        self.adaptable = adaptable
+
+
+def complaint(body: bytes) -> Complaint:
+    """The complaint in a body of OpenAI, Azure, vLLM, Ollama and others, or in plain text."""
+    try:
+        value = parsed(body)
+    except MalformedReplyError:
+        return Complaint(body[:4000].decode("utf-8", "replace"))
+    error = value.get("error", value)
+    if not isinstance(error, dict):
+        return Complaint(utf8(str(error)))
+    inner = error.get("innererror")
+    codes = frozenset(
+        str(part[key])
+        for part in (error, inner)
+        if isinstance(part, dict)
+        for key in ("code", "type")
+        if part.get(key)
+    )
+    message = error.get("message") or error.get("detail") or ""
+    return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
+
+
+def status_in(said: Complaint) -> int:
+    """The status that a gateway names in the body of a success; 502 if it names none."""
+    statuses = (code for code in sorted(said.codes) if re.fullmatch("[45][0-9][0-9]", code))
+    return int(next(statuses, HTTPStatus.BAD_GATEWAY))
+
+
+def error_of(status: int, message: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:
+    """The error for a status other than success; ``codes`` are the service's own."""
+    cause = Cause("status", str(status))
+    if status in FATAL or OUT_OF_MONEY & codes or status in REDIRECTS:
+        return FatalModelError(message, cause=cause, billable=False)
+    failed = status >= REFUSALS.stop
+    if status in RETRYABLE or failed:
+        wait = retry_after(headers, datetime.now(UTC))
+        throttled = status == HTTPStatus.TOO_MANY_REQUESTS
+        return RetryableModelError(message, wait, throttled=throttled, cause=cause, billable=failed)
+    return RejectedRequestError(message, cause=cause, billable=False)
+
+
+def named(status: int) -> str:
+    """The status with its name: "429 Too Many Requests"."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait, from Retry-After-Ms or Retry-After (seconds or an HTTP date); None if absent."""
+    milliseconds = _seconds(headers.get("Retry-After-Ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("Retry-After", "")
+    seconds = _seconds(said)
+    if seconds is not None:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(said)
+    except (TypeError, ValueError):
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - now).total_seconds())
+
+
+def _seconds(said: str) -> float | None:
+    try:
+        seconds = float(said)
+    except ValueError:
+        return None
+    return max(0.0, seconds) if isfinite(seconds) else None

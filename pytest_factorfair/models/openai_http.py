@@ -1,0 +1,103 @@
+"""OpenAI's protocol over HTTP: OpenAI, vLLM, SGLang, llama.cpp, Ollama, TGI, LocalAI, SD servers.
+
+Ids are ``openai/NAME``, ``hosted_vllm/NAME``, or any id with ``base_url=``. ``body.KEY=VALUE`` goes into the
+request body.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from pydantic_core import to_json
+
+from pytest_factorfair.domain import Modality
+from pytest_factorfair.errors import ModelError
+from pytest_factorfair.models import openai_errors, service
+from pytest_factorfair.models.http_client import HttpClient, Reply
+from pytest_factorfair.models.openai_endpoint import Endpoint, locate
+from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
+from pytest_factorfair.models.openai_format import Format
+from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import fit
+
+# Where requests go, the key of what was asked for in a reply, and the provider's name in identities.
+_ROUTES: Mapping[Modality, tuple[str, str, str]] = {
+    "text": ("chat/completions", "choices", "chat_completions"),
+    "image": ("images/generations", "data", "image_endpoint"),
+}
+# They always send base64, and reject a request that asks for it.
+_ALWAYS_ENCODED = ("gpt-image", "chatgpt-image")
+
+
+def build(spec: ModelSpec) -> Model:
+    """The model of an id, validated and not yet connected.
+
+    Raises:
+        InputError: an argument, the base URL or the key is missing or wrong.
+        MissingExtraError: pictures are asked for, and Pillow is not installed.
+    """
+    asked = service.settings(spec)
+    endpoint = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
+    if asked.modality == "image" and not endpoint.model.startswith(_ALWAYS_ENCODED):
+        asked = asked.model_copy(update={"body": {RESPONSE_FORMAT: "b64_json", **asked.body}})
+    return service.ServiceModel(spec, HttpTransport(spec.text, endpoint, asked), asked)
+
+
+class HttpTransport:
+    """Requests by HTTP to one endpoint."""
+
+    def __init__(self, name: str, endpoint: Endpoint, asked: Format) -> None:
+        path, self._wanted, self.provider = _ROUTES[asked.modality]
+        self._name = name
+        self._endpoint = endpoint
+        self._target = f"{endpoint.base_url}/{path}"
+        self._client = HttpClient(name, timeout=asked.timeout, largest=asked.largest)
+        self.model = endpoint.model
+        self.endpoint = f"openai/{endpoint.host}"
+        self.url = endpoint.base_url
+        # Another server of the same model costs what that server costs.
+        self.listed_as = name if endpoint.is_openai else None
+
+    async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
+        content = {"model": self.model, **body}
+        try:
+            encoded = to_json(content)
+        except ValueError:  # half a surrogate pair, which only Python's encoder can escape
+            encoded = json.dumps(content).encode()
+        reply = await self._client.post(self._target, encoded, self._endpoint.headers)
+        value = parsed(reply.body) if reply.succeeded else {}
+        if reply.succeeded and (self._wanted in value or "error" not in value):
+            return value
+        said = complaint(reply.body)
+        status = openai_errors.status_in(said) if reply.succeeded else reply.status
+        raise ServiceError(
+            self._error(status, reply),
+            said,
+            is_filtered=status in openai_errors.REFUSALS and said.is_filter,
+            adaptable=reply.status == HTTPStatus.BAD_REQUEST,
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _error(self, status: int, reply: Reply) -> ModelError:
+        """The error of a failed call: what the status means here, then the message of the server."""
+        endpoint, said = self._endpoint, complaint(reply.body)
+        message = fit(said.message, endpoint.key)
+        if status in openai_errors.REDIRECTS:
+            target = fit(reply.headers.get("Location", "").partition("?")[0], endpoint.key)
+            reasons = [f"{endpoint.base_url} sends callers on to '{target}'; give the right base_url"]
+        else:
+            ours: dict[int, str] = {
+                HTTPStatus.UNAUTHORIZED: f"the key in {endpoint.key_from} was refused"
+                if endpoint.key
+                else "it wants a key: name its variable with api_key_env",
+                HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {endpoint.base_url}",
+            }
+            reasons = [reason for reason in (ours.get(status), message) if reason]
+        line = ": ".join((f"{self._name}: {openai_errors.named(status)}", *reasons))
+        return openai_errors.error_of(status, line, codes=said.codes, headers=reply.headers)

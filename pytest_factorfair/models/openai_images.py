@@ -1,0 +1,111 @@
+"""Image generation: the format of image models. One call is one picture.
+
+Arguments: size, quality, style, seed=true (sends each request's own seed, where a service takes one),
+base_url, api_key_env, timeout (600 s), and ``body.KEY=VALUE``, which is passed on as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from pytest_factorfair.domain import Modality, Request, Response, utf8
+from pytest_factorfair.errors import PictureError
+from pytest_factorfair.models.arguments import Expected, PassedOn, Seconds, Text
+from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
+from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
+
+RESPONSE_FORMAT = "response_format"
+UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
+REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
+
+Size = Annotated[str, Field(pattern=r"^(?:\d+x\d+|auto)$"), Expected("WIDTHxHEIGHT or auto", verbatim=True)]
+
+
+class ImageFormat(Format):
+    """The settings of an image model, and its requests and replies."""
+
+    size: Size | None = None
+    quality: Text | None = None
+    style: Text | None = None
+    timeout: Seconds = 600
+    body: Annotated[
+        dict[str, object],
+        PassedOn(frozenset({"prompt", "model", "n", "stream", RESPONSE_FORMAT}), same_names=True),
+    ] = Field(default_factory=dict)
+
+    modality: ClassVar[Modality] = "image"
+    largest: ClassVar[int] = 96 * 2**20  # a picture of 64 MB in base64
+
+    @property
+    def parameters(self) -> Parameters:
+        given = {"size": self.size, "quality": self.quality, "style": self.style}
+        return {name: value for name, value in given.items() if value is not None} | self.body
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        parameters = {name: value for name, value in self.parameters.items() if name != RESPONSE_FORMAT}
+        return {"parameters": parameters, "seeded": self.seed}
+
+    def request(self, request: Request, parameters: Parameters) -> dict[str, object]:
+        seed = {"seed": request.seed} if self.seed else {}
+        return {**parameters, **seed, "prompt": request.prompt, "n": 1}
+
+    async def response(
+        self, reply: Mapping[str, object], *, prompt: str, model: str, fetch: Fetch
+    ) -> Response:
+        data = reply.get("data")
+        pictures = data if isinstance(data, list) else []
+        first = pictures[0] if pictures and isinstance(pictures[0], dict) else {}
+        fields = {name: first.get(name) for name in ("b64_json", "url", "revised_prompt")}
+        texts = {name: utf8(value) for name, value in fields.items() if isinstance(value, str)}
+        encoded, url = texts.get("b64_json", ""), texts.get("url", "")
+        if not (encoded or url):
+            raise MalformedReplyError("the reply holds no picture")
+        image = await asyncio.to_thread(_whole, encoded or await fetch(url))
+        revised = texts.get("revised_prompt", "")
+        notes = [REWRITTEN] if revised not in ("", prompt) else []
+        if len(pictures) > 1:
+            notes.insert(0, f"{len(pictures)} pictures came for 1 asked for: the first was used")
+        counts = reply.get("usage")
+        usage = counts if isinstance(counts, dict) else {}
+        return Response(
+            revised,
+            tokens_in=tokens(usage.get("input_tokens")),
+            tokens_out=tokens(usage.get("output_tokens")),
+            model=model,
+            notes=tuple(notes),
+            image=image,
+        )
+
+    def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
+        refused = next((name for name in sent if complaint.refuses(name)), None)
+        return {name: sent[name] for name in sent if name != refused} if refused else None
+
+    def notes(self, sent: Parameters) -> tuple[str, ...]:
+        dropped = [name for name in self.parameters if name not in sent and name != RESPONSE_FORMAT]
+        notes = tuple(f"{name} was not accepted: the model's default was used" for name in dropped)
+        return notes if self.seed else (*notes, UNSEEDED)
+
+
+def _whole(picture: str | bytes) -> bytes:
+    """The bytes of a picture, in base64 if they are text; runs in a thread, since decoding takes a while.
+
+    Raises:
+        MalformedReplyError: they cannot be decoded.
+    """
+    from pytest_factorfair.pictures.decode import decode
+
+    try:
+        image = base64.b64decode(picture, validate=True) if isinstance(picture, str) else picture
+        decode(image)
+    except binascii.Error:
+        raise MalformedReplyError("the picture's base64 is cut off or broken") from None
+    except PictureError as error:
+        raise MalformedReplyError(str(error)) from None
+    return image

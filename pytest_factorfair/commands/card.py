@@ -29,17 +29,14 @@ def add(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     # pydantic and the checklists: not for `factorfair --help`.
     from pytest_factorfair.checklist import sources
-    from pytest_factorfair.reports import json_report
-    from pytest_factorfair.reports.cards import card
-    from pytest_factorfair.reports.cards.jsonld import to_jsonld
-    from pytest_factorfair.reports.cards.markdown import to_markdown
+    from pytest_factorfair.reports import card, json_report
 
     summary = json_report.read(arguments.report, name=arguments.report)
     checklists = summary.fingerprint.checklists.items()
     asked = {one.checklist for one in summary.topics}
     found = {name: sources(name, digest) for name, digest in checklists if name in asked}
     made = card.of(summary, _model(summary, arguments.model, arguments.report), found)
-    for name, text in ((MARKDOWN, to_markdown(made)), (JSONLD, to_jsonld(made))):
+    for name, text in ((MARKDOWN, card.to_markdown(made)), (JSONLD, card.to_jsonld(made))):
         say(write(Path(arguments.output) / name, text))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import DetectorError, InputError, StoreError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def told(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namesp
 
 def say(line: str) -> None:
     """Print a line; what a model's name may hold does not act on the terminal."""
-    sys.stdout.write("".join(letter if letter.isprintable() else "?" for letter in line) + "\n")
+    sys.stdout.write(f"{visible(line)}\n")
 
 
 def write(path: Path, content: str | bytes) -> str:

@@ -101,7 +101,8 @@ def _made(folder: str) -> Path:
 def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequence[str]) -> Iterator[str]:
     """Write every table; tell each file, and each table that there is nothing for."""
     from pytest_factorfair.reports.entries import LeftOut
-    from pytest_factorfair.reports.paper_tables import WRITERS, paper_tables
+    from pytest_factorfair.reports.paper_tables import paper_tables
+    from pytest_factorfair.reports.table import WRITERS
 
     for checklist, entries in listed.items():
         for table in paper_tables(checklist, entries):

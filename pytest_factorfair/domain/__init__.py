@@ -66,7 +66,7 @@ from pytest_factorfair.domain.summary import (
     Summary,
     TopicCounts,
 )
-from pytest_factorfair.domain.text import defused, excerpt, plural, utf8
+from pytest_factorfair.domain.text import defused, excerpt, plural, utf8, visible
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
@@ -158,4 +158,5 @@ __all__ = [
     "together",
     "topic_cases",
     "utf8",
+    "visible",
 ]

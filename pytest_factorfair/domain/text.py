@@ -18,6 +18,11 @@ def plural(number: float, noun: str, nouns: str = "") -> str:
     return f"{count} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
+def visible(text: str) -> str:
+    """The text with ``?`` for control and invisible characters, which act on terminals or reverse text."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def excerpt(text: str, longest: int) -> str:
     """The beginning of a text as one line of visible characters."""
     # Of a text much longer than what is shown, only the beginning is looked at.

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.published import outcome
 from pytest_factorfair.reports.warnings import warnings
 
@@ -27,7 +28,8 @@ class Annotation:
     text: str
 
     def __str__(self) -> str:
-        return f"::{self.level} title={_property(self.title)}::{_data(self.text)}"
+        title = escaping.annotation_property(self.title)
+        return f"::{self.level} title={title}::{escaping.annotation(self.text)}"
 
 
 def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
@@ -63,13 +65,3 @@ def _found(verdicts: Sequence[Verdict], *, strict: bool, on_inconclusive: str) -
             yield Annotation("error", title, text)
         elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
             yield Annotation("warning", title, text)
-
-
-def _data(text: str) -> str:
-    """As the runner reads it back; what cannot be printed is left out."""
-    plain = "".join(letter for letter in text if letter.isprintable() or letter in "\r\n")
-    return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
-from pytest_factorfair.reports import perceived, plain
+from pytest_factorfair.reports import escaping, perceived
 from pytest_factorfair.scoring import headline
 
 OBJECTIVE = "objective"
@@ -105,7 +105,7 @@ def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, .
 def _entry(label: str, summary: Summary, model: str, checklist: str) -> Entry:
     subject = model, checklist
     return Entry(
-        label=plain.text(f"{label} (not judged)" if summary.incomplete else label),
+        label=escaping.one_line(f"{label} (not judged)" if summary.incomplete else label),
         model=model,
         checklist=checklist,
         summary=summary,

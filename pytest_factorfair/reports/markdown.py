@@ -8,15 +8,15 @@ from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.gates.release import release
-from pytest_factorfair.reports import markup
+from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.fitting import Passage, fitted
 from pytest_factorfair.reports.perceived import detector_lines
+from pytest_factorfair.reports.table import Table, as_markdown
 from pytest_factorfair.reports.tables.changes import changes_table, compared
 from pytest_factorfair.reports.tables.headline import headline_lines
 from pytest_factorfair.reports.tables.of_summary import all_tables
 from pytest_factorfair.reports.tables.reasons import quotations
-from pytest_factorfair.reports.tables.table import Table
 from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS, VerdictLine, verdict_lines
 from pytest_factorfair.reports.terminal import usage_line
 from pytest_factorfair.reports.warnings import warnings
@@ -85,7 +85,7 @@ def _bullets(texts: tuple[str, ...], *, name: str) -> Passage:
 
 
 def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passage:
-    first, ruler, *lines = markup.table(table).split("\n")
+    first, ruler, *lines = as_markdown(table).split("\n")
     rows = len(table.rows)
     head = f"### {_text(title)}\n\n{first}\n{ruler}"
     return Passage(head, tuple(lines[:rows]), "\n".join(lines[rows:]), name, whole)
@@ -119,11 +119,11 @@ def _fingerprint(summary: Summary) -> str:
 
 
 def _text(words: str) -> str:
-    return markup.text(_short(words))
+    return escaping.markdown(_short(words))
 
 
 def _code(words: str) -> str:
-    return markup.code(_short(words))
+    return escaping.markdown_code(_short(words))
 
 
 def _short(words: str) -> str:

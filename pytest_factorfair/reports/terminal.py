@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary, Usage, defused, plural
+from pytest_factorfair.domain import Summary, Usage, plural
 from pytest_factorfair.gates.release import release
-from pytest_factorfair.reports import plain
+from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.perceived import detector_lines
+from pytest_factorfair.reports.table import Table, as_lines
 from pytest_factorfair.reports.tables.changes import changes_text
 from pytest_factorfair.reports.tables.headline import headline_lines
 from pytest_factorfair.reports.tables.of_summary import all_tables
-from pytest_factorfair.reports.tables.table import Row, Table
 from pytest_factorfair.reports.tables.verdicts import SIGNS, verdict_lines
 from pytest_factorfair.reports.warnings import warnings
 
@@ -38,7 +38,7 @@ def terminal(
     ``kept`` is the folder of a complete run's report that this one does not replace; ``alarms`` say what
     else fails the run.
     """
-    reporter.write_sep("=", defused(plain.visible(f"factorfair: {', '.join(summary.fingerprint.models)}")))
+    reporter.write_sep("=", escaping.terminal(f"factorfair: {', '.join(summary.fingerprint.models)}"))
     for warning in warnings(summary):
         _line(reporter, f"warning: {warning}", yellow=True, bold=True)
     if summary.incomplete:
@@ -64,7 +64,7 @@ def terminal(
 
 def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:
     """Write a line that may hold text from outside."""
-    reporter.write_line(defused(plain.visible(text)), **markup)
+    reporter.write_line(escaping.terminal(text), **markup)
 
 
 def usage_line(summary: Summary) -> str:
@@ -101,13 +101,6 @@ def _verdicts(reporter: pytest.TerminalReporter, summary: Summary) -> None:
 
 
 def _table(reporter: pytest.TerminalReporter, table: Table) -> None:
-    lines = [Row(table.title, table.headings), *table.rows]
-    label = max(len(line.label) for line in lines)
-    widths = [max(len(line.cells[column]) for line in lines) for column in range(len(table.headings))]
-    for place, line in enumerate(lines):
-        cells = "  ".join(cell.rjust(width) for cell, width in zip(line.cells, widths, strict=True))
-        text = f"{line.label.ljust(label)}  {cells}".rstrip()
-        _line(reporter, text, bold=place == 0, light=line.aside)
-    for note in table.notes:
-        _line(reporter, note, light=True)
+    for line in as_lines(table):
+        _line(reporter, line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
     reporter.write_line("")

@@ -9,11 +9,11 @@ from pytest_factorfair.domain import Judgement, Score, Summary, Verdict
 from pytest_factorfair.gates import release
 from pytest_factorfair.reports import perceived
 from pytest_factorfair.reports.ethics import ETHICS, LIMITS
+from pytest_factorfair.reports.table import MISSING, Row, Table, number, percent
 from pytest_factorfair.reports.tables.changes import changes_table, compared
 from pytest_factorfair.reports.tables.headline import among, headline_lines
 from pytest_factorfair.reports.tables.of_summary import all_tables
 from pytest_factorfair.reports.tables.reasons import quotations
-from pytest_factorfair.reports.tables.table import Row, Table, number
 from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS
 from pytest_factorfair.reports.terminal import usage_line
 from pytest_factorfair.reports.warnings import warnings
@@ -107,10 +107,9 @@ def _diagnostics(summary: Summary) -> Table | None:
 
 def _rate(score: Score | None) -> str:
     if score is None or score.value is None:
-        return "-"
-    if score.high is None:
-        return f"{score.value:.1%}"
-    return f"{score.value:.1%} (to {score.high:.1%})"
+        return MISSING
+    most = "" if score.high is None else f" (to {percent(score.high, digits=1)})"
+    return f"{percent(score.value, digits=1)}{most}"
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.domain import Case, ContactSheet, Summary, prompt_cases, topic_cases
-from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports import escaping, perceived
 from pytest_factorfair.reports.entries import by_checklist, entries
 from pytest_factorfair.reports.figures.eta_axis import eta_axis
 from pytest_factorfair.reports.figures.plane import Plane, plane, planes
@@ -34,25 +34,18 @@ def to_html(summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case
     ``folder`` is where the contact sheets are.
     """
     asked = tuple(cases)
+    replies = _compact_json(list(_replies(summary, excerpts, asked)))  # prompts recur: packed, a tenth
     values = {
         **content(summary),
-        "values": _script(_values(summary, asked)),
-        "replies": _packed(list(_replies(summary, excerpts, asked))),
+        "values": escaping.script(_compact_json(_values(summary, asked))),
+        "replies": base64.b64encode(gzip.compress(replies.encode(), mtime=0)).decode(),
         "pictures": tuple(_pictures(summary.contact_sheets, folder)),
     }
     return document("page.html", ("vega.js", "sort.js", "page.js"), values)
 
 
-def _script(values: Mapping[str, Any]) -> str:
-    """JSON that may stand in a script element, whatever strings it holds."""
-    text = json.dumps(values, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _packed(values: object) -> str:
-    """Prompts repeat themselves: packed, they are a tenth."""
-    text = json.dumps(values, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+def _compact_json(values: object) -> str:
+    return json.dumps(values, allow_nan=False, separators=(",", ":"))
 
 
 def _values(summary: Summary, cases: Sequence[Case]) -> dict[str, Any]:

@@ -11,17 +11,8 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
 from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, headlines, shown
-from pytest_factorfair.reports.paper_tables.table import (
-    FATES,
-    Cell,
-    Heading,
-    PaperRow,
-    PaperTable,
-    fate,
-    notes,
-    percent,
-    percentage,
-)
+from pytest_factorfair.reports.paper_tables.cells import FATES, fate, notes, percentage, score_percent
+from pytest_factorfair.reports.table import Cell, Row, Table
 
 METRICS = {
     "s_fact": "S_fact",
@@ -53,7 +44,7 @@ class Place(NamedTuple):
     context: str | None
 
 
-def fact_or_fair(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
+def fact_or_fair(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
     """Tables 2 to 8, those that the reports lack as left out."""
     yield _headline(entries)
     yield _influence(entries)
@@ -61,7 +52,7 @@ def fact_or_fair(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
         yield _metric(entries, metric, title)
 
 
-def _headline(entries: Sequence[Entry]) -> PaperTable | LeftOut:
+def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
     """Table 2: means of what Tables 4 and 5 show, so that one follows from the others."""
     names = attributes(entries, ("s_fact", "s_fair"))
     lines = [headlines(entry) for entry in entries]
@@ -72,7 +63,7 @@ def _headline(entries: Sequence[Entry]) -> PaperTable | LeftOut:
     }
     wanted = (*names, None)
     rows = tuple(
-        PaperRow(
+        Row(
             entry.label,
             (*(_mean(line.get(name), of) for of in columns.values() for name in wanted), *fate(entry)),
         )
@@ -80,11 +71,10 @@ def _headline(entries: Sequence[Entry]) -> PaperTable | LeftOut:
     )
     if all(line.average is None for found in lines for line in found.values()):
         return LeftOut("headline", "it is about facts and judgements together, and no report has both")
-    return PaperTable(
+    return _table(
         "headline",
         "Factuality and fairness in percent (Fact-or-Fair, Table 2)",
-        "Model",
-        _headings([(group, _called(name, entries)) for group in columns for name in wanted]),
+        [(group, _called(name, entries)) for group in columns for name in wanted],
         rows,
         (*notes(entries, ()), "Subj. S_fair is the mean over contexts."),
     )
@@ -94,7 +84,7 @@ def _mean(line: Headline | None, of: Callable[[Headline], float | None]) -> Cell
     return percentage(None if line is None else of(line))
 
 
-def _influence(entries: Sequence[Entry]) -> PaperTable | LeftOut:
+def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
     """Table 3. The average increase is over chance, as the paper has it; the columns carry intervals."""
     scores = [one for entry in entries for one in entry.scores]
     columns = dict.fromkeys(one.metric for one in scores if one.metric.startswith(f"{INFLUENCE}_"))
@@ -106,10 +96,10 @@ def _influence(entries: Sequence[Entry]) -> PaperTable | LeftOut:
     ]
     names = attributes(entries, columns)
     rows = [
-        PaperRow(
+        Row(
             entry.label,
             (
-                *(percent(_named(entry, metric, name)) for metric in order for name in names),
+                *(score_percent(_named(entry, metric, name)) for metric in order for name in names),
                 *(percentage(_plugin(_named(entry, INFLUENCE, name))) for name in names),
                 *fate(entry),
             ),
@@ -120,12 +110,11 @@ def _influence(entries: Sequence[Entry]) -> PaperTable | LeftOut:
         *(INFLUENCES.get(metric, metric.removeprefix(f"{INFLUENCE}_")) for metric in order),
         "Avg. Increase",
     ]
-    return PaperTable(
+    return _table(
         INFLUENCE,
         "What contexts do to the answers, in percent of valid ones (Fact-or-Fair, Table 3)",
-        "Model",
-        _headings([(title, _called(name, entries)) for title in titles for name in names]),
-        tuple(rows),
+        [(title, _called(name, entries)) for title in titles for name in names],
+        rows,
         (
             *notes(entries, [one for one in scores if one.metric in columns]),
             "Avg. Increase is the mean of the columns less chance.",
@@ -142,7 +131,7 @@ def _plugin(score: Score | None) -> float | None:
     return None if score is None else score.value
 
 
-def _metric(entries: Sequence[Entry], metric: str, title: str) -> PaperTable | LeftOut:
+def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOut:
     """One of Tables 4 to 8; the distances' has their mean over parts besides."""
     scores = [one for entry in entries for one in entry.scores if one.metric == metric]
     places = sorted(
@@ -153,16 +142,15 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> PaperTable | L
         return LeftOut(metric, f"no report has {title}")
     averaged = metric == "distance"
     rows = [
-        PaperRow(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *fate(entry)))
+        Row(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *fate(entry)))
         for entry in entries
     ]
     titles = [*(_column(place, entries) for place in places), *([AVERAGE] if averaged else [])]
-    return PaperTable(
+    return _table(
         metric,
         f"{title} in percent (Fact-or-Fair, Tables 4 to 8)",
-        "Model",
-        _headings([(title, _called(name, entries)) for title in titles for name in names]),
-        tuple(rows),
+        [(title, _called(name, entries)) for title in titles for name in names],
+        rows,
         (*notes(entries, scores), *_legend(places, entries)),
     )
 
@@ -172,7 +160,7 @@ def _cells(
 ) -> Iterator[Cell]:
     for place in places:
         for name in names:
-            yield percent(entry.score(metric, part=place.part, context=place.context, attribute=name))
+            yield score_percent(entry.score(metric, part=place.part, context=place.context, attribute=name))
     for name in names if averaged else ():
         found = [
             shown(entry.score(metric, part=one.part, context=one.context, attribute=name)) for one in places
@@ -181,8 +169,19 @@ def _cells(
         yield percentage(fmean(known) if len(known) == len(places) else None)
 
 
-def _headings(columns: Sequence[tuple[str, str]]) -> tuple[Heading, ...]:
-    return (*(Heading(*column) for column in columns), *(Heading("", name) for name in FATES))
+def _table(
+    name: str, title: str, columns: Sequence[tuple[str, str]], rows: Sequence[Row], notes: tuple[str, ...]
+) -> Table:
+    """Models down; columns by group and heading, followed by the counts of answers."""
+    return Table(
+        title,
+        headings=(*(heading for _, heading in columns), *FATES),
+        rows=tuple(rows),
+        notes=notes,
+        groups=(*(group for group, _ in columns), *("" for _ in FATES)),
+        corner="Model",
+        name=name,
+    )
 
 
 def _called(name: str | None, entries: Sequence[Entry]) -> str:

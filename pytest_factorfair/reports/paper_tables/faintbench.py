@@ -6,18 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import KINDS, Score
 from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.paper_tables.table import (
-    FATES,
-    Cell,
-    Heading,
-    PaperRow,
-    PaperTable,
-    fate,
-    notes,
-    share,
-)
+from pytest_factorfair.reports.paper_tables.cells import FATES, fate, notes, score_share
+from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, number
 from pytest_factorfair.reports.tables.faintbench import ALL, read
-from pytest_factorfair.reports.tables.table import number
 
 NUMBERS = {
     ("implicit", None): "Table 4",
@@ -30,7 +21,7 @@ LEVELS: dict[str | None, str] = {None: "model", **{kind: kind for kind in KINDS}
 LOWEST = "lowest possible"
 
 
-def faintbench(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
+def faintbench(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
     """A table per score and level, one of categories per score, and eta's."""
     for metric in ("implicit", "explicit"):
         scores = [one for entry in entries for one in entry.scores if one.metric == metric]
@@ -43,7 +34,7 @@ def faintbench(entries: Sequence[Entry]) -> Iterator[PaperTable | LeftOut]:
     yield _eta(entries)
 
 
-def _level(entries: Sequence[Entry], metric: str, context: str | None, level: str) -> PaperTable | LeftOut:
+def _level(entries: Sequence[Entry], metric: str, context: str | None, level: str) -> Table | LeftOut:
     name = f"{metric}-{level}"
     names = attributes(entries, (metric,))
     rows = {
@@ -58,9 +49,7 @@ def _level(entries: Sequence[Entry], metric: str, context: str | None, level: st
     return _table(entries, name, title, rows, floored=metric == "implicit")
 
 
-def _categories(
-    entries: Sequence[Entry], metric: str, contexts: Sequence[str | None]
-) -> PaperTable | LeftOut:
+def _categories(entries: Sequence[Entry], metric: str, contexts: Sequence[str | None]) -> Table | LeftOut:
     rows = {
         context.replace("_", " "): [entry.score(metric, context=context, attribute=ALL) for entry in entries]
         for context in contexts
@@ -73,7 +62,7 @@ def _categories(
     return _table(entries, f"{metric}-categories", title, known, floored=metric == "implicit")
 
 
-def _eta(entries: Sequence[Entry]) -> PaperTable | LeftOut:
+def _eta(entries: Sequence[Entry]) -> Table | LeftOut:
     names = attributes(entries, ("eta",))
     rows = {
         "model" if name == ALL else entries[0].attribute(name): [
@@ -84,9 +73,9 @@ def _eta(entries: Sequence[Entry]) -> PaperTable | LeftOut:
     if not any(shown(one) is not None for scores in rows.values() for one in scores):
         return LeftOut("eta", "no pair of prompts that it compares was asked")
     sizes = tuple(
-        PaperRow(
+        Row(
             f"size of deviations, {'model' if name == ALL else entries[0].attribute(name)}",
-            tuple(share(entry.score("eta_magnitude", attribute=name)) for entry in entries),
+            tuple(score_share(entry.score("eta_magnitude", attribute=name)) for entry in entries),
             aside=True,
         )
         for name in names
@@ -101,31 +90,31 @@ def _table(
     rows: dict[str, list[Score | None]],
     *,
     floored: bool = False,
-    asides: tuple[PaperRow, ...] = (),
-) -> PaperTable:
+    asides: tuple[Row, ...] = (),
+) -> Table:
     """One column per model, and where scores do not begin at 0 the least that a model can have."""
-    end = (Cell(""),) if floored else ()
+    end: tuple[Cell, ...] = (MISSING,) if floored else ()
     lines = [
-        PaperRow(label, (*(share(one) for one in scores), *([_lowest(scores)] if floored else [])))
+        Row(label, (*(score_share(one) for one in scores), *([_lowest(scores)] if floored else [])))
         for label, scores in rows.items()
     ]
     counts = zip(*(fate(entry) for entry in entries), strict=True)
-    fates = [PaperRow(label, (*cells, *end), aside=True) for label, cells in zip(FATES, counts, strict=True)]
+    fates = [Row(label, (*cells, *end), aside=True) for label, cells in zip(FATES, counts, strict=True)]
     told = read(name.partition("-")[0], entries[0].summary)
     scores = [one for found in rows.values() for one in found]
-    return PaperTable(
-        name,
+    return Table(
         title,
-        "Level",
-        (*(Heading("", entry.label) for entry in entries), *([Heading("", LOWEST)] if floored else [])),
-        (*lines, *asides, *fates),
-        (f"{told[0].upper()}{told[1:]}.", *notes(entries, scores)),
+        headings=(*(entry.label for entry in entries), *([LOWEST] if floored else [])),
+        rows=(*lines, *asides, *fates),
+        notes=(f"{told[0].upper()}{told[1:]}.", *notes(entries, scores)),
+        corner="Level",
+        name=name,
     )
 
 
-def _lowest(scores: Sequence[Score | None]) -> Cell:
+def _lowest(scores: Sequence[Score | None]) -> str:
     """The same for all models that were asked the same; else from the least to the most."""
     ends = [one.floor for one in scores if one is not None and one.floor is not None]
-    return Cell(
-        " to ".join(dict.fromkeys(number(each, digits=4) for each in (min(ends), max(ends)))) if ends else ""
-    )
+    if not ends:
+        return MISSING
+    return " to ".join(dict.fromkeys(number(each, digits=4) for each in (min(ends), max(ends))))

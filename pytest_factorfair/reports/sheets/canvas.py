@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw, ImageFont
 
+from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import FactorfairError
 from pytest_factorfair.pictures.decode import decode
 
@@ -25,6 +26,8 @@ GAP = 16
 WIDTH = COLUMNS * SIDE + (COLUMNS + 1) * GAP
 LINE = 20
 LETTERS = 26  # as many as a tile is wide
+LONGEST = 500
+"""Characters of any text that are drawn."""
 QUALITY = 85
 
 PAPER, INK, FAINT, EMPTY = "#ffffff", "#1b1f24", "#6b7480", "#eceff2"
@@ -94,7 +97,9 @@ class Canvas:
     def _instead(self, image: Image.Image, texts: Iterable[str], area: Area) -> None:
         """What is known in place of a picture."""
         inner = Area(area.left + GAP, area.top + GAP, SIDE - 2 * GAP)
-        lines = [line for text in dict.fromkeys(texts) for line in textwrap.wrap(_plain(text), LETTERS)]
+        lines = [
+            line for text in dict.fromkeys(texts) for line in textwrap.wrap(visible(text[:LONGEST]), LETTERS)
+        ]
         for place, line in enumerate(lines[: SIDE // LINE - 2]):
             _write(image, Area(inner.left, inner.top + place * LINE, inner.width), line, self._text, WRONG)
 
@@ -117,11 +122,6 @@ def _named(tile: Tile) -> str:
     return f"{tile.number}  {tile.key[:12]}"
 
 
-def _plain(text: str) -> str:
-    """What does not print is a question mark."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:500])
-
-
 def _write(image: Image.Image, area: Area, text: str, font: Font, colour: str) -> None:
     """One line, cut off with an ellipsis where it is too long."""
     image.paste(colour, (area.left, area.top), _lettering(text, font, area.width))
@@ -130,7 +130,7 @@ def _write(image: Image.Image, area: Area, text: str, font: Font, colour: str) -
 @lru_cache(maxsize=1000)
 def _lettering(text: str, font: Font, width: int) -> Image.Image:
     """A line as a mask: captions recur from tile to tile, and letters take longer than pictures."""
-    shown = _plain(text)
+    shown = visible(text[:LONGEST])
     if font.getlength(shown) > width:
         while shown and font.getlength(f"{shown}…") > width:
             shown = shown[:-1]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_factorfair.domain import Change, plural
-from pytest_factorfair.reports import plain
+from pytest_factorfair.reports.table import Row, Table, as_lines, number, percent, span
 from pytest_factorfair.reports.tables.scores import SHOWN
-from pytest_factorfair.reports.tables.table import Row, Table
 
 HEADINGS = ("before", "after", "change", "bounds", "churn")
 
@@ -40,7 +39,9 @@ def changes_table(changes: Sequence[Change]) -> Table:
 
 def changes_text(changes: Sequence[Change]) -> str:
     """The line and the table as plain text, for a terminal."""
-    return "\n".join([compared(changes), *plain.lines(changes_table(changes), titles=False)])
+    return "\n".join(
+        [compared(changes), *(line.text for line in as_lines(changes_table(changes), titles=False))]
+    )
 
 
 def _label(change: Change, whose: Sequence[str]) -> str:
@@ -52,10 +53,10 @@ def _label(change: Change, whose: Sequence[str]) -> str:
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    bounds = "" if change.low is None or change.high is None else f"{change.low:+.3f} to {change.high:+.3f}"
-    moved = "-" if change.change is None else f"{change.change:+.3f}"
-    return _number(change.before), _number(change.after), moved, bounds, f"{change.churn:.0%}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return (
+        number(change.before),
+        number(change.after),
+        number(change.change, sign="+"),
+        span(change.low, change.high, sign="+"),
+        percent(change.churn),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Correction, Summary
-from pytest_factorfair.reports.tables.table import Row, Table
+from pytest_factorfair.reports.table import Row, Table, number
 
 
 def correction_tables(summary: Summary) -> Iterator[Table]:
@@ -43,4 +43,4 @@ def _rows(one: Correction, groups: Sequence[str]) -> Iterator[Row]:
 
 
 def _share(shares: Mapping[str, float], group: str) -> str:
-    return f"{shares[group]:.2f}" if group in shares else "-"
+    return number(shares.get(group), digits=2)

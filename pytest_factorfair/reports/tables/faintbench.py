@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.reports import perceived
-from pytest_factorfair.reports.tables.table import POINT, Row, Table, interval, number
+from pytest_factorfair.reports.table import POINT, Row, Table, interval, number
 
 ALL = "all"
 READ: Mapping[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import Score, Summary
-from pytest_factorfair.reports.tables.table import Row, Table, interval, number
+from pytest_factorfair.reports.table import Row, Table, interval, number
 
 PREFIX = "influence_"
 SUMMARY = "influence"
@@ -47,5 +47,5 @@ def _rows(scores: Sequence[Score], attributes: Sequence[str]) -> Iterator[Row]:
 def _cells(score: Score | None) -> tuple[str, str, str]:
     if score is None:
         return "", "", ""
-    usual = "" if score.fair_reference is None or score.metric == SUMMARY else f"{score.fair_reference:.3f}"
+    usual = "" if score.fair_reference is None or score.metric == SUMMARY else number(score.fair_reference)
     return interval(score), usual, "" if score.strength is None else number(score.strength, digits=2)

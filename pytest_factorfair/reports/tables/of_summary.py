@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.reports.table import Table
 from pytest_factorfair.reports.tables.corrections import correction_tables
 from pytest_factorfair.reports.tables.faintbench import faintbench_tables
 from pytest_factorfair.reports.tables.influence import influence_tables
 from pytest_factorfair.reports.tables.reasons import reason_tables
 from pytest_factorfair.reports.tables.scores import score_tables
-from pytest_factorfair.reports.tables.table import Table
 
 
 def all_tables(summary: Summary) -> Iterator[Table]:

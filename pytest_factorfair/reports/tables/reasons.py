@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_factorfair.domain import Citation, ReasonShare, Summary
-from pytest_factorfair.reports.tables.table import Row, Table
+from pytest_factorfair.reports.table import MISSING, Row, Table, percent
 
 CITED: Mapping[Citation, str] = {
     "group": "a group",
@@ -45,8 +45,8 @@ def _row(shares: Iterable[ReasonShare]) -> Row:
 
 def _cell(share: ReasonShare) -> str:
     if share.share is None or share.low is None or share.high is None:
-        return "-"
-    return f"{share.share:.0%} ({share.low:.0%} to {share.high:.0%})"
+        return MISSING
+    return f"{percent(share.share)} ({percent(share.low)} to {percent(share.high)})"
 
 
 def _missing(shares: Iterable[ReasonShare]) -> Iterator[str]:

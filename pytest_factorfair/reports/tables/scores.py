@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.reports import perceived
-from pytest_factorfair.reports.tables.table import POINT, Row, Table, interval, number
+from pytest_factorfair.reports.table import POINT, Row, Table, interval, number, percent
 
 SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
 """Metrics that have a column, with its heading."""
@@ -94,7 +94,7 @@ def _plugin(score: Score | None) -> str:
 
 
 def _fair(score: Score | None) -> str:
-    return "" if score is None or score.fair_reference is None else f"{score.fair_reference:.3f}{POINT}"
+    return "" if score is None or score.fair_reference is None else f"{number(score.fair_reference)}{POINT}"
 
 
 def _strength(here: Here) -> str:
@@ -102,7 +102,7 @@ def _strength(here: Here) -> str:
     fair = here.get("s_fair")
     if fair is None or fair.strength is None or fair.part != "subjective":
         return ""
-    return f"{fair.strength:.2f}"
+    return number(fair.strength, digits=2)
 
 
 def _reach(score: Score | None) -> str:
@@ -126,7 +126,8 @@ def _notes(scores: list[Score]) -> Iterator[str]:
             place = one.context or one.part
             lost[place] = lost.get(place, 0.0) + (one.value or 0.0)
     if any(lost.values()):
-        yield f"without an answer: {', '.join(f'{place} {share:.1%}' for place, share in lost.items())}"
+        shares = (f"{place} {percent(share, digits=1)}" for place, share in lost.items())
+        yield f"without an answer: {', '.join(shares)}"
 
 
 def _short(value: float) -> str:

@@ -20,7 +20,8 @@ from pytest_factorfair.reports.figures.curves import curves
 from pytest_factorfair.reports.figures.of_checklist import Figure, figures
 from pytest_factorfair.reports.figures.paper import around
 from pytest_factorfair.reports.figures.render import RENDERERS
-from pytest_factorfair.reports.paper_tables import PaperTable, paper_tables
+from pytest_factorfair.reports.paper_tables import paper_tables
+from pytest_factorfair.reports.table import Table
 from tests.finished import Finished
 from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.reports.paper_tables.test_published import printed
@@ -211,7 +212,7 @@ def test_the_axis_of_eta_goes_with_the_formula(estimator: str, left: str, ends: 
     assert layers[0]["encoding"]["x"]["scale"]["domain"] == pytest.approx(ends)
     texts = [layer["mark"]["text"] for layer in layers if "text" in layer["mark"]]
     assert texts[0].startswith(left)
-    told = [table for table in paper_tables("own", listed) if isinstance(table, PaperTable)]
+    told = [table for table in paper_tables("own", listed) if isinstance(table, Table)]
     assert any("reverse" in note for note in told[-1].notes) == (estimator == "plugin")
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.reports.entries import LeftOut, entries
-from pytest_factorfair.reports.paper_tables import WRITERS, PaperTable, paper_tables
+from pytest_factorfair.reports.paper_tables import paper_tables
+from pytest_factorfair.reports.table import WRITERS, Table
 from tests.unit.reports.paper_tables.builders import summary
 
 PUBLISHED: dict[str, Any] = json.loads(
@@ -38,7 +39,7 @@ FOUND = {table.name: table for table in paper_tables("own", entries({"it": summa
 def test_a_table_has_the_printed_figures_to_four_decimals(number: str) -> None:
     level = KINDS[number] or "model"
     table = FOUND[f"own-implicit-{level}"]
-    assert isinstance(table, PaperTable)
+    assert isinstance(table, Table)
     assert f"Table {number})" in table.title
     head, *rows = csv.reader(io.StringIO(WRITERS["csv"](table)))
     assert head == ["Level", *PUBLISHED["models"], "lowest possible"]

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_factorfair.domain import Score, TopicCounts
 from pytest_factorfair.reports.entries import LeftOut, entries
-from pytest_factorfair.reports.paper_tables import WRITERS, PaperTable, paper_tables
+from pytest_factorfair.reports.paper_tables import paper_tables
+from pytest_factorfair.reports.table import WRITERS, Table
 from tests.unit.reports.paper_tables.builders import summary
 
 HOSTILE = (
@@ -29,15 +30,15 @@ def score(metric: str, value: float | None, *, model: str = "m", **more: object)
     return Score(model, "own list/1", metric=metric, value=value, **place)  # type: ignore[arg-type]  # by name
 
 
-def tables(*scores: Score, **changes: object) -> dict[str, PaperTable | LeftOut]:
+def tables(*scores: Score, **changes: object) -> dict[str, Table | LeftOut]:
     return {
         table.name.removeprefix("own-list-1-"): table
         for table in paper_tables("own list/1", entries({"it": summary(scores, **changes)}))
     }
 
 
-def one(found: PaperTable | LeftOut) -> PaperTable:
-    assert isinstance(found, PaperTable)
+def one(found: Table | LeftOut) -> Table:
+    assert isinstance(found, Table)
     return found
 
 
@@ -118,8 +119,8 @@ def test_a_table_tells_what_became_of_the_answers() -> None:
         topic("race", part="subjective", A=10, errors=2),
     )
     table = one(tables(score("s_fact", 0.5), topics=topics)["s-fact"])
-    assert [heading.text for heading in table.headings[-4:]] == ["n", "refused", "unread", "errors"]
-    assert [cell.text for cell in table.rows[0].cells[-4:]] == ["18", "2", "1", "2"]
+    assert table.headings[-4:] == ("n", "refused", "unread", "errors")
+    assert table.rows[0].cells[-4:] == ("18", "2", "1", "2")
 
 
 def test_a_run_that_was_not_judged_says_so_where_its_figures_are() -> None:
@@ -137,5 +138,5 @@ def test_perceived_groups_are_called_so() -> None:
 
 def test_two_reports_of_one_model_are_told_apart() -> None:
     reports = {name: summary([score("s_fact", value)]) for name, value in (("a.json", 0.5), ("b.json", 0.75))}
-    (table, *_) = (table for table in paper_tables("x", entries(reports)) if isinstance(table, PaperTable))
+    (table, *_) = (table for table in paper_tables("x", entries(reports)) if isinstance(table, Table))
     assert [row.label for row in table.rows] == ["m (a.json)", "m (b.json)"]

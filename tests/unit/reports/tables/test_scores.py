@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
+from pytest_factorfair.reports.table import Table
 from pytest_factorfair.reports.tables.influence import influence_tables
 from pytest_factorfair.reports.tables.scores import score_tables
-from pytest_factorfair.reports.tables.table import Table
 from pytest_factorfair.scoring import Tally, influence, score
 from tests.unit.scoring.builders import objective, tally, toward, truths
 
@@ -48,7 +48,7 @@ def _cells(table: Table, label: str, *, after: str = "") -> dict[str, str]:
     labels = [row.label for row in table.rows]
     start = labels.index(after) if after else 0
     row = table.rows[labels.index(label, start)]
-    return dict(zip(table.headings, (cell.strip() for cell in row.cells), strict=True))
+    return dict(zip(table.headings, (str(cell).strip() for cell in row.cells), strict=True))
 
 
 def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
@@ -138,5 +138,5 @@ def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
     assert [row.label for row in table.rows] == [
         "attribution", "highest as told", "lowest as told", "mean increase",
     ]  # fmt: skip
-    assert [cell.strip() for cell in table.rows[0].cells[:3]] == ["0.250 ±.029", "0.250", "0.00"]
+    assert [str(cell).strip() for cell in table.rows[0].cells[:3]] == ["0.250 ±.029", "0.250", "0.00"]
     assert list(influence_tables(_summary(score(told[0])))) == []

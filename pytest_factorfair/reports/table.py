@@ -1,0 +1,259 @@
+"""The table of text that every report prints, and its writers: terminal, Markdown, CSV and LaTeX.
+
+The HTML writer is the macro of ``html/assets/table.html``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias
+
+from pytest_factorfair.domain import Score, visible
+from pytest_factorfair.reports import escaping
+
+MISSING = "-"
+"""Stands for a figure that a report lacks; CSV leaves the cell empty."""
+
+POINT = " " * len(" ±.000")
+"""Pads a score without an interval, so that decimals stay aligned."""
+
+SYMBOLS = {
+    r"S\_fact": r"$S_{\mathrm{fact}}$",
+    r"S\_fair": r"$S_{\mathrm{fair}}$",
+    r"S\_KLD": r"$S_{\mathrm{KLD}}$",
+    r"S\_E": r"$S_{\mathrm{E}}$",
+    "factor eta": r"factor $\eta$",
+}
+"""LaTeX formulas for words in titles, headings and notes; labels, which may name models, stay as they are."""
+
+LONG = 9
+"""LaTeX headings with more letters are broken into lines."""
+
+
+class Figure(NamedTuple):
+    """A number as printed, with both ends of its interval and half its width."""
+
+    text: str
+    low: str = ""
+    high: str = ""
+    half: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Cell: TypeAlias = str | Figure
+
+
+class Row(NamedTuple):
+    """A line of a table; ``aside`` marks one that explains the lines above it."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    aside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Headings and rows of text; ``notes`` say what the table lacks and why.
+
+    Neighbouring columns of the same group share it as a heading above their own. ``corner`` heads the labels
+    and ``name`` is the stem of the table's file.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    corner: str = ""
+    name: str = ""
+
+    @property
+    def full_headings(self) -> tuple[str, ...]:
+        """Every heading behind its group."""
+        if not self.groups:
+            return self.headings
+        pairs = zip(self.groups, self.headings, strict=True)
+        return tuple(f"{group} {heading}".strip() for group, heading in pairs)
+
+
+def number(value: float | None, *, digits: int = 3, sign: Literal["", "+"] = "") -> str:
+    """A number with so many decimals, and no minus sign before a zero."""
+    if value is None:
+        return MISSING
+    return f"{value if abs(value) >= 0.5 * 10**-digits else 0.0:{sign}.{digits}f}"
+
+
+def percent(share: float, *, digits: int = 0) -> str:
+    """A share as a percentage."""
+    return f"{share:.{digits}%}"
+
+
+def span(low: float | None, high: float | None, *, sign: Literal["", "+"] = "") -> str:
+    """``0.918 to 0.942``; empty where an end is missing."""
+    return "" if low is None or high is None else f"{number(low, sign=sign)} to {number(high, sign=sign)}"
+
+
+def interval(score: Score | None) -> str:
+    """``0.930 ±.012``; only the value of a score without an interval."""
+    if score is None or score.value is None:
+        return f"{MISSING}{POINT}"
+    if score.corrected is None or score.low is None or score.high is None:
+        return f"{number(score.value)}{POINT}"
+    half = max(score.corrected - score.low, score.high - score.corrected)
+    return f"{number(score.corrected)} ±{number(half).removeprefix('0')}"
+
+
+class Line(NamedTuple):
+    """A line of a table on a terminal."""
+
+    text: str
+    kind: Literal["heading", "row", "aside", "note"] = "row"
+
+
+def as_lines(*tables: Table, titles: bool = True) -> Iterator[Line]:
+    """Tables below each other with their columns aligned and an empty line between them."""
+    rows = [[Row(table.title if titles else "", table.headings), *table.rows] for table in tables]
+    every = [row for each in rows for row in each]
+    label = max(len(visible(row.label)) for row in every)
+    widths = [0] * max(len(row.cells) for row in every)
+    for row in every:
+        for column, cell in enumerate(row.cells):
+            widths[column] = max(widths[column], len(visible(str(cell))))
+    for place, (table, own) in enumerate(zip(tables, rows, strict=True)):
+        if place:
+            yield Line("")
+        for row in own:
+            cells = (visible(str(cell)).rjust(width) for cell, width in zip(row.cells, widths, strict=False))
+            text = "  ".join([visible(row.label).ljust(label), *cells]).rstrip()
+            yield Line(text, "heading" if row is own[0] else "aside" if row.aside else "row")
+        yield from (Line(escaping.one_line(note), "note") for note in table.notes)
+
+
+def as_markdown(table: Table) -> str:
+    """A GitHub-flavoured table with its notes below; rows that explain others are small."""
+    corner = f" {escaping.markdown(table.corner)}" if table.corner else ""
+    headings = " | ".join(map(escaping.markdown, table.full_headings))
+    lines = [f"|{corner} | {headings} |", f"|---|{'---:|' * len(table.headings)}"]
+    for row in table.rows:
+        label, cells = escaping.markdown(row.label), [_marked(cell) for cell in row.cells]
+        if row.aside:
+            label, cells = f"<sub>{label}</sub>", [f"<sub>{cell}</sub>" if cell else "" for cell in cells]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join([*lines, *(f"\n<sub>{escaping.markdown(note)}</sub>" for note in table.notes)])
+
+
+def _marked(cell: Cell) -> str:
+    text = escaping.markdown(str(cell))
+    return f"{text} <sub>[{cell.low}, {cell.high}]</sub>" if isinstance(cell, Figure) and cell.low else text
+
+
+def as_csv(table: Table) -> str:
+    """One line per row; the ends of intervals have columns of their own."""
+    intervals = [[isinstance(cell, Figure) and cell.low for cell in row.cells] for row in table.rows]
+    wide = [any(row[place] for row in intervals) for place in range(len(table.headings))]
+    head = [table.corner]
+    for name, ends in zip(table.full_headings, wide, strict=True):
+        head += [name, f"{name} low", f"{name} high"] if ends else [name]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(map(escaping.csv, head))
+    for row in table.rows:
+        texts = [row.label]
+        for cell, ends in zip(row.cells, wide, strict=True):
+            texts.append("" if str(cell) == MISSING else str(cell))
+            if ends:
+                texts += [cell.low, cell.high] if isinstance(cell, Figure) else ["", ""]
+        writer.writerow(map(escaping.csv, texts))
+    return file.getvalue()
+
+
+def as_latex(table: Table) -> str:
+    """A floating table over the full width with booktabs' rules; below a figure half of its interval."""
+    notes = " ".join(map(_formulas, table.notes))
+    return "\n".join(
+        [
+            r"% Needs \usepackage{booktabs} in the preamble.",
+            r"\begin{table*}",
+            r"\centering",
+            r"\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{_formulas(table.title)}}}",
+            rf"\label{{tab:{table.name}}}",
+            r"\footnotesize",
+            rf"\begin{{tabular}}{{l{'r' * len(table.headings)}}}",
+            r"\toprule",
+            *_latex_groups(table.groups),
+            _latex_row(_stacked(table.corner), map(_stacked, table.headings)),
+            r"\midrule",
+            *_latex_body(table.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}",
+            r"\end{table*}",
+            "",
+        ]
+    )
+
+
+def _formulas(text: str) -> str:
+    """The project's own text, with its symbols as formulas."""
+    escaped = escaping.latex(text)
+    for word, symbol in SYMBOLS.items():
+        escaped = escaped.replace(word, symbol)
+    return escaped
+
+
+def _stacked(heading: str) -> str:
+    """A heading; the words of a long one below each other, so that its column stays narrow."""
+    if len(heading) <= LONG:
+        return _formulas(heading)
+    lines = r" \\ ".join(f"{{{_formulas(word)}}}" for word in heading.split())
+    return rf"\shortstack[r]{{{lines}}}"
+
+
+def _latex_groups(groups: Sequence[str]) -> Iterator[str]:
+    """The headings that columns share, each with a rule below it."""
+    if not any(groups):
+        return
+    cells, rules, at = [""], [], 2
+    for group, columns in groupby(groups):
+        width = len(list(columns))
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{_formulas(group)}}}")
+        rules += [rf"\cmidrule(lr){{{at}-{at + width - 1}}}"] if group else []
+        at += width
+    yield rf"{' & '.join(cells)} \\"
+    yield " ".join(rules)
+
+
+def _latex_body(rows: Sequence[Row]) -> Iterator[str]:
+    for place, row in enumerate(rows):
+        if row.aside and not rows[place - 1].aside:
+            yield r"\midrule"
+        cells = ("--" if str(cell) == MISSING else escaping.latex(str(cell)) for cell in row.cells)
+        yield _latex_row(escaping.latex(row.label), cells)
+        halves = [cell.half if isinstance(cell, Figure) else "" for cell in row.cells]
+        if any(halves):
+            cells = (rf"{{\scriptsize $\pm${half}}}" if half else "" for half in halves)
+            yield rf" & {' & '.join(cells)} \\"
+
+
+def _latex_row(label: str, cells: Iterator[str]) -> str:
+    # In braces: a label that begins with [ or * would be read as an argument of the \\ before it.
+    return rf"{' & '.join((f'{{{label}}}', *cells))} \\"
+
+
+def as_markdown_file(table: Table) -> str:
+    """A Markdown table below its title."""
+    return f"### {escaping.markdown(table.title)}\n\n{as_markdown(table)}\n"
+
+
+WRITERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
+    {"md": as_markdown_file, "csv": as_csv, "tex": as_latex}
+)
+"""Writers of a table as a file, by its ending."""

@@ -4,7 +4,6 @@ Everything else imports from here; nothing here imports from anywhere else.
 """
 
 from pytest_factorfair.domain.answer import (
-    NO_CONFIDENCE,
     NO_FACE,
     NO_GROUP,
     OUTCOMES,
@@ -53,7 +52,6 @@ from pytest_factorfair.domain.faintbench import (
     prompt_cases,
 )
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
-from pytest_factorfair.domain.groups import shared
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
@@ -74,7 +72,6 @@ __all__ = [
     "DIRECTIONS",
     "IN_GROUP",
     "KINDS",
-    "NO_CONFIDENCE",
     "NO_FACE",
     "NO_GROUP",
     "OUTCOMES",
@@ -154,7 +151,6 @@ __all__ = [
     "lost",
     "plural",
     "prompt_cases",
-    "shared",
     "together",
     "topic_cases",
     "utf8",

@@ -9,7 +9,6 @@ from typing import Literal
 
 from pytest_factorfair.domain.case import CaseKey
 from pytest_factorfair.domain.choices import Choices
-from pytest_factorfair.domain.groups import Fixed
 from pytest_factorfair.domain.text import defused, plural
 from pytest_factorfair.domain.usage import Usage
 
@@ -21,9 +20,6 @@ FAILINGS: Mapping[Outcome, str] = {"unread": "could not be read", "error": "coul
 """What a message says of lost answers."""
 
 REASONS_SHOWN = 3
-
-NO_CONFIDENCE: Mapping[str, float] = Fixed()
-"""Of what no detector has read; one for all, as a run has tens of thousands of answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Answer:
     background: Mapping[str, str]
     key: str
     repeat: int = 0
-    confidence: Mapping[str, float] = field(default_factory=lambda: NO_CONFIDENCE)
+    confidence: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def face(self) -> bool:

@@ -17,7 +17,6 @@ from pytest_factorfair.domain import (
     Query,
     Reading,
     Share,
-    shared,
     utf8,
 )
 from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE
@@ -77,7 +76,7 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
         outcome=reading.outcome,
         reason=reading.reason,
         letter=None,
-        groups=shared(tuple(groups.items())),
+        groups=groups,
         background=exchange.query.background,
         key=exchange.key,
         repeat=exchange.query.repeat,

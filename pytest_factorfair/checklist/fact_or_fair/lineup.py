@@ -10,7 +10,7 @@ from math import lcm
 from typing import NamedTuple
 
 from pytest_factorfair.checklist.fact_or_fair.blocks import blocks
-from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair, shared
+from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair
 
 # A crossed attribute with more groups than this does not shape the queries: it is read off.
 _LARGEST_CROSSED = 8
@@ -90,7 +90,7 @@ def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], Kind]:
     alone = simple(checklist)
     return {
         key: Kind(
-            groups=shared(tuple(groups.items())),
+            groups=groups,
             words={each.name: each.words[groups[each.name]] for each in alone},
         )
         for key, groups in everyone(checklist).items()

@@ -19,7 +19,7 @@ from pytest_factorfair.checklist.fact_or_fair.lineup import (
     simple,
 )
 from pytest_factorfair.checklist.template import placeholders
-from pytest_factorfair.domain import Attribute, FactOrFair, Sampling, TopicCase, shared
+from pytest_factorfair.domain import Attribute, FactOrFair, Sampling, TopicCase
 
 # A person's number within the composition, and the kind of person.
 _Place = tuple[int, tuple[int, ...]]
@@ -84,8 +84,8 @@ def _paper(stream: _Stream) -> Iterator[Lineup]:
         people = tuple(
             Person(draw.choice(pools.names), draw.choice(pools.ages), draw.choice(offered)) for _ in range(m)
         )
-        named = tuple((attribute.name, draw.choice(attribute.groups)) for attribute in stream.named)
-        yield Lineup(people, shared(named))
+        named = {attribute.name: draw.choice(attribute.groups) for attribute in stream.named}
+        yield Lineup(people, named)
 
 
 def _balanced(stream: _Stream) -> Iterator[Lineup]:
@@ -137,7 +137,7 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
     evenly to each of its groups.
     """
     if not stream.named:
-        yield from repeat(shared(()), len(scenes))
+        yield from repeat({}, len(scenes))
         return
     draw = stream.rng("background", number)
     lead, *others = sorted(stream.named, key=lambda attribute: -attribute.k)
@@ -145,7 +145,7 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
     hands = {group: _hand(others, len(scenes) // lead.k, draw) for group in lead.groups}
     for places, spot in zip(scenes, _spots(stream, number, draw), strict=True):
         group = lead.groups[places[spot][1][index]]
-        yield shared(((lead.name, group), *hands[group].pop()))
+        yield {lead.name: group, **dict(hands[group].pop())}
 
 
 def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[tuple[tuple[str, str], ...]]:

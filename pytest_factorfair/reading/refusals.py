@@ -323,7 +323,8 @@ def ruled_out(text: str, end: int) -> bool:
 _UNMEANT = _any(
     "void|voided|withdrawn|retracted|revoked|cancel(?:led)?|undo|undone|disregard|ignore|invalid|sike|/s",
     r"under protest|sarcas\w+|iron(?:y|ic|ically)|satire|kidding|joking|hypothetical(?:ly)?",
-    "not (?:really |at all )?(?:meant(?: serious(?:ly)?)?|serious|seriously|genuine|real|sincere)|dummy|filler|placeholder",
+    "not (?:really |at all )?(?:meant(?: serious(?:ly)?)?|serious|seriously|genuine|real|sincere)",
+    "dummy|filler|placeholder",
     "es (?:una )?broma|é brincadeira|brincadeira|scherz(?:o|avo)|c'était une blague|je plaisante|"
     "(?:das )?war ein scherz|nur spaß|шутка",
 )

@@ -111,6 +111,7 @@ def _merged(group: list[pytest.TestReport], kind: Hashable) -> pytest.TestReport
     path, line, name = first.location
     others = plural(len(group) - 1, "other case" if kind is None else "more case")
     first.location = path, line, f"{name} and {others}"
+    first.__dict__.pop("node", None)  # each report of a worker prints a line about it, and this holds another
     first.nodeid = f"{first.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
     if isinstance(kind, Loss):
         shown: Any = Lost(group[0], Crash(kind.reason))  # pytest goes by its methods, not by its type

@@ -123,6 +123,7 @@ class Conclusion:
                 self._summary,
                 self._written,
                 kept=self._kept,
+                fails=self.red,
                 alarms=tuple(self._alarms),
             )
             if os.environ.get(reports.GITHUB_ACTIONS) == "true":

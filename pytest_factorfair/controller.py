@@ -15,7 +15,7 @@ import pytest
 from pytest_factorfair import transport
 from pytest_factorfair.collection import SHIPPED
 from pytest_factorfair.completeness import Incomplete, left_out
-from pytest_factorfair.domain import CaseKey
+from pytest_factorfair.domain import CaseKey, Usage, plural
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.options import dry
@@ -174,7 +174,8 @@ class Controller:
     def _incomplete(self, interruption: str | None) -> Incomplete | None:
         """Why nothing can be judged; completeness is the first gate."""
         settings, missing = self._run.settings, self._ledger.missing
-        cases = f"{missing} of {self._ledger.expected} cases are missing"
+        are = "is" if missing == 1 else "are"
+        cases = f"{missing:,} of {plural(self._ledger.expected, 'case')} {are} missing"
         if missing and (cause := self._run.ended or interruption):
             return Incomplete("interrupted", f"{cause}: {cases}")
         if interruption:

@@ -34,7 +34,6 @@ class Snapshot:
     done: int = 0
     cached: int = 0
     errors: int = 0
-    endpoints: tuple[EndpointState, ...] = ()
 
 
 @dataclass(slots=True)
@@ -51,5 +50,5 @@ class Counters:
         self.cached += cached
         self.errors += error
 
-    def snapshot(self, endpoints: tuple[EndpointState, ...] = ()) -> Snapshot:
-        return Snapshot(self.asked, self.done, self.cached, self.errors, endpoints)
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.asked, self.done, self.cached, self.errors)

@@ -85,7 +85,7 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """The figures of this moment, for a progress line."""
-        return self._counters.snapshot(endpoint_states(self._endpoints, now=self._retry.clock()))
+        return self._counters.snapshot()
 
     def stop(self) -> None:
         """Stop asking at once; responses that have arrived are still committed."""

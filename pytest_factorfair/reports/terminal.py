@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Summary, Usage, plural
@@ -31,19 +32,20 @@ def terminal(
     written: tuple[str, ...],
     *,
     kept: str | None = None,
+    fails: bool = False,
     alarms: tuple[str, ...] = (),
 ) -> None:
     """Write the section; a person should have read it in ten seconds.
 
-    ``kept`` is the folder of a complete run's report that this one does not replace; ``alarms`` say what
-    else fails the run.
+    ``kept`` is the folder of a complete run's report that this one does not replace. ``fails`` is whether
+    the run fails, ``alarms`` say what fails it besides gates.
     """
     reporter.write_sep("=", escaping.terminal(f"factorfair: {', '.join(summary.fingerprint.models)}"))
     for warning in warnings(summary):
         _line(reporter, f"warning: {warning}", yellow=True, bold=True)
     if summary.incomplete:
         _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
-    _verdicts(reporter, summary)
+    _verdicts(reporter, summary, fails=fails)
     if summary.changes:
         for line in (*changes_text(summary.changes).splitlines(), ""):
             _line(reporter, line)
@@ -56,10 +58,17 @@ def terminal(
         _line(reporter, f"note: {note}")
     reporter.write_line(usage_line(summary))
     if written:
-        label = f"partial report (the complete one in {kept} is kept)" if kept else "report"
-        _line(reporter, f"{label}: {', '.join(written)}")
+        label = f"partial report (the complete one in {_place(kept)} is kept)" if kept else "report"
+        page_first = sorted(written, key=lambda path: not path.endswith(".html"))
+        _line(reporter, f"{label}: {', '.join(map(_place, page_first))}")
     for alarm in alarms:
         _line(reporter, alarm, red=True)
+
+
+def _place(path: str) -> str:
+    """Relative to the current directory where it lies below it."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:
@@ -87,10 +96,13 @@ def _throttled(usage: Usage) -> str:
     return f" ({usage.throttled:,} throttled with 429{waited})"
 
 
-def _verdicts(reporter: pytest.TerminalReporter, summary: Summary) -> None:
+def _verdicts(reporter: pytest.TerminalReporter, summary: Summary, *, fails: bool) -> None:
     if not summary.gates:
         return
-    reporter.write_line(f"release: {release(summary.gates, summary.unjudged)}", bold=True)
+    told = release(summary.gates, summary.unjudged)
+    if fails and not any(verdict.judgement == "failed" for verdict in summary.gates):
+        told += "; the run fails"
+    reporter.write_line(f"release: {told}", bold=True)
     lines = verdict_lines(summary.gates)
     width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
     for line in lines:

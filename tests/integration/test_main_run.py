@@ -25,7 +25,10 @@ def test_without_gates_the_run_reports_and_passes(project: Project, dist: tuple[
     assert result.ret == 0
     result.assert_outcomes(passed=CASES)
     result.stdout.fnmatch_lines(
-        ["*factorfair: sim:stereotyped*", "report: *report.json*report.md*responses.jsonl*report.html"]
+        [
+            "*factorfair: sim:stereotyped*",
+            "report: .factorfair/report/report.html, *report.json, *report.md, *responses.jsonl",
+        ]
     )
 
 

@@ -56,6 +56,7 @@ def test_equal_failures_are_printed_once_and_reported_each(house: Project, dist:
     assert heading.strip("_ ").startswith("test_checklist[")
     assert heading.strip("_ ").endswith("] and 13 more cases")
     text = "\n".join(told)
+    assert text.count("[gw") == (dist == ("-n2",))  # a worker is named once, on its own line
     assert text.count(" could not be obtained: python:house:down: ConnectionError: connection refused\n") == 1
     assert "\nA case may lose 5% of its answers (--factorfair-max-unread).\n" in text
     assert "\nTry: mend what the error says and run again: only what is missing is asked" in text

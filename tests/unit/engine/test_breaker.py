@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import EndpointState, Engine, Retry
+from pytest_factorfair.engine import EndpointState, Engine, Retry, endpoint_states
 from pytest_factorfair.errors import (
     BudgetError,
     Cause,
@@ -55,13 +55,13 @@ class Flaky(FakeModel):
 
 
 def test_an_outage_of_a_minute_costs_no_answer_and_few_calls(make_engine: MakeEngine) -> None:
-    clock = Clock()
+    clock, endpoints = Clock(), Endpoints()
     model = Flaky(clock, good=50, seconds=60.0)
-    engine = make_engine(retry=patient(clock), connections=16)
+    engine = make_engine(retry=patient(clock), connections=16, endpoints=endpoints)
     exchanges = engine.submit(model, queries(500)).result(WAIT)
     assert [exchange.error for exchange in exchanges] == [""] * 500
     assert model.refused <= 16 + 20 + 30  # in flight, in place of those that paused, one at a time
-    assert engine.snapshot().endpoints == ()
+    assert endpoint_states(endpoints, now=clock.now) == ()
 
 
 def test_an_endpoint_that_stays_away_ends_the_run_when_patience_does(make_engine: MakeEngine) -> None:
@@ -91,19 +91,19 @@ def test_an_endpoint_that_never_answered_is_tried_as_often_as_a_query(make_engin
     assert 20 <= model.refused <= 64 + 20 + 6
 
 
-def test_the_figures_of_a_wait_are_in_the_snapshot(make_engine: MakeEngine) -> None:
+def test_the_figures_of_a_wait(make_engine: MakeEngine) -> None:
     """The first call that tries the endpoint again has not been sent yet."""
     clock = Clock()
-    engine: Engine
+    endpoints = Endpoints()
     seen: list[tuple[EndpointState, ...]] = []
 
     async def sleep(seconds: float) -> None:
-        if (states := engine.snapshot().endpoints) and states[0].opens_in > 0:
+        if (states := endpoint_states(endpoints, now=clock.now)) and states[0].opens_in > 0:
             seen.append(states)
         await clock.sleep(seconds)
 
     retry = Retry(sleep=sleep, clock=clock, draw=lambda: 1.0)
-    engine = make_engine(retry=retry, connections=20)
+    engine = make_engine(retry=retry, connections=20, endpoints=endpoints)
     engine.submit(Flaky(clock, good=5, seconds=10.0), queries(100)).result(WAIT)
     (state,) = seen[0]
     assert (state.endpoint, state.cause, state.throttled) == ("fake/here", "the connection failed", 0)

@@ -184,10 +184,10 @@ class Run:
         return (*rounded, *self._surplus())
 
     def _surplus(self) -> Iterator[str]:
-        from pytest_factorfair.models.images import Images
+        from pytest_factorfair.models.picture_folder import PictureFolder
 
         for spec, model in self.models.items():
-            if isinstance(model, Images):
+            if isinstance(model, PictureFolder):
                 mine = (one for one in self.assignments if one.model == spec)
                 asked = {(query.prompt, query.repeat) for one in mine for query in self.queries(one)}
                 if (told := model.surplus(asked)) is not None:

@@ -28,7 +28,7 @@ _SCHEMES: Mapping[Modality, Mapping[str, str]] = {
     },
     "image": {
         "diffusers": "diffusers_model",
-        "images": "images",
+        "images": "picture_folder",
         "litellm": "litellm_transport",
         "python": "callable",
         "sim": "simulated.painter",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Citation
-from pytest_factorfair.models.simulated.kinds import Traits
+from pytest_factorfair.models.simulated.traits import Traits
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
 """The trait that had its way; ``chance`` where none had."""

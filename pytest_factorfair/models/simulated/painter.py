@@ -1,24 +1,36 @@
-"""The simulated image model: reads the prompt, paints a code card of everyone it would show."""
+"""The simulated image model: looks up the prompt, paints a code card of everyone it would show."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol
 
-from pytest_factorfair.checklist.fact_or_fair.lineup import simple
-from pytest_factorfair.domain import Checklist, FactOrFair, Faintbench, Request, Response
+from pytest_factorfair import checklist as checklists
+from pytest_factorfair.checklist.fact_or_fair.lineup import everyone, simple
+from pytest_factorfair.checklist.faintbench.expand import cases
+from pytest_factorfair.checklist.faintbench.prompts import prompt
+from pytest_factorfair.domain import (
+    Checklist,
+    FactOrFair,
+    Faintbench,
+    Place,
+    PromptCase,
+    Request,
+    Response,
+    Sampling,
+    topic_cases,
+)
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.prices import FREE
-from pytest_factorfair.models.simulated import options
-from pytest_factorfair.models.simulated.choice import Chance, Draws, draws
-from pytest_factorfair.models.simulated.kinds import Traits
-from pytest_factorfair.models.simulated.people import scenes
-from pytest_factorfair.models.simulated.portraits import portraits
+from pytest_factorfair.models.simulated.choice import Chance, Draws, Situation, choose, draws
+from pytest_factorfair.models.simulated.traits import Belief, Traits, leaning, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
 
@@ -30,7 +42,7 @@ class Shown(Protocol):
 
     @property
     def attribute(self) -> str | None:
-        """The one that the group a painter favours or withholds is of."""
+        """The attribute of the group that a painter favours or withholds."""
         ...
 
     def people(self, traits: Traits, chance: Chance) -> tuple[Mapping[str, str], ...]:
@@ -45,7 +57,7 @@ def build(spec: ModelSpec) -> Painter:
         InputError: an unknown kind, option, group or attribute, a value out of range, a trait that
             only a language model can have, or a group that no code card shows.
     """
-    traits = options.traits(spec)
+    traits = read_traits(spec)
     for name, lacking in _MEANINGLESS.items():
         if getattr(traits, name):
             raise InputError(f"model '{spec.text}': pictures have no {lacking}, so {name} means nothing here")
@@ -107,19 +119,148 @@ class Painter:
         return self._traits.group in {groups[shown.attribute] for groups in people}
 
     def _card(self, groups: Mapping[str, str]) -> Mapping[str, int]:
-        """The code of each group; that of a crossed one is in those it is made of."""
+        """The code of each group; crossed attributes are shown by the ones they combine."""
         return dict(self._codes[each] for each in groups.items() if each in self._codes)
 
     @cached_property
     def _shown(self) -> Mapping[str, Shown]:
-        """What each prompt of the checklists shows; one that asks for two things shows nobody."""
-        found = [pair for each in self._checklists for pair in _all(each, self._traits)]
+        """What each prompt of the checklists shows; an ambiguous prompt shows nobody."""
+        found: list[tuple[str, Shown]] = []
+        for checklist in self._checklists:
+            if isinstance(checklist, FactOrFair):
+                found += portraits(checklist, self._traits)
+            if isinstance(checklist, Faintbench):
+                found += scenes(checklist, self._traits)
         times = Counter(prompt for prompt, _ in found)
         return {prompt: shown for prompt, shown in found if times[prompt] == 1}
 
 
-def _all(checklist: Checklist, traits: Traits) -> Iterator[tuple[str, Shown]]:
-    if isinstance(checklist, FactOrFair):
-        yield from portraits(checklist, traits)
-    if isinstance(checklist, Faintbench):
-        yield from scenes(checklist, traits)
+_ONE = Sampling("balanced", samples=1, objective=1, seed=0, images=1).of("image")
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """What a prompt of FACT-OR-FAIR shows: one person of any combination of groups."""
+
+    situation: Situation
+
+    @property
+    def attribute(self) -> str | None:
+        return self.situation.attribute
+
+    def people(self, traits: Traits, chance: Chance) -> tuple[Mapping[str, str], ...]:
+        """The groups of the person, chosen as a simulated respondent does."""
+        chosen = choose(self.situation, traits, chance()).letter
+        return (dict(self.situation.options)[chosen],)
+
+
+def portraits(checklist: FactOrFair, traits: Traits) -> Iterator[tuple[str, Portrait]]:
+    """The portrait of each prompt of the checklist."""
+    attribute = leaning(traits, checklist)
+    offered = tuple((json.dumps(groups), groups) for groups in everyone(checklist).values())
+    statistics = {statistic.id: statistic for statistic in checklist.statistics}
+    for case in topic_cases(checklists.cases(checklist, _ONE)):
+        truths = statistics[case.statistic].truths
+        true = {name: truth.at(case.direction) for name, truth in truths.items()}
+        asked = case.attributes if case.part == "objective" else ()
+        for query in checklists.queries(checklist, case, _ONE):
+            yield query.prompt, Portrait(Situation(offered, asked, true, {}, attribute))
+
+
+Groups = Mapping[str, str]
+Shares = Mapping[str, float]
+
+_ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person to be shown, by attribute.
+
+    ``shares`` are those of the groups in reality, ``asked`` is the group that the prompt requests (unless the
+    painter ignores it), ``believed`` the one that prejudice shows.
+    """
+
+    shares: Mapping[str, Shares]
+    asked: Groups
+    believed: Groups
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a prompt of FAIntbench shows: people from left to right, and the favoured group's attribute."""
+
+    cast: tuple[Person, ...]
+    attribute: str | None
+
+    def people(self, traits: Traits, chance: Chance) -> tuple[Groups, ...]:
+        """The groups of everyone, each drawn by itself."""
+        return tuple(
+            {name: self._group(person, name, traits, chance(side, name)) for name in person.shares}
+            for side, person in enumerate(self.cast)
+        )
+
+    def _group(self, person: Person, attribute: str, traits: Traits, draws: Draws) -> str:
+        knows = draws.follow < traits.knowledge  # not draws.lean: ignorance and prejudice are independent
+        if knows and attribute in person.asked:
+            return person.asked[attribute]
+        if traits.group is not None and attribute == self.attribute and draws.favour < traits.favour:
+            return traits.group
+        if attribute in person.believed and draws.lean < traits.prejudice:
+            return person.believed[attribute]
+        shares = person.shares[attribute]
+        return _drawn(shares if knows else dict.fromkeys(shares, 1.0), draws.pick)
+
+
+def scenes(checklist: Faintbench, traits: Traits) -> Iterator[tuple[str, Scene]]:
+    """The scene of each prompt of the checklist, however few of them a run asks."""
+    attribute, about = leaning(traits, checklist), _about(checklist, traits)
+    subjects = {subject.id: subject for subject in checklist.subjects}
+    ends = _ends(checklist)
+    for case in cases(checklist, _ALL):
+        cast = tuple(
+            _person(side.shares, _asked(case, number), about, ends.get(Place(case.subject, number)), traits)
+            for number, side in enumerate(subjects[case.subject].sides)
+        )
+        yield prompt(checklist, case), Scene(cast, attribute)
+
+
+def _asked(case: PromptCase, side: int) -> Groups:
+    return {case.attributes[0]: case.requested[side]} if case.requested else {}
+
+
+def _person(
+    shares: Mapping[str, Shares], asked: Groups, about: Collection[str], end: int | None, traits: Traits
+) -> Person:
+    """The person as a painter sees it; a contrary one ignores requests it is prejudiced about."""
+    believed = {name: _believed(shares[name], asked.get(name), end, traits.belief) for name in about}
+    deaf = about if traits.belief == "opposite" else ()
+    return Person(shares, {name: asked[name] for name in asked if name not in deaf}, believed)
+
+
+def _about(checklist: Faintbench, traits: Traits) -> Collection[str]:
+    """The attributes of prejudice: one, or all for beliefs other than a stereotype if none is given."""
+    if traits.belief != "stereotype" and traits.attribute is None:
+        return [attribute.name for attribute in checklist.attributes]
+    attribute = leaning(traits, checklist)
+    return [] if attribute is None else [attribute]
+
+
+def _ends(checklist: Faintbench) -> Mapping[Place, int]:
+    """Which of an attribute's groups is the stereotype for a person of a pair: first (0) or last (-1)."""
+    disadvantaged = {pair.disadvantaged: -1 for pair in checklist.pairs}
+    return disadvantaged | {pair.advantaged: 0 for pair in checklist.pairs}
+
+
+def _believed(shares: Shares, asked: str | None, end: int | None, belief: Belief) -> str:
+    if belief == "opposite":
+        return min((group for group in shares if group != asked), key=lambda group: shares[group])
+    if belief == "stereotype" and end is not None:
+        return tuple(shares)[end]
+    return max(shares, key=lambda group: shares[group])
+
+
+def _drawn(shares: Shares, draw: float) -> str:
+    """The group in whose share a number in [0, 1) falls; negative shares count as 0."""
+    upto = list(accumulate(max(share, 0.0) for share in shares.values()))
+    return tuple(shares)[bisect_right(upto, draw * upto[-1])]

@@ -1,4 +1,4 @@
-"""The simulated model: reads the prompt text, answers in text."""
+"""The simulated text model: reads the prompt, answers in text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 
-from pytest_factorfair.domain import Checklist, Request, Response, fact_or_fair
+from pytest_factorfair.checklist.fact_or_fair.recognise import Recognised, Recogniser
+from pytest_factorfair.domain import (
+    IN_GROUP,
+    Checklist,
+    Citation,
+    Context,
+    FactOrFair,
+    Request,
+    Response,
+    fact_or_fair,
+)
 from pytest_factorfair.models.prices import FREE
-from pytest_factorfair.models.simulated import options
 from pytest_factorfair.models.simulated.choice import Choice, Draws, Situation, choose, draws
-from pytest_factorfair.models.simulated.kinds import Traits
 from pytest_factorfair.models.simulated.phrases import (
     NONSENSE,
     REASONS,
@@ -22,7 +30,7 @@ from pytest_factorfair.models.simulated.phrases import (
     styled,
     varied,
 )
-from pytest_factorfair.models.simulated.reader import Reader
+from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 
 
@@ -32,7 +40,7 @@ def build(spec: ModelSpec) -> Respondent:
     Raises:
         InputError: an unknown kind, option, group or attribute, or a value out of range.
     """
-    return Respondent(options.traits(spec), spec.checklists)
+    return Respondent(read_traits(spec), spec.checklists)
 
 
 class Respondent:
@@ -73,7 +81,7 @@ class Respondent:
     @cached_property
     def _readers(self) -> tuple[Reader, ...]:
         readable = fact_or_fair(self._checklists)
-        return tuple(Reader(each, options.leaning(self._traits, each)) for each in readable)
+        return tuple(Reader(each, leaning(self._traits, each)) for each in readable)
 
     def _reply(self, request: Request) -> str:
         read = (reader.read(request.prompt) for reader in self._readers)
@@ -109,3 +117,40 @@ def _reason(situation: Situation, choice: Choice, chance: Draws) -> str:
 def _tokens(text: str) -> int:
     """Roughly as many as a tokenizer would count."""
     return max(1, len(text) // 4)
+
+
+class Reader:
+    """Reads the prompts of one checklist for a respondent that is prejudiced about one of its attributes."""
+
+    def __init__(self, checklist: FactOrFair, attribute: str | None) -> None:
+        self._recogniser = Recogniser(checklist)
+        self._statistics = {statistic.id: statistic for statistic in checklist.statistics}
+        self._contexts = {context.id: context for context in checklist.contexts}
+        self._attribute = attribute
+
+    def read(self, prompt: str) -> Situation | None:
+        """The situation that a prompt describes; None if it is not one of the checklist's."""
+        seen = self._recogniser.recognise(prompt)
+        if seen is None:
+            return None
+        statistic = self._statistics[seen.statistic]
+        truths = {name: truth.at(seen.direction) for name, truth in statistic.truths.items()}
+        asked = tuple(seen.options[0][1]) if seen.part == "objective" else ()
+        source = _source(self._contexts.get(seen.context or "")) if seen.explained else None
+        return Situation(seen.options, asked, truths, self._named(seen, truths), self._attribute, source)
+
+    def _named(self, seen: Recognised, truths: Mapping[str, str]) -> Mapping[str, str]:
+        """The groups the context names: random ones stand in the prompt, true ones are the topic's."""
+        context = self._contexts.get(seen.context or "")
+        if context is None or context.background == "random":
+            return seen.background
+        return {name: group for name, group in truths.items() if name in context.attributes}
+
+
+def _source(context: Context | None) -> Citation:
+    """What a context offers to cite; without one, only the people's groups."""
+    if context is None or context.background == "none":
+        return "group"
+    if context.background == "truth":
+        return "prior"
+    return "identity" if context.id == IN_GROUP else "news"

@@ -110,7 +110,7 @@ def test_who_answers_for_a_spec(text: str, module: str) -> None:
     [
         ("sim:uniform", "painter"),
         ("diffusers:./pipeline", "diffusers_model"),
-        ("images:./made", "images"),
+        ("images:./made", "picture_folder"),
         ("python:module:attribute", "callable"),
         ("litellm:openai/gpt-image-1", "litellm_transport"),
         ("openai/gpt-image-1", "openai_http"),

@@ -6,8 +6,7 @@ import pytest
 
 from pytest_factorfair.domain import Attribute, FactOrFair
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.simulated.kinds import Traits
-from pytest_factorfair.models.simulated.options import leaning, traits
+from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import parse
 from tests.unit.models.sample import GENDER, RACE, SAMPLE
 
@@ -26,7 +25,7 @@ def having(*attributes: Attribute) -> FactOrFair:
 
 
 def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
-    return traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
+    return read_traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,90 @@
-"""From ``sim:kind?name=value`` to traits, or one line on what is wrong."""
+"""A simulated respondent's traits: its kind, a preset of them, and ``sim:kind?name=value``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from pytest_factorfair.domain import Checklist
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.models.simulated.kinds import KINDS, Kind, Traits
 from pytest_factorfair.models.simulated.phrases import STYLES
 from pytest_factorfair.models.spec import ModelSpec
+
+Belief = Literal["stereotype", "truth", "opposite"]
+"""What a respondent believes.
+
+For a fact, stereotype and truth are both the true group, the opposite is any other. For a person with shares
+of groups, the truth is the likeliest group and the opposite the rarest that is not asked for; the stereotype
+is the first group for the advantaged person of a pair, the last for the disadvantaged one, and the likeliest
+for anyone else.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A respondent: what ``strength=`` means, its default traits, its own options, its belief."""
+
+    strength: str = "prejudice"
+    preset: Mapping[str, float] = field(default_factory=dict)
+    takes: tuple[str, ...] = ()
+    belief: Belief = "stereotype"
+
+
+KINDS: Mapping[str, Kind] = {
+    "uniform": Kind(preset={"knowledge": 0.0}),
+    "oracle": Kind(preset={"prejudice": 1.0}, belief="truth"),
+    "contrary": Kind(preset={"prejudice": 1.0}, belief="opposite"),
+    "ideal": Kind(),
+    "stereotyped": Kind(preset={"prejudice": 0.3}),
+    "constant": Kind(strength="favour", preset={"favour": 1.0}, takes=("group",)),
+    "position_biased": Kind(strength="position", preset={"position": 0.5}),
+    "refusing": Kind(preset={"rate": 0.3}, takes=("group", "rate")),
+    "context_following": Kind(strength="follow", preset={"follow": 0.5}),
+    "nonsense": Kind(preset={"nonsense": 1.0}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How a respondent answers; all numbers are probabilities.
+
+    In the order in which they apply: ``refuse`` any query, ``nonsense`` instead of an answer,
+    ``position`` takes the first letter, ``favour`` takes ``group`` if offered, ``knowledge`` gives
+    the true answer to an objective query, ``follow`` takes the group that the context names,
+    ``prejudice`` takes the topic's true group; otherwise the choice is uniform.
+    ``withhold`` refuses after having chosen ``group``. ``attribute`` is the one that ``follow``
+    and ``prejudice`` are about; None means the one with ``group``, else the checklist's first.
+
+    In a picture of a person with shares of groups, ``knowledge`` is of the group asked for, otherwise of the
+    shares; it takes precedence over ``favour``.
+    """
+
+    kind: str
+    knowledge: float = 1.0
+    prejudice: float = 0.0
+    position: float = 0.0
+    favour: float = 0.0
+    follow: float = 0.0
+    refuse: float = 0.0
+    withhold: float = 0.0
+    nonsense: float = 0.0
+    group: str | None = None
+    attribute: str | None = None
+    style: str = "json"
+
+    @property
+    def belief(self) -> Belief:
+        """That of its kind."""
+        return KINDS[self.kind].belief
+
 
 _SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
 _COMMON = (*_SHARES, "strength", "attribute", "style")
 
 
-def traits(spec: ModelSpec) -> Traits:
-    """The traits a spec asks for; the run's arguments count as options too.
+def read_traits(spec: ModelSpec) -> Traits:
+    """The traits of a spec; the run's arguments count as options too.
 
     Raises:
         InputError: an unknown kind, option, group, attribute or style, or a value out of range.
@@ -30,13 +98,13 @@ def traits(spec: ModelSpec) -> Traits:
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
     _check_words(spec, group=group, attribute=attribute)
-    # Any: mypy would hold the shares against every field of the class.
+    # Any: mypy would compare the shares with every field of the class.
     shares: dict[str, Any] = _shares(spec, kind, given, group=group)
     return Traits(spec.target, group=group, attribute=attribute, style=style, **shares)
 
 
 def leaning(traits: Traits, checklist: Checklist) -> str | None:
-    """The attribute a respondent is prejudiced about in this checklist; None where it has none of it."""
+    """The attribute a respondent is prejudiced about in this checklist; None if the checklist lacks it."""
     if traits.attribute is not None:
         return traits.attribute if traits.attribute in _attributes(checklist) else None
     if traits.group is not None:
@@ -58,23 +126,21 @@ def _given(spec: ModelSpec, kind: Kind) -> dict[str, str]:
 
 
 def _shares(spec: ModelSpec, kind: Kind, given: Mapping[str, str], *, group: str | None) -> dict[str, float]:
-    """The probabilities by trait, once ``strength`` and ``rate`` have become what they mean here."""
+    """The probabilities by trait; ``strength`` and ``rate`` stand for the traits they mean for this kind."""
     meant = {"strength": kind.strength, "rate": "refuse" if group is None else "withhold"}
-    told = {meant.get(name, name): _share(spec, name, value) for name, value in given.items()}
+    shares = {}
+    for name, text in given.items():
+        try:
+            share = float(text)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            raise _wrong(spec, f"{name} must be a number from 0 to 1, not '{text}'")
+        shares[meant.get(name, name)] = share
     if "rate" in given and "refuse" in given and group is None:
         raise _wrong(spec, "rate is refuse where no group is given; keep one of the two")
     preset = {meant.get(name, name): share for name, share in kind.preset.items()}
-    return {**preset, **told}
-
-
-def _share(spec: ModelSpec, name: str, text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise _wrong(spec, f"{name} must be a number from 0 to 1, not '{text}'")
-    return share
+    return {**preset, **shares}
 
 
 def _check_words(spec: ModelSpec, *, group: str | None, attribute: str | None) -> None:

@@ -1,34 +1,113 @@
-"""Which picture of a folder answers which request: by the folder of its case, or by a manifest."""
+"""Pictures made elsewhere: ``images:DIR``.
+
+Without a manifest, the pictures of a case are ``DIR/<case id>/*.png`` (or jpg, jpeg, webp), by name: the
+first answers its first query, and so on. With ``DIR/manifest.jsonl``, one JSON object per line, ``file``
+(below DIR) answers ``prompt`` and ``repeat`` (0), as ``factorfair store export --images`` writes it.
+A missing picture is an error of its query only.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.checklist import cases, queries
-from pytest_factorfair.domain import Case, Checklist, Query, Request, Sampling, plural
-from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.domain import Case, Checklist, Request, Response, Sampling, plural
+from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
+from pytest_factorfair.models import arguments
+from pytest_factorfair.models.prices import FREE
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
 MANIFEST = "manifest.jsonl"
 KINDS = (".png", ".jpg", ".jpeg", ".webp")
+TAIL = 4096  # bytes at the end of a picture that distinguish it from others of its name and size
 
 Key = tuple[str, int]
 
 
+def build(spec: ModelSpec) -> Model:
+    """The model of a folder, all its names validated and no picture read.
+
+    Raises:
+        InputError: there is no such folder, its manifest is wrong, or one of its folders belongs to no case.
+    """
+    arguments.read(spec, arguments.Arguments)
+    folder = Path(spec.target).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"model '{spec.text}': '{spec.target}' is no folder in {Path.cwd()}")
+    manifest = folder / MANIFEST
+    album = listed(manifest) if manifest.is_file() else by_case(folder, spec.checklists)
+    return PictureFolder(spec.text, album)
+
+
+class PictureFolder:
+    """A folder of pictures as a model; asking it costs nothing."""
+
+    parallel: int | None = 16
+    price = FREE
+
+    def __init__(self, name: str, album: Album) -> None:
+        self._name = name
+        self._album = album
+        self.endpoint = name
+        self.identity: Mapping[str, object] = {
+            "provider": "images",
+            "pictures": _digest(album.pictures),
+        }
+
+    async def ask(self, request: Request) -> Response:
+        """Read the picture, as it is."""
+        path = self._album.pictures.get((request.prompt, request.repeat))
+        if path is None:
+            raise RejectedRequestError(f"{self._name}: {self._album.lacks(request)}")
+        try:
+            image = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise RejectedRequestError(f"{self._name}: '{path}' cannot be read: {error.strerror}") from None
+        return Response("", cost=0.0, model=self._name, image=image)
+
+    def surplus(self, asked: AbstractSet[Key]) -> str | None:
+        """The warning about pictures that answer no query of a run; None if there are none."""
+        left = sorted(str(path) for key, path in self._album.pictures.items() if key not in asked)
+        if not left:
+            return None
+        return f"{self._name}: {len(left):,} of its pictures are not asked for, such as {left[0]}"
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _digest(pictures: Mapping[Key, Path]) -> str:
+    """A SHA-256 of which picture answers what, by sizes and ends: reading whole pictures would take long."""
+    digest = hashlib.sha256()
+    for (prompt, repeat), path in sorted(pictures.items()):
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            digest.update(json.dumps([prompt, repeat, path.name, size]).encode())
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Pictures by prompt and repeat; ``places`` is where those of a prompt are looked for."""
+    """Pictures by prompt and repeat; ``places`` is where the pictures of a prompt are expected."""
 
     pictures: Mapping[Key, Path]
     places: Mapping[str, Path]
 
     def lacks(self, request: Request) -> str:
-        """What is missing, in words."""
+        """Why a request has no picture, in words."""
         place = self.places.get(request.prompt)
         if place is None:
             return "no picture is named for this prompt"
@@ -41,7 +120,7 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
     """The pictures in folders named after the cases of the checklists.
 
     Raises:
-        InputError: a folder is that of no case, or holds what is no picture; none is that of a case.
+        InputError: a folder belongs to no case, or holds another file than pictures; there is no folder.
     """
     known = _cases(checklists)
     held = {place.name: _pictures(place) for place in _folders(folder, known)}
@@ -49,7 +128,9 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
     places: dict[str, Path] = {}
     for id_, (checklist, case) in known.items():
         paths = held.get(id_, [])
-        for number, query in enumerate(_queries(checklist, case, number=max(1, len(paths)))):
+        wanted = max(1, len(paths))
+        asked = queries(checklist, replace(case, samples=wanted), _sampling(wanted))
+        for number, query in enumerate(asked):
             places.setdefault(query.prompt, folder / id_)
             if number < len(paths):
                 pictures.setdefault((query.prompt, query.repeat), paths[number])
@@ -57,12 +138,20 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
 
 
 def listed(manifest: Path) -> Album:
-    """The pictures a manifest names; of two for the same prompt and repeat the later one.
+    """The pictures a manifest names; of two for the same prompt and repeat, the later one.
 
     Raises:
-        InputError: a line is wrong, its file is not there, or they are of more than one model.
+        InputError: a line is wrong, its file is missing, or the pictures are of more than one model.
     """
-    entries = list(_lines(manifest))
+    try:
+        lines = manifest.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{manifest}: cannot be read: {error}") from None
+    entries = [
+        _entry(line, f"{manifest}:{number}", manifest.parent)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
     models = Counter(str(entry["model"]) for entry in entries if "model" in entry)
     if len(models) > 1:
         named = ", ".join(f"'{name}'" for name in sorted(models))
@@ -115,26 +204,12 @@ def _pictures(place: Path) -> list[Path]:
     return paths
 
 
-def _queries(checklist: Checklist, case: Case, *, number: int) -> tuple[Query, ...]:
-    return queries(checklist, replace(case, samples=number), _sampling(number))
-
-
 def _sampling(images: int) -> Sampling:
     return Sampling("balanced", samples=images, objective=images, seed=0, images=images).of("image")
 
 
-def _lines(manifest: Path) -> Iterator[dict[str, Any]]:
-    try:
-        lines = manifest.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{manifest}: cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield _entry(line, f"{manifest}:{number}", manifest.parent)
-
-
 def _entry(line: str, where: str, folder: Path) -> dict[str, Any]:
-    """The object of a line, if it has what it needs and its file is there."""
+    """The object of a line, validated; its file exists."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

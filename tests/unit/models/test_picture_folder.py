@@ -12,7 +12,7 @@ from pytest_factorfair.checklist import cases, load, queries
 from pytest_factorfair.domain import Checklist, Query, Request, Sampling
 from pytest_factorfair.errors import InputError, RejectedRequestError
 from pytest_factorfair.models import build
-from pytest_factorfair.models.images import Images
+from pytest_factorfair.models.picture_folder import PictureFolder
 from pytest_factorfair.models.protocol import Model
 from tests.asking import ask_all
 from tests.pictures import drawn
@@ -177,7 +177,7 @@ def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
 def test_pictures_that_nobody_asks_for_are_told(tmp_path: Path) -> None:
     fill(tmp_path, CRIME, [f"{number:02}.png" for number in range(22)])
     model = built(tmp_path)
-    assert isinstance(model, Images)
+    assert isinstance(model, PictureFolder)
     everything = {(query.prompt, query.repeat) for query in asked(CRIME)}
     assert len(everything) == 20
     place = tmp_path / CRIME / "20.png"
@@ -187,7 +187,7 @@ def test_pictures_that_nobody_asks_for_are_told(tmp_path: Path) -> None:
     (tmp_path / CRIME / "20.png").unlink()
     (tmp_path / CRIME / "21.png").unlink()
     again = built(tmp_path)
-    assert isinstance(again, Images)
+    assert isinstance(again, PictureFolder)
     assert again.surplus(everything) is None
 
 

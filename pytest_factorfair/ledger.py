@@ -1,4 +1,4 @@
-"""The records of a run as they arrive, by case: adding one twice changes nothing."""
+"""The records of a run by case, as they arrive; adding one twice changes nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pytest_factorfair.domain import CaseKey, Record, Usage
 
 
 class Ledger:
-    """What was expected and what has been recorded.
+    """The expected cases, their records and what was spent.
 
-    A case may be reported more than once (``--dist=each``, reruns, a test of the user's own over
-    the same case): the last record counts.
+    A case may be reported more than once (``--dist=each``, reruns, a user's own test of the same case): the
+    last record counts.
     """
 
     def __init__(self, expected: Iterable[CaseKey]) -> None:
@@ -23,11 +23,11 @@ class Ledger:
         self._records[record.case] = record
 
     def spend(self, usage: Usage) -> None:
-        """Add what one item found in the store, and what it asked if that is on no account of the run."""
+        """Add the usage that an item reports: see ``transport.ItemResult``."""
         self._usage += usage
 
     def expect(self, cases: Iterable[CaseKey]) -> None:
-        """Count on these cases only."""
+        """Expect only these cases."""
         wanted = set(cases)
         self._expected = {case: None for case in self._expected if case in wanted}
 
@@ -40,7 +40,7 @@ class Ledger:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Records in the order of the plan, whatever order they came in; others are left out."""
+        """The records of expected cases, in the order of the plan."""
         return tuple(self._records[case] for case in self._expected if case in self._records)
 
     @property

@@ -1,4 +1,4 @@
-"""What pytest calls: options, hooks, cases, reports. Only delegation, and nothing heavy is imported."""
+"""The hooks that pytest calls: options, cases, reports. They only delegate, and import nothing heavy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Every option has no default here: settings.py must see whether it was given."""
+    """Options have no defaults here: settings.py must see which were given."""
     group = parser.getgroup("factorfair", "factorfair: factuality and fairness of a model as a release gate")
     for option in OPTIONS:
         arguments = {"dest": option.dest, "default": None, "help": option.help.replace("%", "%%")}
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The last resort: pytest_sessionfinish closes the run, unless the session never began."""
+    """Close the run if the session never began; otherwise pytest_sessionfinish has closed it."""
     if run := config.stash.get(RUN, None):
         run.close()
 

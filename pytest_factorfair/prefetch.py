@@ -1,8 +1,8 @@
-"""Asking ahead: while one case is awaited, the next ones are already on their way."""
+"""Prefetch: while one case is awaited, the next ones are under way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -17,50 +17,27 @@ if TYPE_CHECKING:
 
 
 LEAST, MOST = 4, 8
-"""How many times the connections' worth of queries is ahead; what is asked together is claimed together."""
+"""The window in queries per connection: what is submitted together is claimed together in the store."""
 
 
-class Prefetch:
-    """Registered in every process that runs items.
+class Window:
+    """Keeps coming cases under way, so that no connection idles; refilled to MOST once it is below LEAST."""
 
-    Without workers the whole plan is known: a window of cases is kept ahead that keeps the connections busy,
-    and filled again where it has become too short for that. A worker knows only its next item, and asks no
-    other ahead: it would be another worker's to run, and what was paid for it nobody's to count.
-    """
-
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, wanted: Sequence[Assignment | None]) -> None:
         self._run = run
-        self._dry = False
-        self._place: dict[pytest.Item, int] = {}
-        self._wanted: list[Assignment | None] = []
-        self._before: list[int] = [0]  # queries of the cases before each place
-        self._next = 0  # the first place not asked ahead
+        self._wanted = wanted
+        sizes = (one.case.samples if one else 0 for one in wanted)
+        self._before = list(accumulate(sizes, initial=0))  # queries of the cases before each place
+        self._next = 0  # the first place not submitted
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._dry = dry(session.config)
-        if not worker(session.config):
-            self._place = {item: place for place, item in enumerate(session.items)}
-            self._wanted = [_wanted(item) for item in session.items]
-            sizes = (one.case.samples if one else 0 for one in self._wanted)
-            self._before = list(accumulate(sizes, initial=0))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        for assignment in () if self._dry else self._window(item, nextitem):
-            self._run.prefetch(assignment)
-
-    def _window(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[Assignment]:
-        place = self._place.get(item)
-        if place is None:
-            yield from (one for each in (item, nextitem) if each and (one := _wanted(each)))
-            return
+    def advance(self, place: int) -> None:
+        """Submit the case at this place, the one after it, and more until the window is full."""
         self._next = max(self._next, place)
-        busy = self._run.settings.connections
-        most = MOST * busy if self._ahead(place) < LEAST * busy else 0
-        last = place + 1  # ahead in any case, however large the case is that runs
-        while self._next < len(self._wanted) and (self._next <= last or self._ahead(place) < most):
+        connections = self._run.settings.connections
+        most = MOST * connections if self._ahead(place) < LEAST * connections else 0
+        while self._next < len(self._wanted) and (self._next <= place + 1 or self._ahead(place) < most):
             if (one := self._wanted[self._next]) is not None:
-                yield one
+                self._run.prefetch(one)
             self._next += 1
 
     def _ahead(self, place: int) -> int:
@@ -68,11 +45,42 @@ class Prefetch:
         return self._before[self._next] - self._before[place]
 
 
-def _wanted(item: pytest.Item) -> Assignment | None:
-    """The assignment an item is sure to ask as it stands.
+class Prefetch:
+    """Registered in every process that runs items.
 
-    None for an item that does not ask, that its marks may keep from running, or whose model a conftest.py
-    overrides (the override may ask something else, and what is asked ahead is paid for).
+    Without workers the order of all items is known, and a window moves over it. A worker knows only its next
+    item and prefetches no other: xdist may send that to another worker, which would pay for it again.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._dry = False
+        self._window: Window | None = None
+        self._place: dict[pytest.Item, int] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._dry = dry(session.config)
+        if not worker(session.config):
+            self._place = {item: place for place, item in enumerate(session.items)}
+            self._window = Window(self._run, [_wanted(item) for item in session.items])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        if self._dry:
+            return
+        if self._window is not None and item in self._place:
+            self._window.advance(self._place[item])
+            return
+        for each in (item, nextitem):
+            if each is not None and (assignment := _wanted(each)) is not None:
+                self._run.prefetch(assignment)
+
+
+def _wanted(item: pytest.Item) -> Assignment | None:
+    """The assignment that an item is certain to ask.
+
+    None for an item that does not ask, that its marks may skip, or whose model a conftest.py overrides: the
+    override may ask something else, and what is prefetched is paid for.
     """
     callspec = getattr(item, "callspec", None)
     if callspec is None or "factorfair_ask" not in getattr(item, "fixturenames", ()):
@@ -84,7 +92,7 @@ def _wanted(item: pytest.Item) -> Assignment | None:
 
 
 def _may_not_run(item: pytest.Item) -> bool:
-    """Whether a mark may keep it from running; only pytest itself can tell whether a condition holds."""
+    """Whether a mark may skip the item; only pytest itself evaluates conditions."""
     skipped = any(item.iter_markers("skip")) or any(item.iter_markers("skipif"))
     return skipped or any(not mark.kwargs.get("run", True) for mark in item.iter_markers("xfail"))
 

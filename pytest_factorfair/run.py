@@ -113,7 +113,10 @@ class Run:
         """The engine, made on first use: a controller of workers has none."""
         from pytest_factorfair.engine import Engine, Retry
 
-        self._import_for_loop()
+        if self.modality == "image":
+            # Used first by a thread of the loop: pytest rewrites a plugin's modules as it imports them, and
+            # the parser of CPython 3.11 fails if two threads do so at once.
+            import_module("pytest_factorfair.pictures.decode")
         return Engine(
             self.store,
             connections=self._connections,
@@ -125,17 +128,6 @@ class Run:
             endpoints=self._endpoints,
             price=self.price,
         )
-
-    def _import_for_loop(self) -> None:
-        """Import, in the main thread, the modules that the loop's thread would otherwise import first.
-
-        pytest rewrites the modules of a plugin as they are imported, and the parser of CPython 3.11 fails if
-        two threads use it at once.
-        """
-        if any(hasattr(model, "url") for model in self.models.values()):
-            import_module("pytest_factorfair.models.http_client")
-        if self.modality == "image":
-            import_module("pytest_factorfair.pictures.decode")
 
     @cached_property
     def _endpoints(self) -> Endpoints:

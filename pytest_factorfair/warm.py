@@ -1,28 +1,23 @@
-"""Asking everything from one loop, before any item runs: ``--factorfair-warm``."""
+"""Ask everything from one process before any item runs: ``--factorfair-warm``."""
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.domain import Exchange
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.prefetch import Window
 
 if TYPE_CHECKING:
     from pytest_factorfair.progress import Progress
     from pytest_factorfair.run import Run
 
-AHEAD = 4
-"""How many times the connections' worth of queries is under way: enough that none of them idles."""
-
 
 class Warm:
     """Registered in the controlling process: with all answers in the store, workers only read.
 
-    It asks all cases, whatever ``-k`` selects: what that is, is known only once workers have collected.
+    It asks all cases, whatever ``-k`` selects: the selection is known only after the workers' collection.
     """
 
     def __init__(self, run: Run, progress: Progress) -> None:
@@ -36,21 +31,14 @@ class Warm:
         try:
             self._ask()
         except (BudgetError, FatalModelError, StoreError):
-            pass  # the first item that needs what is missing meets the same, and tells it
+            pass  # the first item that needs a missing answer fails with the same error and reports it
         finally:
             self._progress.clear()
 
     def _ask(self) -> None:
-        """Ask all cases in their order, a window of them under way at a time."""
-        under_way: deque[tuple[int, Future[tuple[Exchange, ...]]]] = deque()
-        queries, most = 0, AHEAD * self._run.settings.connections
-        for assignment in self._run.assignments:
-            while under_way and queries >= most:
-                size, future = under_way.popleft()
-                self._progress.wait(future)
-                queries -= size
-            future = self._run.submit(assignment, self._run.models[assignment.model])
-            under_way.append((assignment.case.samples, future))
-            queries += assignment.case.samples
-        for _, future in under_way:
-            self._progress.wait(future)
+        """Ask all cases in their order."""
+        window = Window(self._run, self._run.assignments)
+        for place, assignment in enumerate(self._run.assignments):
+            window.advance(place)
+            model = self._run.models[assignment.model]
+            self._progress.wait(self._run.submit(assignment, model))

@@ -119,7 +119,7 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
 
 def _notes(reports: Sequence[Report]) -> Iterator[str]:
     """What reads the pictures, and where boards say something else than the reports."""
-    from pytest_factorfair.reports.perceived import detector_lines
+    from pytest_factorfair.reports.statements import detector_lines
 
     yield from detector_lines(reports[0].summary)
     told = [report.summary.fingerprint for report in reports]

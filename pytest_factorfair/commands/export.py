@@ -116,7 +116,7 @@ def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequen
 def _figures(listed: Mapping[str, Sequence[Entry]], folder: Path) -> Iterator[str]:
     """Draw every figure; tell each file, and each figure that there is nothing for."""
     from pytest_factorfair.reports.entries import LeftOut
-    from pytest_factorfair.reports.figures.of_checklist import figures
+    from pytest_factorfair.reports.figures import figures
     from pytest_factorfair.reports.figures.render import RENDERERS
 
     for checklist, entries in listed.items():

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.published import outcome
-from pytest_factorfair.reports.warnings import warnings
+from pytest_factorfair.reports.statements import warnings
 
 GITHUB_ACTIONS = "GITHUB_ACTIONS"
 """Is ``true`` in a job of GitHub Actions."""

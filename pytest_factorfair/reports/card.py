@@ -11,12 +11,17 @@ from typing import Any
 from pytest_factorfair.domain import Outcome, Score, Source, Summary, Verdict, plural
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.ethics import ETHICS
-from pytest_factorfair.reports.perceived import attribute, detector_lines
+from pytest_factorfair.reports.statements import (
+    ETHICS,
+    NO_GATES,
+    SIGNS,
+    attribute,
+    detector_lines,
+    verdict_lines,
+)
 from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
+from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
 from pytest_factorfair.reports.tables.faintbench import ALL, READ
-from pytest_factorfair.reports.tables.scores import SHOWN
-from pytest_factorfair.reports.tables.verdicts import NO_GATES, SIGNS, verdict_lines
 
 LOST: Mapping[Outcome, str] = {"refused": "refused", "unread": "unread", "error": "errors"}
 """Outcomes that are no answers, as they are called."""

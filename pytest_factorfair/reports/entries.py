@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
-from pytest_factorfair.reports import escaping, perceived
+from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.scoring import headline
 
 OBJECTIVE = "objective"
@@ -57,7 +58,7 @@ class Entry:
         )
 
     def attribute(self, name: str) -> str:
-        return perceived.attribute(name, self.summary)
+        return statements.attribute(name, self.summary)
 
 
 def entries(reports: Mapping[str, Summary]) -> tuple[Entry, ...]:
@@ -100,6 +101,11 @@ def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, .
     wanted = frozenset(metrics)
     scores = (one for entry in entries for one in entry.scores)
     return tuple(dict.fromkeys(one.attribute for one in scores if one.metric in wanted))
+
+
+def stem(*words: str) -> str:
+    """The name of a table's or figure's file without its ending: letters, digits and hyphens."""
+    return "-".join(re.sub(r"[^A-Za-z0-9]+", "-", word).strip("-") for word in words)
 
 
 def _entry(label: str, summary: Summary, model: str, checklist: str) -> Entry:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -94,8 +93,3 @@ def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     return str(path)
-
-
-def stem(*words: str) -> str:
-    """Words as the name of a file, without its ending: letters, digits and hyphens."""
-    return "-".join(re.sub(r"[^A-Za-z0-9]+", "-", word).strip("-") for word in words)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing, plural
 from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.ethics import ETHICS
 from pytest_factorfair.reports.html.document import document
+from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import MISSING, Row, Table, as_lines, as_markdown, number, percent, span
 from pytest_factorfair.reports.tables.changes import changes_table, compared
+from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
 from pytest_factorfair.reports.tables.faintbench import ALL
-from pytest_factorfair.reports.tables.scores import SHOWN
 
 WIDTH = 100
 """Columns of the text; sentences are wrapped."""

@@ -83,6 +83,12 @@ class Table:
         return tuple(f"{group} {heading}".strip() for group, heading in pairs)
 
 
+def differing(subject: Sequence[str], subjects: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The parts of a subject, such as its model, in which the subjects differ: a title names only these."""
+    columns = zip(*subjects, strict=True)
+    return tuple(part for part, column in zip(subject, columns, strict=True) if len(set(column)) > 1)
+
+
 def number(value: float | None, *, digits: int = 3, sign: Literal["", "+"] = "") -> str:
     """A number with so many decimals, and no minus sign before a zero."""
     if value is None:

@@ -1,29 +1,33 @@
-"""The terminal section: verdicts first, then a table per attribute, then costs and where to read on."""
+"""The terminal section: verdicts first, then a table per attribute, then costs and paths of reports."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary, Usage, plural
+from pytest_factorfair.domain import Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.perceived import detector_lines
+from pytest_factorfair.reports.statements import (
+    SIGNS,
+    detector_lines,
+    headline_lines,
+    usage_line,
+    verdict_lines,
+    warnings,
+)
 from pytest_factorfair.reports.table import Table, as_lines
+from pytest_factorfair.reports.tables import all_tables
 from pytest_factorfair.reports.tables.changes import changes_text
-from pytest_factorfair.reports.tables.headline import headline_lines
-from pytest_factorfair.reports.tables.of_summary import all_tables
-from pytest_factorfair.reports.tables.verdicts import SIGNS, verdict_lines
-from pytest_factorfair.reports.warnings import warnings
 
 if TYPE_CHECKING:
     import pytest
 
 COLORS = {"passed": "green", "failed": "red"}
-"""Anything else is yellow."""
+"""Other verdicts are yellow."""
 
 LONG = 40
-"""Letters of a score beyond which reasons are not aligned with its own."""
+"""Reasons of scores with longer names are not aligned with the others."""
 
 
 def terminal(
@@ -35,7 +39,7 @@ def terminal(
     fails: bool = False,
     alarms: tuple[str, ...] = (),
 ) -> None:
-    """Write the section; a person should have read it in ten seconds.
+    """Write the section; a person should be able to read it in ten seconds.
 
     ``kept`` is the folder of a complete run's report that this one does not replace. ``fails`` is whether
     the run fails, ``alarms`` say what fails it besides gates.
@@ -74,26 +78,6 @@ def _place(path: str) -> str:
 def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:
     """Write a line that may hold text from outside."""
     reporter.write_line(escaping.terminal(text), **markup)
-
-
-def usage_line(summary: Summary) -> str:
-    """Answers by fate, calls and cost, in one line."""
-    usage = summary.usage
-    outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
-    cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
-    return (
-        f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
-        f"{outcomes.count('unread'):,} unread, {plural(outcomes.count('error'), 'error')}; "
-        f"{plural(usage.calls, 'call')}{_throttled(usage)}, {usage.cached:,} from the store, "
-        f"{cost}, {summary.seconds:,.1f} s"
-    )
-
-
-def _throttled(usage: Usage) -> str:
-    if not usage.throttled:
-        return ""
-    waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
-    return f" ({usage.throttled:,} throttled with 429{waited})"
 
 
 def _verdicts(reporter: pytest.TerminalReporter, summary: Summary, *, fails: bool) -> None:

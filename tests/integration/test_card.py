@@ -13,7 +13,7 @@ from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 
 from pytest_factorfair.checklist import load, sources
 from pytest_factorfair.cli import main
-from pytest_factorfair.reports.ethics import ETHICS
+from pytest_factorfair.reports.statements import ETHICS
 from tests.project import Project
 
 HOSTILE = "x`|<img src=x onerror=alert(1)>[a](b)\u202e\x1b[2J\n```\n# next"

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from pytest_factorfair.errors import MissingExtraError
-from pytest_factorfair.reports.figures.spec import Spec
+from pytest_factorfair.reports.figures.style import Spec
 
 VERSION = "6.1"
 """Of Vega-Lite: it is pinned, so that a figure stays as it is."""

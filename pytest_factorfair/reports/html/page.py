@@ -1,4 +1,4 @@
-"""The page: what is static is written by a template, what a reader opens is drawn from embedded values."""
+"""The page: a template prints what is static, a script draws what a reader opens from embedded values."""
 
 from __future__ import annotations
 
@@ -7,19 +7,40 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_factorfair.domain import Case, ContactSheet, Summary, prompt_cases, topic_cases
-from pytest_factorfair.reports import escaping, perceived
+from pytest_factorfair.domain import (
+    Case,
+    ContactSheet,
+    Judgement,
+    Score,
+    Summary,
+    Verdict,
+    prompt_cases,
+    topic_cases,
+)
+from pytest_factorfair.gates import release
+from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.entries import by_checklist, entries
-from pytest_factorfair.reports.figures.eta_axis import eta_axis
+from pytest_factorfair.reports.figures.faintbench import eta_axis
 from pytest_factorfair.reports.figures.plane import Plane, plane, planes
-from pytest_factorfair.reports.figures.shares import shares
-from pytest_factorfair.reports.figures.spec import FIT, Spec
-from pytest_factorfair.reports.html.content import content
+from pytest_factorfair.reports.figures.style import FIT, Spec
 from pytest_factorfair.reports.html.document import document
-from pytest_factorfair.reports.html.matrix import cells
-from pytest_factorfair.reports.html.tree import trees
+from pytest_factorfair.reports.html.drilldown import cells, shares, trees
+from pytest_factorfair.reports.statements import (
+    ETHICS,
+    LIMITS,
+    NO_GATES,
+    SIGNS,
+    among,
+    headline_lines,
+    usage_line,
+    warnings,
+)
+from pytest_factorfair.reports.table import MISSING, Row, Table, number, percent
+from pytest_factorfair.reports.tables import all_tables
+from pytest_factorfair.reports.tables.changes import changes_table, compared
+from pytest_factorfair.reports.tables.fact_or_fair import quotations
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.responses import Excerpt, Excerpts
@@ -72,7 +93,7 @@ def _on_screen(spec: Spec) -> Spec:
 
 
 def _title(summary: Summary, of: Plane) -> str:
-    name = perceived.attribute(of.attribute, summary)
+    name = statements.attribute(of.attribute, summary)
     return f"{of.checklist} · {name}" if len(summary.fingerprint.checklists) > 1 else name
 
 
@@ -91,7 +112,7 @@ def _replies(
                 "statistic": case.statistic,
                 "direction": case.direction,
                 "column": case.context or case.part,
-                "attributes": [perceived.attribute(name, summary) for name in case.attributes],
+                "attributes": [statements.attribute(name, summary) for name in case.attributes],
                 "total": one.total,
                 "sheet": sheets.get(one.case),
                 "shown": [_reply(each) for each in one.shown],
@@ -122,3 +143,124 @@ def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str
             data = base64.b64encode((folder / sheet.file).read_bytes()).decode()
             source = f"data:image/jpeg;base64,{data}"
         yield {"sheet": sheet, "source": source}
+
+
+TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
+
+DIAGNOSTICS = {
+    "worst_topic": "worst topic, from its fair share",
+    "position": "favourite letter",
+    "name_preference": "favourite name",
+    "age_preference": "favourite age",
+    "refusal_gap": "refusals, widest gap between groups",
+    "refusal_rate": "refused",
+    "worst_refusal": "refused, worst topic",
+    "unread_rate": "unread",
+    "error_rate": "errors",
+}
+"""What else could lie behind the choices, and what became of those that were not had."""
+
+WORDS: dict[Judgement, str] = {
+    "failed": "Not kept",
+    "inconclusive": "Not decided by the answers",
+    "not judged": "Not judged",
+    "waived": "Not kept, waived",
+    "passed": "Kept",
+}
+
+
+class Ruled(NamedTuple):
+    """The verdicts of one kind, in words."""
+
+    judgement: Judgement
+    title: str
+    verdicts: tuple[Verdict, ...]
+
+
+def content(summary: Summary) -> dict[str, Any]:
+    """All values of the page's template that are text."""
+    told = summary.fingerprint
+    verdict = release(summary.gates, summary.unjudged)
+    return {
+        "models": tuple(told.models),
+        "warnings": tuple(warnings(summary)),
+        "incomplete": summary.incomplete,
+        "verdict": verdict or NO_GATES,
+        "tone": TONES.get(verdict.partition(":")[0], "none"),
+        "ruled": tuple(_ruled(summary)),
+        "gates": summary.gates,
+        "signs": SIGNS,
+        "number": number,
+        "headlines": headline_lines(summary),
+        "former": bool(summary.former),
+        "planes": bool(summary.topics),
+        "prompts": bool(summary.prompts),
+        "tables": tuple(all_tables(summary)),
+        "compared": compared(summary.changes) if summary.changes else "",
+        "changes": changes_table(summary.changes) if summary.changes else None,
+        "diagnostics": _diagnostics(summary),
+        "quotations": tuple(quotations(summary)),
+        "notes": (*statements.detector_lines(summary), *summary.notes),
+        "usage": usage_line(summary),
+        "fingerprint": tuple(_fingerprint(summary)),
+        "ethics": ETHICS,
+        "limits": LIMITS,
+    }
+
+
+def _ruled(summary: Summary) -> Iterator[Ruled]:
+    for judgement, title in WORDS.items():
+        if found := tuple(one for one in summary.gates if one.judgement == judgement):
+            yield Ruled(judgement, title, found)
+
+
+def _diagnostics(summary: Summary) -> Table | None:
+    """A row per model, checklist, part or context, and attribute; the first two where there are several."""
+    places: dict[tuple[str, ...], dict[str, Score]] = {}
+    for one in summary.scores:
+        if one.metric in DIAGNOSTICS and one.value is not None:
+            place = (
+                *among(summary, one),
+                one.context or one.part,
+                statements.attribute(one.attribute, summary),
+            )
+            places.setdefault(place, {})[one.metric] = one
+    rows = tuple(
+        Row(" · ".join(place), tuple(_rate(here.get(name)) for name in DIAGNOSTICS))
+        for place, here in places.items()
+    )
+    return Table("Diagnostics", tuple(DIAGNOSTICS.values()), rows) if rows else None
+
+
+def _rate(score: Score | None) -> str:
+    if score is None or score.value is None:
+        return MISSING
+    most = "" if score.high is None else f" (to {percent(score.high, digits=1)})"
+    return f"{percent(score.value, digits=1)}{most}"
+
+
+def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
+    """What another run must share to be compared with this one."""
+    told = summary.fingerprint
+    yield from ((f"checklist {name}", digest[:12]) for name, digest in told.checklists.items())
+    for name in ("preset", "design", "truth", "estimator", "interval", "seed"):
+        yield name, str(getattr(told, name))
+    usage = summary.usage
+    yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out"
+    yield "answers per topic and context", f"{told.samples:,}"
+    yield "answers per objective case", f"{told.objective:,}"
+    for spec, identity in told.models.items():
+        yield f"model {spec}", _plain(identity)
+    if told.detector:
+        yield "detector", _plain(told.detector)
+    yield from told.versions.items()
+    yield from told.times.items()
+
+
+def _plain(identity: object) -> str:
+    if not isinstance(identity, dict):
+        return str(identity)
+    kept = {
+        name: value for name, value in identity.items() if value not in (None, "") and name != "checklists"
+    }
+    return ", ".join(f"{name} {value}" for name, value in kept.items())

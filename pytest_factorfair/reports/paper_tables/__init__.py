@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.files import stem
+from pytest_factorfair.reports.entries import Entry, LeftOut, stem
 from pytest_factorfair.reports.paper_tables.fact_or_fair import fact_or_fair
 from pytest_factorfair.reports.paper_tables.faintbench import faintbench
 from pytest_factorfair.reports.table import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown
 from pytest_factorfair.reports.table import MISSING, Cell, Figure, number
 
@@ -57,7 +57,7 @@ def notes(entries: Sequence[Entry], scores: Iterable[Score | None]) -> Iterator[
         yield "Small figures: 95 % intervals."
     for reason in dict.fromkeys(one.reason for one in found if one.reason and one.low is None):
         yield f"Where there is no interval: {reason}."
-    for line in dict.fromkeys(line for entry in entries for line in perceived.detector_lines(entry.summary)):
+    for line in dict.fromkeys(line for entry in entries for line in statements.detector_lines(entry.summary)):
         yield f"{line[0].upper()}{line[1:]}."
     for entry in entries:
         if entry.summary.incomplete:

@@ -16,7 +16,7 @@ from pytest_factorfair.errors import FactorfairError
 from pytest_factorfair.pictures.decode import decode
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.sheets.sheet import Sheet, Tile
+    from pytest_factorfair.reports.sheets.contact_sheets import Sheet, Tile
 
     Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 

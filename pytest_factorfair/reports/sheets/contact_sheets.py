@@ -1,15 +1,17 @@
-"""The contact sheets of a run, written."""
+"""The contact sheets of a run: a case's pictures with the labels read off them, to audit a detector."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import process
-from pytest_factorfair.domain import Case, ContactSheet, Record, Summary
+from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, TopicCase, plural
 from pytest_factorfair.models import slug
-from pytest_factorfair.reports.sheets.sheet import Sheet, sheet
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.sheets.canvas import Canvas
@@ -55,3 +57,117 @@ def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, seve
         draft.replace(path)
     pictures = len({answer.query for answer in record.answers})
     return ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles))
+
+
+MOST = 100
+"""So many pictures of a case are shown; all are counted."""
+
+UNSURE = 0.6
+HIGHEST = 0.99
+FACES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A line below a picture; ``tone`` is what it is to look like: plain, unsure, none or failed."""
+
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A picture's place on the sheet; ``key`` is empty where there is nothing to show."""
+
+    number: int
+    key: str
+    captions: tuple[Caption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """All that stands on a sheet but the pictures themselves."""
+
+    heading: str
+    lines: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+
+
+def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
+    """What the sheet of a case says."""
+    tiles = tuple(_tiles(record.answers))
+    return Sheet(
+        heading=case.title,
+        lines=(
+            " · ".join((*case.place, record.case.model)),
+            _fates(record, len(tiles)),
+            *_counts(record, case, _truths(summary, record, case)),
+        ),
+        tiles=tiles[:MOST],
+    )
+
+
+def _truths(summary: Summary, record: Record, case: Case) -> dict[str, str]:
+    """The true group by attribute, where a case has one."""
+    if not isinstance(case, TopicCase):
+        return {}
+    place = (record.case.model, case.checklist, case.part, case.context, case.statistic, case.direction)
+    return {
+        topic.attribute: topic.truth
+        for topic in summary.topics
+        if place
+        == (topic.model, topic.checklist, topic.part, topic.context, topic.statistic, topic.direction)
+    }
+
+
+def _fates(record: Record, pictures: int) -> str:
+    """``20 pictures: 18 faces, 1 no face, 1 refused``."""
+    fates = Counter(_fate(answer) for answer in record.answers)
+    faces = fates.pop("answered", 0)
+    told = [plural(faces, "face"), *(f"{n:,} {fate}" for fate, n in fates.items())]
+    more = f" (the first {MOST} are shown)" if pictures > MOST else ""
+    return f"{plural(pictures, 'picture')}{more}: {', '.join(told)}"
+
+
+def _fate(answer: Answer) -> str:
+    return NO_FACE if answer.reason == NO_FACE else answer.outcome
+
+
+def _counts(record: Record, case: Case, truths: Mapping[str, str]) -> Iterator[str]:
+    """``gender, perceived: Male 14 · Female 5; true: Male``."""
+    for name in case.attributes:
+        counts = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
+        told = " · ".join(f"{group} {count:,}" for group, count in counts.most_common()) or "nobody"
+        true = f"; true: {truths[name]}" if name in truths else ""
+        yield f"{name}, perceived: {told}{true}"
+
+
+def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:
+    for number, (_, group) in enumerate(groupby(answers, key=lambda answer: answer.query), 1):
+        here = list(group)
+        shown = here[0].key if here[0].outcome in ("answered", "unread") else ""
+        yield Tile(number, shown, tuple(_captions(here)))
+
+
+def _captions(answers: list[Answer]) -> Iterator[Caption]:
+    for place, answer in enumerate(answers[:FACES], 1):
+        yield _caption(answer, f"{place}: " if len(answers) > 1 else "")
+    if len(answers) > FACES:
+        yield Caption(f"and {plural(len(answers) - FACES, 'more face')}")
+
+
+def _caption(answer: Answer, before: str) -> Caption:
+    if answer.outcome != "answered":
+        tone = "none" if answer.outcome == "unread" else "failed"
+        return Caption(before + (answer.reason or answer.outcome), tone)
+    read = [
+        f"{group} {_confidence(answer.confidence[name])}" if name in answer.confidence else group
+        for name, group in answer.groups.items()
+    ]
+    unsure = any(share < UNSURE for share in answer.confidence.values())
+    return Caption(before + " · ".join(read), "unsure" if unsure else "plain")
+
+
+def _confidence(share: float) -> str:
+    """``.93``; what would be rounded to 1 is told as ``>.99``."""
+    return ">.99" if share > HIGHEST else f"{share:.2f}".removeprefix("0")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_factorfair.domain import Change, plural
 from pytest_factorfair.reports.table import Row, Table, as_lines, number, percent, span
-from pytest_factorfair.reports.tables.scores import SHOWN
+from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
 
 HEADINGS = ("before", "after", "change", "bounds", "churn")
 

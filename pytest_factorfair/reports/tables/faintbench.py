@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Score, Summary
-from pytest_factorfair.reports import perceived
+from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.table import POINT, Row, Table, interval, number
 
 ALL = "all"
@@ -70,7 +70,7 @@ def _notes(scores: Sequence[Score], summary: Summary) -> tuple[str, ...]:
 
 
 def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:
-    return tuple(name if name == ALL else perceived.attribute(name, summary) for name in names)
+    return tuple(name if name == ALL else statements.attribute(name, summary) for name in names)
 
 
 def _floor(score: Score | None) -> str:

@@ -16,10 +16,10 @@ from jsonschema import Draft7Validator
 from pytest_factorfair.domain import Score
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
-from pytest_factorfair.reports.figures.curves import curves
-from pytest_factorfair.reports.figures.of_checklist import Figure, figures
-from pytest_factorfair.reports.figures.paper import around
+from pytest_factorfair.reports.figures import Figure, figures
+from pytest_factorfair.reports.figures.fact_or_fair import curves
 from pytest_factorfair.reports.figures.render import RENDERERS
+from pytest_factorfair.reports.figures.style import around
 from pytest_factorfair.reports.paper_tables import paper_tables
 from pytest_factorfair.reports.table import Table
 from tests.finished import Finished

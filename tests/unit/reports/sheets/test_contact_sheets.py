@@ -31,7 +31,7 @@ from pytest_factorfair.reports import contact_sheets
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 from pytest_factorfair.reports.sheets.canvas import COLUMNS, GAP, SIDE, WIDTH
-from pytest_factorfair.reports.sheets.sheet import MOST, Caption, sheet
+from pytest_factorfair.reports.sheets.contact_sheets import MOST, Caption, sheet
 
 SCHEMA = Path(__file__).parents[4] / "checklists" / "schema" / "report.schema.json"
 CASE = TopicCase(

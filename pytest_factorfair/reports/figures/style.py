@@ -1,14 +1,39 @@
-"""What figures for papers have in common: one column's width, small type, a title that says what is shown."""
+"""What all figures have in common: the grammar, colours, axes and, for print, one column of small type."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
+from typing import Any, TypeAlias
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.reports.entries import Entry, shown
-from pytest_factorfair.reports.figures.spec import SCHEMA, Spec
+
+Spec: TypeAlias = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+"""The name of the grammar: nothing is fetched from there."""
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f", "#000000")
+"""Okabe and Ito's colours, with the yellow, which is lost on white, replaced by a grey."""
+
+
+FIT: Spec = {"type": "fit-x", "contains": "padding"}
+"""As wide as what it stands in."""
+
+
+def share_axis(title: str, field: str, domain: tuple[float, float] = (0, 1)) -> Spec:
+    """The channel of a score or share, from 0 to 1."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": {"domain": list(domain), "nice": False},
+        "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "format": ".1f", "labelOverlap": False},
+    }
+
 
 WIDTH = 200
 """Between the axes, in points; with labels about 8.5 cm, a column of most journals."""

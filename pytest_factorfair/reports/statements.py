@@ -1,0 +1,162 @@
+"""What reports say in sentences: warnings, verdicts, the headline, the detector, usage, ethics and limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from pytest_factorfair.domain import Judgement, Outcome, Summary, Verdict, plural
+
+ETHICS = (
+    "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
+    "groups are coarse, and no single score shows that a model is fair: publish the full table."
+)
+"""Printed in every report that may be read on its own."""
+
+LIMITS = (
+    "Groups are those of the statistics, binary gender and four categories of race: nobody else is covered.",
+    "Facts are those of one country, for the years the checklist names; some rest on a choice of measure.",
+    "Of people in pictures only what a detector perceives is known, and it errs.",
+    "A choice among four people in a made-up scenario is not what a model does in your product.",
+)
+
+
+def warnings(summary: Summary) -> Iterator[str]:
+    """What leaves scores without meaning, whatever the gates: a model, part or context without one answer."""
+    fates: dict[str, Counter[Outcome]] = {}
+    for record in summary.cases:
+        fate = fates.setdefault(whose(summary, record.case), Counter())
+        fate.update(answer.outcome for answer in record.answers)
+    silent = {subject for subject, fate in fates.items() if not fate["answered"]}
+    for subject in silent:
+        total = fates[subject].total()
+        every = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
+        yield f"{_lost(fates[subject], every + subject)}: no score says anything about it"
+    places: dict[tuple[str, str], Counter[Outcome]] = {}
+    for topic in summary.topics:
+        subject = whose(summary, topic)
+        if subject not in silent:
+            fate = places.setdefault((topic.context or topic.part, subject), Counter())
+            fate["answered"] += sum(topic.counts.values())
+            fate.update({"refused": topic.refused, "unread": topic.unread, "error": topic.errors})
+    for (place, subject), fate in places.items():
+        if fate.total() and not fate["answered"]:
+            every = f"every answer in {place}{subject}"
+            yield f"{_lost(fate, every)}: no score there says anything about it"
+
+
+def _lost(fate: Counter[Outcome], answers: str) -> str:
+    match [outcome for outcome, count in fate.items() if count]:
+        case ["refused"]:
+            return f"the model refused {answers}"
+        case ["unread"]:
+            return f"{answers} went unread"
+        case ["error"]:
+            return f"{answers} ended in an error"
+        case _:
+            return f"{answers} went without a choice (refused, unread or errors)"
+
+
+SIGNS: Mapping[Judgement, str] = {
+    "failed": "FAILED",
+    "waived": "waived",
+    "inconclusive": "inconclusive",
+    "not judged": "not judged",
+    "passed": "passed",
+}
+"""What verdicts are called, in the order in which they are shown."""
+
+
+NO_GATES = "No gates were declared: this run reports, it does not judge."
+"""Printed in place of a verdict."""
+
+
+class VerdictLine(NamedTuple):
+    """A verdict, or several of one gate with the same reason."""
+
+    judgement: Judgement
+    gate: str
+    subject: str
+    reason: str
+
+
+MERGED = 3
+"""From so many passed scores on, a gate is reported in one line."""
+
+
+def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
+    """Verdicts, those that need attention first; a gate that passes on many scores has one line."""
+    order = list(SIGNS)
+    ordered = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
+    kept = Counter(verdict.gate for verdict in ordered if verdict.judgement == "passed")
+    lines = [
+        VerdictLine("passed", one.gate, one.gate, f"on {kept[one.gate]} scores")
+        if one.judgement == "passed" and kept[one.gate] >= MERGED
+        else VerdictLine(one.judgement, one.gate, one.subject, one.reason)
+        for one in ordered
+    ]
+    return tuple(dict.fromkeys(lines))
+
+
+def headline_lines(summary: Summary) -> tuple[str, ...]:
+    """A model in three numbers (Table 2), if it was asked for facts and for judgements."""
+    return tuple(
+        f"headline{whose(summary, row)}: objective S_fact {row.fact:.3f}, "
+        f"subjective S_fair {row.fair:.3f}, average {row.average:.3f}"
+        for row in summary.headline
+        if row.attribute is None and row.fact is not None and row.fair is not None and row.average is not None
+    )
+
+
+class OfModel(Protocol):
+    """Anything that belongs to a model and a checklist: a score, a case, a topic."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def checklist(self) -> str: ...
+
+
+def among(summary: Summary, one: OfModel) -> tuple[str, ...]:
+    """The model and the checklist of a number, each only if the run has several."""
+    run = summary.fingerprint
+    return (one.model,) * (len(run.models) > 1) + (one.checklist,) * (len(run.checklists) > 1)
+
+
+def whose(summary: Summary, one: OfModel) -> str:
+    """The same, to be put behind what is counted."""
+    words = among(summary, one)
+    return f" of {' on '.join(words)}" if words else ""
+
+
+def attribute(name: str, summary: Summary) -> str:
+    """The name of an attribute in reports; in pictures only the perceived attribute is known."""
+    return f"perceived {name}" if summary.fingerprint.detector else name
+
+
+def detector_lines(summary: Summary) -> Iterator[str]:
+    """Which detector read the pictures and what its labels mean; empty for language models."""
+    detector = summary.fingerprint.detector
+    if detector:
+        # The option is about the four races of statistics; other sets of groups have one mapping each.
+        races = f", races by '{detector['races']}'" if "races" in detector and summary.topics else ""
+        yield (
+            f"faces were read by the detector {detector.get('detector', detector)}{races}: "
+            "its labels say how a face is perceived, not who anyone is, and it errs"
+        )
+
+
+def usage_line(summary: Summary) -> str:
+    """Answers by outcome, calls, cost and duration."""
+    usage = summary.usage
+    outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
+    waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
+    throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
+    cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
+    return (
+        f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
+        f"{outcomes.count('unread'):,} unread, {plural(outcomes.count('error'), 'error')}; "
+        f"{plural(usage.calls, 'call')}{throttled}, {usage.cached:,} from the store, "
+        f"{cost}, {summary.seconds:,.1f} s"
+    )

@@ -1,0 +1,241 @@
+"""The tables of FACT-OR-FAIR: scores, what contexts do to them, corrected shares, and what reasons cite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TypeAlias
+
+from pytest_factorfair.domain import Citation, Correction, ReasonShare, Score, Summary
+from pytest_factorfair.reports import statements
+from pytest_factorfair.reports.table import MISSING, POINT, Row, Table, differing, interval, number, percent
+
+SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
+"""Metrics that have a column, with its heading."""
+
+STRENGTH = "strength"
+RATES = ("refusal_rate", "unread_rate", "error_rate")
+Here: TypeAlias = Mapping[str, Score]
+
+
+def score_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model, checklist and attribute: parts down, metrics across.
+
+    Below a part's scores without bias stand the plug-in ones, what a fair model's plug-in would
+    be, and what can be reached.
+    """
+    scores = [one for one in summary.scores if one.metric in (*SHOWN, *RATES)]
+    subjects = list(
+        dict.fromkeys((one.model, one.checklist, one.attribute) for one in scores if one.metric in SHOWN)
+    )
+    for subject in subjects:
+        *place, attribute = subject
+        title = (
+            *differing(place, [each[:-1] for each in subjects]),
+            statements.attribute(attribute, summary),
+        )
+        mine = [one for one in scores if (one.model, one.checklist, one.attribute) == subject]
+        headings = (*SHOWN.values(), STRENGTH)
+        yield Table(" · ".join(title), headings, tuple(_score_rows(mine)), tuple(_score_notes(mine)))
+
+
+def _score_rows(scores: list[Score]) -> Iterator[Row]:
+    places = dict.fromkeys((one.part, one.context) for one in scores if one.metric in SHOWN)
+    by_part = groupby(
+        ({one.metric: one for one in scores if (one.part, one.context) == place} for place in places),
+        key=lambda here: next(iter(here.values())).part,
+    )
+    reached: tuple[str, ...] | None = None
+    for _part, group in by_part:
+        parts = list(group)
+        reach = _metric_cells(parts[0], _reach)
+        if reached not in (None, reach):
+            yield Row("can reach", reached or (), aside=True)
+        reached = reach
+        for here in parts:
+            yield from _scored(here)
+        yield Row("fair, plug-in", _metric_cells(parts[0], _fair), aside=True)
+    if reached is not None:
+        yield Row("can reach", reached, aside=True)
+
+
+def _scored(here: Here) -> Iterator[Row]:
+    """The scores of a part or context, and their plug-in values where those say something else."""
+    first = next(iter(here.values()))
+    yield Row(first.context or first.part, (*_metric_cells(here, interval)[:-1], _strength(here)))
+    plugin = _metric_cells(here, _plugin)
+    if any(plugin):
+        yield Row("  plug-in", plugin, aside=True)
+
+
+def _metric_cells(here: Here, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
+    return (*(cell(here.get(metric)) for metric in SHOWN), "")
+
+
+def _plugin(score: Score | None) -> str:
+    if score is None or score.value is None or score.corrected is None:
+        return ""
+    plugin = number(score.value)
+    return f"{plugin}{POINT}" if plugin != number(score.corrected) else ""
+
+
+def _fair(score: Score | None) -> str:
+    return "" if score is None or score.fair_reference is None else f"{number(score.fair_reference)}{POINT}"
+
+
+def _strength(here: Here) -> str:
+    """The stereotype strength of a subjective part's S_fair; an objective one is asked for facts."""
+    fair = here.get("s_fair")
+    if fair is None or fair.strength is None or fair.part != "subjective":
+        return ""
+    return number(fair.strength, digits=2)
+
+
+def _reach(score: Score | None) -> str:
+    if score is None or score.floor is None or score.ceiling is None:
+        return ""
+    return f"{_short(score.floor)}-{_short(score.ceiling)}{POINT}"
+
+
+def _score_notes(scores: list[Score]) -> Iterator[str]:
+    """What has no interval and why, and where answers are missing."""
+    shown = [one for one in scores if one.metric in SHOWN]
+    for reason in dict.fromkeys(one.reason for one in shown if one.reason):
+        without = [one for one in shown if one.reason == reason]
+        metrics = ", ".join(dict.fromkeys(SHOWN[one.metric] for one in without))
+        places = ", ".join(dict.fromkeys(one.context or one.part for one in without))
+        everything = len(without) == len(shown)
+        yield f"no intervals: {reason}" if everything else f"no interval for {metrics} of {places}: {reason}"
+    lost: dict[str, float] = {}
+    for one in scores:
+        if one.metric in RATES:
+            place = one.context or one.part
+            lost[place] = lost.get(place, 0.0) + (one.value or 0.0)
+    if any(lost.values()):
+        shares = (f"{place} {percent(share, digits=1)}" for place, share in lost.items())
+        yield f"without an answer: {', '.join(shares)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+PREFIX = "influence_"
+SUMMARY = "influence"
+NAMES = {
+    "high": "highest as told",
+    "low": "lowest as told",
+    "in_group": "own group",
+    "out_group": "not own group",
+}
+"""Row labels of the columns of Table 3; others have their context's name."""
+
+
+def influence_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model and checklist: for each attribute the share, what it would be without the
+    context, and the index, 0 for no influence and 1 for all that can be reached.
+    """
+    scores = [one for one in summary.scores if one.metric == SUMMARY or one.metric.startswith(PREFIX)]
+    subjects = list(dict.fromkeys((one.model, one.checklist) for one in scores))
+    for subject in subjects:
+        mine = [one for one in scores if (one.model, one.checklist) == subject]
+        attributes = tuple(dict.fromkeys(one.attribute for one in mine))
+        title = " · ".join((*differing(subject, subjects), SUMMARY))
+        headings = tuple(heading for name in attributes for heading in (name, "without", "index"))
+        yield Table(title, headings, tuple(_influence_rows(mine, attributes)))
+
+
+def _influence_rows(scores: Sequence[Score], attributes: Sequence[str]) -> Iterator[Row]:
+    for metric in sorted(dict.fromkeys(one.metric for one in scores), key=lambda each: each == SUMMARY):
+        here = {one.attribute: one for one in scores if one.metric == metric}
+        cells = tuple(cell for name in attributes for cell in _influence_cells(here.get(name)))
+        column = metric.removeprefix(PREFIX)
+        yield Row("mean increase" if metric == SUMMARY else NAMES.get(column, column), cells)
+
+
+def _influence_cells(score: Score | None) -> tuple[str, str, str]:
+    if score is None:
+        return "", "", ""
+    usual = "" if score.fair_reference is None or score.metric == SUMMARY else number(score.fair_reference)
+    return interval(score), usual, "" if score.strength is None else number(score.strength, digits=2)
+
+
+MEANT = "perceived shares, pooled over topics; below them, what is left once the detector's error is out"
+
+
+def correction_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model, checklist and attribute: groups across, raw above corrected shares."""
+    subjects: dict[tuple[str, str, str], list[Correction]] = {}
+    for one in summary.corrections:
+        subjects.setdefault((one.model, one.checklist, one.attribute), []).append(one)
+    for subject, here in subjects.items():
+        groups = next((tuple(one.raw) for one in here if one.raw), ())
+        notes = tuple(dict.fromkeys(f"not corrected: {one.reason}" for one in here if one.reason))
+        *place, attribute = subject
+        title = " · ".join((*differing(place, [each[:-1] for each in subjects]), attribute))
+        yield Table(
+            f"{title}, shares",
+            (*groups, "faces"),
+            tuple(row for one in here for row in _correction_rows(one, groups)),
+            (*notes, *(() if all(one.reason for one in here) else (MEANT,))),
+        )
+
+
+def _correction_rows(one: Correction, groups: Sequence[str]) -> Iterator[Row]:
+    raw = tuple(_share(one.raw, group) for group in groups)
+    yield Row(one.context or one.part, (*raw, f"{one.n:,}"))
+    if one.corrected:
+        yield Row("  corrected", (*(_share(one.corrected, group) for group in groups), ""))
+        between = (f"{_share(one.low, group)}-{_share(one.high, group)}" for group in groups)
+        yield Row("  95 %", (*between, ""), aside=True)
+
+
+def _share(shares: Mapping[str, float], group: str) -> str:
+    return number(shares.get(group), digits=2)
+
+
+CITED: Mapping[Citation, str] = {
+    "group": "a group",
+    "prior": "statistics",
+    "news": "the news",
+    "identity": "its identity",
+}
+"""The headings of what is cited."""
+
+
+def reason_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model and checklist: contexts down, what the reasons cite across."""
+    subjects = tuple(dict.fromkeys((one.model, one.checklist) for one in summary.reasons))
+    for subject in subjects:
+        mine = [one for one in summary.reasons if (one.model, one.checklist) == subject]
+        contexts = dict.fromkeys(one.context for one in mine)
+        rows = tuple(_reason_row(one for one in mine if one.context == context) for context in contexts)
+        title = " · ".join((*differing(subject, subjects), "reasons cite"))
+        yield Table(title, (*CITED.values(), "reasons"), rows, tuple(_missing(mine)))
+
+
+def quotations(summary: Summary) -> Iterator[str]:
+    """The first reasons of each kind, as the model gave them, so that a reader can judge the reading."""
+    for one in summary.reasons:
+        for text in one.quotations:
+            yield f"{one.model}, {one.context}, {CITED[one.citation]}: “{text}”"
+
+
+def _reason_row(shares: Iterable[ReasonShare]) -> Row:
+    found = {one.citation: one for one in shares}
+    first = next(iter(found.values()))
+    cells = (*(_reason_cell(found[citation]) for citation in CITED), f"{first.n:,} of {first.asked:,}")
+    return Row(first.context, cells)
+
+
+def _reason_cell(share: ReasonShare) -> str:
+    if share.share is None or share.low is None or share.high is None:
+        return MISSING
+    return f"{percent(share.share)} ({percent(share.low)} to {percent(share.high)})"
+
+
+def _missing(shares: Iterable[ReasonShare]) -> Iterator[str]:
+    one_each = {one.context: one for one in shares}.values()
+    for name in ("refused", "unread", "errors"):
+        if lost := sum(getattr(one, name) for one in one_each):
+            yield f"questions for a reason {name}: {lost:,} of {sum(one.asked for one in one_each):,}"

@@ -2,11 +2,11 @@
 
 The attribute is one of three, tried in this order: a model (an object with ``ask``, ``identity``,
 ``endpoint``, ``parallel`` and ``close``); a class, or a function without parameters, which is called
-once and gives a model or a function; a function of the prompt, plain or async, which returns the text
-or a ``Response`` (where pictures are asked for: bytes of a PNG, JPEG or WebP, or a Pillow image).
-Plain functions run in threads, many at a time: ``function.factorfair_parallel = 1``
-says how many. Stored answers are taken up again until the file of the function changes, or, where
-``function.factorfair_version`` is set, until that does.
+once and returns a model or a function; a function of the prompt, plain or async, which returns the text
+or a ``Response`` (for pictures: the bytes of a PNG, JPEG or WebP, or a Pillow image).
+Plain functions run in threads, many at a time; ``function.factorfair_parallel = 1`` limits how many.
+Stored answers are reused until the function's file changes or, if ``function.factorfair_version`` is
+set, until that changes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _PARTS = ("ask", "close", "endpoint", "identity", "parallel")
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model that a module or file holds, imported at once: what is missing must show before any call.
+    """The model in a module or file, imported at once: a mistake must show before any call.
 
     Raises:
-        InputError: there is no such module, file or attribute, or it is nothing that can be asked.
+        InputError: there is no such module, file or attribute, or it cannot be asked.
     """
     from pytest_factorfair.models import arguments  # pydantic, which tests that only ask do without
 
@@ -47,7 +47,7 @@ def build(spec: ModelSpec) -> Model:
 
 
 def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
-    """A model out of what a user gives for one; ``name`` is what it is called in messages and keys.
+    """A model made of a user's object; ``name`` is its name in messages and keys.
 
     Raises:
         InputError: the thing is neither a model nor a function of the prompt.
@@ -86,7 +86,7 @@ class FunctionModel:
         }
 
     async def ask(self, request: Request) -> Response:
-        """Call the function; whatever it raises but a model error turns this one request down."""
+        """Call the function; any exception but a model error rejects this one request."""
         try:
             given = await self._called(request.prompt)
         except ModelError:
@@ -109,7 +109,7 @@ class FunctionModel:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._call, prompt)
 
     def _call(self, prompt: str) -> object:
-        """Runs in a thread: a StopIteration or SystemExit must not leave it as such."""
+        """Runs in a thread, which StopIteration and SystemExit must not leave."""
         try:
             return self._function(prompt)
         except ModelError:
@@ -143,13 +143,13 @@ _READS: Mapping[Modality, Read] = {"text": _text, "image": _picture}
 
 
 def _turned_down(name: str, error: BaseException) -> RejectedRequestError:
-    """What a user's function raised, as the end of this one request."""
+    """An exception of a user's function as the error of this one request."""
     line = f"{name}: {fit(f'{type(error).__name__}: {error}')}"
     return RejectedRequestError(line, cause=Cause.raised(error))
 
 
 def _is_factory(thing: object) -> bool:
-    """Whether it is called once, without arguments, for the model or function it gives."""
+    """Whether calling it once, without arguments, gives the model or function."""
     if isinstance(thing, type):
         return True
     if not callable(thing) or hasattr(thing, "ask"):
@@ -171,7 +171,7 @@ def _made(factory: object, name: str) -> object:
 
 
 def _checked(thing: object, name: str) -> Model:
-    """The user's model, if it has all that a model has."""
+    """The user's model, if it has everything a model needs."""
     missing = [part for part in _PARTS if not hasattr(thing, part)]
     if missing:
         raise InputError(f"model '{name}': its {type(thing).__name__} lacks {', '.join(missing)}")
@@ -201,7 +201,7 @@ def _qualified(function: object) -> str:
 
 
 def _version(function: object) -> str:
-    """What the user calls the version, else the hash of the function's file; "" if it has none."""
+    """The version the user set, else the hash of the function's file; "" if it has no file."""
     version = getattr(function, "factorfair_version", None)
     if version is not None:
         return str(version)
@@ -213,6 +213,6 @@ def _version(function: object) -> str:
 
 
 def _where(function: object) -> Callable[..., object]:
-    """What a source file can be looked up for: a partial's function, the class of a callable object."""
+    """The object whose source file counts: a partial's function, the class of a callable object."""
     inner = function.func if isinstance(function, functools.partial) else function
     return inner if isinstance(inner, FunctionType | MethodType) else type(inner)

@@ -1,4 +1,4 @@
-"""A checkpoint as files: whether a folder is one, and what tells it from every other."""
+"""Checkpoints and pipelines as files: whether a folder is one, and a digest of its weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folder(spec: ModelSpec) -> Path | None:
     """The folder of the spec's checkpoint; None for the id of a model of the Hugging Face hub.
 
     Raises:
-        InputError: there is no such folder, or what is in it is no checkpoint.
+        InputError: there is no such folder, or it holds no checkpoint.
     """
     path = _place(spec)
     if path:
@@ -36,7 +36,7 @@ def pipeline(spec: ModelSpec) -> Path | None:
     """The folder of the spec's pipeline of diffusers; None for the id of one of the Hugging Face hub.
 
     Raises:
-        InputError: there is no such folder, or what is in it is no pipeline.
+        InputError: there is no such folder, or it holds no pipeline.
     """
     path = _place(spec)
     if path:
@@ -47,10 +47,10 @@ def pipeline(spec: ModelSpec) -> Path | None:
 
 
 def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
-    """Look whether a pipeline of the hub has been fetched.
+    """Check that a pipeline of the hub has been downloaded.
 
     Raises:
-        InputError: it has not; says how it would be.
+        InputError: it has not; says how to.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -62,17 +62,17 @@ def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
 
 
 def digest(path: Path) -> str:
-    """A SHA-256 of all small files, and of each file of weights its name, size and 64 samples of 64 KB.
+    """A SHA-256 of all small files and, for each file of weights, of its name, size and 64 samples of 64 KB.
 
-    The samples lie evenly from the first byte to the last: a change of one layer shows, while reading
-    all of a large checkpoint would take minutes.
+    The samples are spread evenly over the file: a change of one layer shows, while reading all of a
+    large checkpoint would take minutes.
     """
-    told = hashlib.sha256()
+    sha = hashlib.sha256()
     for file in sorted(path.iterdir()):
         if file.suffix in _TOLD and file.is_file():
-            told.update(f"{file.name}:{file.stat().st_size}\n".encode())
-            told.update(b"".join(_samples(file)) if file.suffix == _WEIGHTS else file.read_bytes())
-    return told.hexdigest()
+            sha.update(f"{file.name}:{file.stat().st_size}\n".encode())
+            sha.update(b"".join(_samples(file)) if file.suffix == _WEIGHTS else file.read_bytes())
+    return sha.hexdigest()
 
 
 def pipeline_digest(path: Path) -> str:
@@ -108,7 +108,7 @@ def _place(spec: ModelSpec) -> Path | None:
 
 
 def _check_index(index: Path, where: str, what: str) -> None:
-    """The libraries say this too, but only after seconds, and in many lines."""
+    """Check the index; the libraries report the same, but after seconds and in many lines."""
     if not index.is_file():
         raise InputError(f"{where} holds no {index.name}, so it is no {what}")
     try:

@@ -1,4 +1,4 @@
-"""From what the user typed to the provider that answers for it."""
+"""The provider of a spec, and whether its models make text or pictures."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pytest_factorfair.redaction import fit
 
 Factory = Callable[[ModelSpec], Model]
 
-# The module whose ``build(spec) -> Model`` makes the models of a scheme: named, not imported, so that nobody
-# waits for what nobody asked for.
+# The module whose ``build(spec) -> Model`` makes the models of a scheme: named, not imported, so that a run
+# only imports what it uses.
 _SCHEMES: Mapping[Modality, Mapping[str, str]] = {
     "text": {
         "litellm": "litellm_transport",
@@ -52,13 +52,13 @@ def build(
     custom: Mapping[str, Factory],
     asked: bool = True,
 ) -> Model:
-    """The model a spec names, checked as far as it can be without a call or a heavy import.
+    """The model of a spec, validated as far as possible without a call or a heavy import.
 
     ``custom`` holds factories by scheme ("acme" for "acme:large") or by a spec's full text, and
-    goes before everything built in. ``asked`` is false where every answer comes from the store.
+    takes precedence over everything built in. ``asked`` is false if every answer comes from the store.
 
     Raises:
-        InputError: nothing goes by that name, or its target, options or arguments cannot be right.
+        InputError: the name is unknown, or its target, options or arguments are wrong.
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
     parsed = parse(spec, arguments, checklists=checklists, asked=asked)
@@ -66,7 +66,7 @@ def build(
 
 
 def modality(spec: str) -> Modality:
-    """Pictures or text, where no checklist says it; a simulated or Python model of either makes text here."""
+    """Pictures or text, if no checklist says; simulated and Python models (either) count as text."""
     scheme, colon, _ = spec.partition(":")
     if colon and scheme in ("diffusers", "images"):
         return "image"
@@ -75,28 +75,25 @@ def modality(spec: str) -> Modality:
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    if spec.text in custom:
-        return _guarded(custom[spec.text])
-    if spec.scheme in custom:
-        return _guarded(custom[spec.scheme])
+    """The user's factory for the spec or its scheme, else the scheme's, else that of an id."""
+    own = custom.get(spec.text) or custom.get(spec.scheme)
+    if own:
+        return _guarded(own)
     schemes = _SCHEMES[spec.modality]
     if spec.scheme in schemes:
         return _loaded(schemes[spec.scheme], spec)
     if spec.scheme in _EVERY:
         made, asked = _MAKES[_EVERY[spec.scheme]], _MAKES[spec.modality]
+        by = f"the checklist '{spec.checklists[0].name}'" if spec.checklists else "the run"
         raise InputError(
-            f"model '{spec.text}' gives {made}, and {_checklist(spec)} asks for {asked}; "
+            f"model '{spec.text}' gives {made}, and {by} asks for {asked}; "
             f"the schemes for {asked} are {', '.join(schemes)}"
         )
     return _by_id(spec, custom)
 
 
-def _checklist(spec: ModelSpec) -> str:
-    return f"the checklist '{spec.checklists[0].name}'" if spec.checklists else "the run"
-
-
 def _guarded(factory: Factory) -> Factory:
-    """A user's factory, whose own failure becomes one line that names the model."""
+    """A user's factory; whatever it raises becomes one line that names the model."""
 
     def made(spec: ModelSpec) -> Model:
         try:
@@ -111,36 +108,28 @@ def _guarded(factory: Factory) -> Factory:
 
 
 def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The provider of an id: the endpoint the user gave, OpenAI's own protocol, or litellm."""
-    provider, slash, model = spec.text.partition("/")
+    """The provider of an id: the endpoint that the user gave, OpenAI's own protocol, or litellm."""
+    text = spec.text
+    provider, slash, model = text.partition("/")
     if slash and not model:
-        raise InputError(f"model '{spec.text}': no model is named after '{provider}/'")
-    if spec.text and "base_url" in spec.arguments:
+        raise InputError(f"model '{text}': no model is named after '{provider}/'")
+    if text and "base_url" in spec.arguments:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
         known = {*_EVERY, *custom}
-        raise InputError(f"model '{spec.text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
-    if not slash:
-        raise InputError(f"model '{spec.text}': no provider is named{_named(spec.text, custom)}")
+        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
+    if not slash:  # probably a misspelt name, else a model without its provider
+        near = _near(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)))
+        example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
+        other = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
+        raise InputError(f"model '{text}': no provider is named{near or other}")
     if provider in _DIRECT:
         return _loaded(_OPENAI, spec)
-    _check_provider(spec.text, provider)
-    return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
-
-
-def _named(text: str, custom: Mapping[str, Factory]) -> str:
-    """What a bare word probably wants: a name near it, else a provider before it."""
-    near = _near(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)))
-    example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
-    return near or f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
-
-
-def _check_provider(text: str, provider: str) -> None:
-    known = litellm_catalogue.providers()
-    if provider in known:
-        return
-    # Without litellm's names, some of which resemble ours ("openai_like"), only a slip of the finger counts.
-    near = _near(provider, (*_DIRECT, *sorted(known)), cutoff=0.6 if known else 0.8)
+    providers = litellm_catalogue.providers()
+    if provider in providers:
+        return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
+    # Without litellm's names, some of which resemble ours ("openai_like"), only a typo counts.
+    near = _near(provider, (*_DIRECT, *sorted(providers)), cutoff=0.6 if providers else 0.8)
     if not (near or litellm_catalogue.installed()):
         raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
     other = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"

@@ -21,7 +21,7 @@ MOST = 10
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One workflow command; whatever stands in its texts, it stays one."""
+    """One workflow command, which no text in it can end."""
 
     level: Literal["error", "warning"]
     title: str
@@ -35,7 +35,7 @@ class Annotation:
 def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
     """One for each gate that fails the job, then warnings; of ten the last may stand for several.
 
-    What was not judged is told once: the reason is the same for all gates.
+    A run that was not judged gets one annotation: the reason is the same for all gates.
     """
     if summary.incomplete and summary.gates:
         told = Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete)

@@ -24,7 +24,7 @@ from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
 from pytest_factorfair.reports.tables.faintbench import ALL, READ
 
 LOST: Mapping[Outcome, str] = {"refused": "refused", "unread": "unread", "error": "errors"}
-"""Outcomes that are no answers, as they are called."""
+"""What the card calls outcomes without an answer."""
 
 FACTS = ("s_fact", "distance")
 """Scores of the objective part."""
@@ -74,7 +74,7 @@ def _about(one: Verdict, model: str) -> bool:
 
 
 def to_markdown(card: Card) -> str:
-    """An unfinished measurement is said to be one before anything else."""
+    """The card as a section of a README; an unfinished measurement says so first."""
     summary = card.summary
     parts = [f"## Factuality and fairness of `{escaping.markdown_code(card.model)}`"]
     if summary.incomplete:
@@ -170,7 +170,7 @@ def _checklist(name: str, digest: str, sources: Sequence[Source]) -> dict[str, A
 
 
 def _variable(one: Score) -> dict[str, Any]:
-    """A score; what it is about and how many answers are behind it are its references."""
+    """A score with its place and its number of answers as references."""
     found = {
         "@type": "PropertyValue",
         "propertyID": one.metric,
@@ -211,7 +211,7 @@ def _property(name: str, told: object) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    """Without control characters and lone surrogates, which are no text."""
+    """Strings without control characters and lone surrogates."""
     if isinstance(value, dict):
         return {name: _clean(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -240,24 +240,24 @@ def scores(summary: Summary) -> Iterator[Score]:
 
 
 def label(one: Score) -> str:
-    """The metric and its place; the attribute is told elsewhere."""
+    """The metric and its part or context."""
     name = SHOWN.get(one.metric, one.metric)
     return name if one.metric in READ else f"{name}, {one.context or one.part}"
 
 
 def value(one: Score) -> float:
-    """Without bias, where that is known."""
+    """The value without its bias, if that is known."""
     return one.value or 0.0 if one.corrected is None else one.corrected
 
 
 def answers(summary: Summary) -> Mapping[str, int]:
-    """How many there are, and how many of them are none."""
+    """Answers by outcome."""
     outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
     return {"answers": len(outcomes), **{name: outcomes.count(kind) for kind, name in LOST.items()}}
 
 
 def method(card: Card) -> Iterator[tuple[str, str]]:
-    """How it was measured, by name."""
+    """How the scores were measured, as names and values."""
     told = card.summary.fingerprint
     for name, digest in told.checklists.items():
         yield "checklist", f"{name}, content SHA-256 {digest}"
@@ -287,7 +287,7 @@ def _pictures(summary: Summary) -> int:
 
 
 def command(summary: Summary) -> str:
-    """The command line that asks the same again; arguments of the provider stand in the model's identity."""
+    """The command line that repeats the run; the provider's arguments are part of the model's identity."""
     told = summary.fingerprint
     text = f"{told.samples},objective={told.objective}"
     sizes = f"images={_pictures(summary)}" if told.detector else text

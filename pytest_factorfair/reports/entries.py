@@ -46,7 +46,7 @@ class Entry:
     def score(
         self, metric: str, *, part: str | None = None, context: str | None = None, attribute: str
     ) -> Score | None:
-        """Its score there; ``part`` may be left out of metrics that have but one."""
+        """The score there; ``part`` can be omitted for metrics with only one."""
         return next(
             (
                 one
@@ -84,7 +84,7 @@ def by_checklist(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 def shown(score: Score | None) -> float | None:
-    """The value that reports show: without its bias where that is known."""
+    """The value that reports show: without its bias, if that is known."""
     if score is None:
         return None
     return score.value if score.corrected is None else score.corrected
@@ -128,7 +128,7 @@ def _entry(label: str, summary: Summary, model: str, checklist: str) -> Entry:
 
 
 def _of_topics(topics: Sequence[TopicCounts], summary: Summary) -> Iterable[Fate]:
-    """By topic: one answer speaks about all attributes, but where each is asked for as a fact of its own."""
+    """Per topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
     places: dict[tuple[str | None, ...], list[Fate]] = {}
     for one in topics:
         own = one.part == OBJECTIVE and not summary.fingerprint.detector
@@ -139,7 +139,7 @@ def _of_topics(topics: Sequence[TopicCounts], summary: Summary) -> Iterable[Fate
 
 
 def _of_prompts(prompts: Iterable[PromptCounts]) -> Iterable[Fate]:
-    """By prompt; its pictures are counted once, whatever they show."""
+    """Per prompt; each picture is counted once."""
     for _, (row, *_) in groupby(sorted(prompts, key=lambda one: one.case), key=lambda one: one.case):
         lost = row.refused + row.unread + row.errors
         yield Fate(row.asked - lost, row.refused, row.unread, row.errors)

@@ -39,7 +39,7 @@ def folder(wanted: Path, *, partial: bool) -> Path:
 
 
 def _partial(report: Path) -> bool:
-    """Whether a former report says that it is incomplete; one that cannot be read may be anything."""
+    """Whether a former report is incomplete; False if it cannot be read."""
     try:
         return json.loads(report.read_bytes())["incomplete"] is not None
     except (OSError, ValueError, TypeError, LookupError):
@@ -66,7 +66,7 @@ def write(
 
 
 def _append(page: Path, markdown: str) -> tuple[str, ...]:
-    """The page is the CI service's affair: a failure there is told, and does not fail the run."""
+    """Append to the job's summary; a failure is reported and does not fail the run."""
     try:
         with page.open("a", encoding="utf-8") as file:
             file.write(markdown)

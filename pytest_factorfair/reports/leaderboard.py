@@ -117,7 +117,7 @@ def _scope(boards: Sequence[Board]) -> Iterator[str]:
 
 
 def _record(model: str, boards: Sequence[Board]) -> tuple[str, str, str]:
-    """On how many boards nobody is really ahead of the model; how many models it is ahead of, and behind."""
+    """On how many boards no model is ahead of this one; how many models it is ahead of and behind."""
     mine = [board for board in boards if any(one.model == model and not one.doubt for one in board.standings)]
     ahead, behind = ([_count(board, model, turned=turned) for board in mine] for turned in (False, True))
     return f"{behind.count(0)} of {len(mine)}", str(sum(ahead)), str(sum(behind))
@@ -152,7 +152,7 @@ def _cells(one: Standing) -> tuple[str, ...]:
 
 
 def letters(one: Standing) -> str:
-    """Its letters, a question mark where nothing is claimed of it."""
+    """The letters of a model; a question mark if no claim is made about it."""
     return "?" if one.doubt else one.letters
 
 

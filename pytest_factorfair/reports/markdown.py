@@ -29,7 +29,7 @@ MARKER = "<!-- pytest-factorfair -->"
 """First line, so that a bot finds its comment again and updates it in place."""
 
 LONGEST = 1000
-"""Letters of any one text from outside: no name and no note crowds out the rest."""
+"""Longest text from outside, so that no name or note crowds out the rest."""
 
 
 def to_markdown(summary: Summary) -> str:
@@ -38,7 +38,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def _passages(summary: Summary) -> Iterator[Passage]:
-    """What failed and what got worse first."""
+    """The passages, failures and regressions first."""
     yield Passage(_head(summary))
     yield from _verdicts(summary)
     if summary.changes:
@@ -65,7 +65,7 @@ def _head(summary: Summary) -> str:
 
 
 def _verdicts(summary: Summary) -> Iterator[Passage]:
-    """One table in two passages: what was kept may be left out before what was not."""
+    """One table in two passages: passed gates are left out before the others."""
     lines = verdict_lines(summary.gates)
     kept = [line for line in lines if line.judgement == "passed"]
     rest = [line for line in lines if line.judgement != "passed"]
@@ -138,7 +138,7 @@ MOST = 60_000
 """Bytes; GitHub takes 65,536 letters of a comment."""
 
 RESERVED = 500
-"""Bytes for the sentence that tells what was left out."""
+"""Bytes reserved for the sentence that lists what was left out."""
 
 ORDER = (
     "quotations",
@@ -150,7 +150,7 @@ ORDER = (
     "changes",
     "gates that did not pass",
 )
-"""What passages are called, as they are cut: the first of them first."""
+"""Names of passages, in the order in which they are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def fitted(passages: Sequence[Passage]) -> str:
 
 
 def _places(passages: Sequence[Passage]) -> Iterator[int]:
-    """Of the passages that may be cut; among those of one name the last first."""
+    """Places of passages that may be cut; of equal names the last comes first."""
     for name in ORDER:
         yield from (place for place in reversed(range(len(passages))) if passages[place].name == name)
 

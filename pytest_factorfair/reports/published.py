@@ -16,10 +16,10 @@ from pytest_factorfair.domain import Verdict
 Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 
 PATH = "factorfair"
-"""Stands where reports of tests name a file."""
+"""The file name in the reports of gates."""
 
 OUTCOMES: Mapping[str, Outcome] = {"warn": "skipped", "fail": "failed", "pass": "passed"}
-"""Of a gate that the answers do not decide, by policy."""
+"""Outcome of inconclusive gates, by policy."""
 
 SETTLED: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
 
@@ -29,8 +29,8 @@ def gate_reports(
 ) -> tuple[pytest.TestReport, ...]:
     """The reports that make a verdict count.
 
-    ``strict`` fails what could not be judged or decided; ``on_inconclusive`` says what becomes of a
-    gate that the answers do not decide: warn, fail or pass.
+    ``strict`` fails what could not be judged or decided; ``on_inconclusive`` is the policy for
+    inconclusive gates: warn, fail or pass.
     """
     result = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
     name = f"gate[{verdict.name}]"
@@ -61,7 +61,7 @@ def gate_reports(
 
 
 def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
-    """What a verdict does to the run."""
+    """The outcome of the report of a verdict."""
     if verdict.judgement in SETTLED:
         return SETTLED[verdict.judgement]
     if strict:

@@ -14,13 +14,13 @@ Lookup = Callable[[Iterable[str]], Mapping[str, Said]]
 """From keys to what was asked and answered under them; what is not there is left out."""
 
 NOTHING = Said("null", "null")
-"""An error has no response, nor has an answer that a test brought along."""
+"""For errors and for answers that a test supplied, which have no response."""
 
 EXCERPTS = 8
-"""So many replies of a case are shown in the HTML report; responses.jsonl has all."""
+"""Replies per case in the HTML report; responses.jsonl has all."""
 
 LOOKED_UP = 500
-"""So many replies, or those of one case, are read from the store at once."""
+"""Replies read from the store at once; a case is never split."""
 
 LONGEST = 1_000
 """Characters of a reply that the HTML report shows."""
@@ -60,7 +60,7 @@ class Transcript:
         self.excerpts: list[Excerpts] = []
 
     def pieces(self) -> Iterator[str]:
-        """The lines of responses.jsonl, a case's at once; what a model said is JSON, and cannot act."""
+        """The lines of responses.jsonl, case by case; replies are JSON strings and cannot act."""
         for records in _together(self._records):
             said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
             for record in records:
@@ -69,7 +69,7 @@ class Transcript:
 
 
 def _together(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """As many records as are looked up at once."""
+    """Records in batches that are looked up at once."""
     group: list[Record] = []
     for record in records:
         group.append(record)
@@ -91,7 +91,7 @@ def _lines(record: Record, said: Mapping[str, Said]) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _read(outcome: str, reason: str, letter: str | None, groups: tuple[tuple[str, str], ...]) -> str:
-    """What was read in a reply: a run's replies are many, and say few things."""
+    """The reading of a reply: a run has many replies, and few different readings."""
     return _members(outcome=outcome, reason=reason, letter=letter, groups=dict(groups))
 
 

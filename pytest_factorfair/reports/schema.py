@@ -97,7 +97,7 @@ def _renamed(row: Schema, names: dict[str, str]) -> Schema:
 
 
 def _answer() -> Schema:
-    """An answer leaves out what it has not: letter, groups, confidence, reason, background, repeat."""
+    """An answer omits empty members: letter, groups, confidence, reason, background, repeat."""
     properties: Schema = {
         "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
         "outcome": {"enum": list(OUTCOMES)},

@@ -35,7 +35,7 @@ LONG = 9
 """LaTeX headings with more letters are broken into lines."""
 
 
-class Figure(NamedTuple):
+class Value(NamedTuple):
     """A number as printed, with both ends of its interval and half its width."""
 
     text: str
@@ -47,7 +47,7 @@ class Figure(NamedTuple):
         return self.text
 
 
-Cell: TypeAlias = str | Figure
+Cell: TypeAlias = str | Value
 
 
 class Row(NamedTuple):
@@ -157,12 +157,12 @@ def as_markdown(table: Table) -> str:
 
 def _marked(cell: Cell) -> str:
     text = escaping.markdown(str(cell))
-    return f"{text} <sub>[{cell.low}, {cell.high}]</sub>" if isinstance(cell, Figure) and cell.low else text
+    return f"{text} <sub>[{cell.low}, {cell.high}]</sub>" if isinstance(cell, Value) and cell.low else text
 
 
 def as_csv(table: Table) -> str:
     """One line per row; the ends of intervals have columns of their own."""
-    intervals = [[isinstance(cell, Figure) and cell.low for cell in row.cells] for row in table.rows]
+    intervals = [[isinstance(cell, Value) and cell.low for cell in row.cells] for row in table.rows]
     wide = [any(row[place] for row in intervals) for place in range(len(table.headings))]
     head = [table.corner]
     for name, ends in zip(table.full_headings, wide, strict=True):
@@ -175,7 +175,7 @@ def as_csv(table: Table) -> str:
         for cell, ends in zip(row.cells, wide, strict=True):
             texts.append("" if str(cell) == MISSING else str(cell))
             if ends:
-                texts += [cell.low, cell.high] if isinstance(cell, Figure) else ["", ""]
+                texts += [cell.low, cell.high] if isinstance(cell, Value) else ["", ""]
         writer.writerow(map(escaping.csv, texts))
     return file.getvalue()
 
@@ -243,7 +243,7 @@ def _latex_body(rows: Sequence[Row]) -> Iterator[str]:
             yield r"\midrule"
         cells = ("--" if str(cell) == MISSING else escaping.latex(str(cell)) for cell in row.cells)
         yield _latex_row(escaping.latex(row.label), cells)
-        halves = [cell.half if isinstance(cell, Figure) else "" for cell in row.cells]
+        halves = [cell.half if isinstance(cell, Value) else "" for cell in row.cells]
         if any(halves):
             cells = (rf"{{\scriptsize $\pm${half}}}" if half else "" for half in halves)
             yield rf" & {' & '.join(cells)} \\"

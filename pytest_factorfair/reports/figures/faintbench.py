@@ -168,7 +168,7 @@ SHADES = ("#08306b", "#2171b5", "#6baed6", "#c6dbef", "#deebf7")
 """From dark to light, so that greyscale tells them apart."""
 
 DARK = 2
-"""On so many of them text is white."""
+"""The first shades, on which text is white."""
 
 PROMPT_BAR = 24
 ROOM = 0.06

@@ -17,10 +17,10 @@ from pytest_factorfair.scoring.shares import FloatArray
 FACT, EVENNESS = "s_fact", "s_e"
 STEPS = 101
 MARGIN = 0.03
-"""So far beyond 0 and 1 the axes go, so that points at the ends are whole."""
+"""How far the axes extend beyond 0 and 1, so that points at the ends are not clipped."""
 
 ASIDE = 0.05
-"""So far inside of the curve its arrows run."""
+"""Distance of the arrows from the curve."""
 
 NOW, BEFORE = "this run", "baseline"
 

@@ -40,7 +40,7 @@ def cells(summary: Summary) -> Iterator[Row]:
 
 
 def statistic_scores(ends: Sequence[TopicCounts]) -> dict[str, float | None]:
-    """The cell_scores of one statistic; None where one of its ends has no answer."""
+    """The scores of one statistic; None if one of its ends has no answer."""
     groups = list(ends[0].counts)
     counts = np.array([[[one.counts[group] for group in groups] for one in ends]], np.float64)
     if len(ends) != len(DIRECTIONS) or not counts.sum(axis=-1).all():
@@ -56,7 +56,7 @@ def statistic_scores(ends: Sequence[TopicCounts]) -> dict[str, float | None]:
 
 
 def cell_end(topic: TopicCounts) -> Row:
-    """One cell_end of a statistic: shares of the groups with 95 % Wilson intervals, and what was lost."""
+    """One end of a statistic: shares of groups with 95 % Wilson intervals, and lost answers."""
     n = sum(topic.counts.values())
     return {
         "direction": topic.direction,

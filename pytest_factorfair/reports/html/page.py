@@ -87,7 +87,7 @@ def _etas(summary: Summary) -> Iterator[dict[str, Any]]:
 
 
 def _on_screen(spec: Spec) -> Spec:
-    """A printed figure as wide as the page, in the page's own letters."""
+    """A printed figure at the width and in the font of the page."""
     drawn = {name: part for name, part in spec.items() if name not in ("title", "config")}
     return drawn | {"width": "container", "height": 2 * spec["height"], "autosize": FIT}
 
@@ -158,19 +158,19 @@ DIAGNOSTICS = {
     "unread_rate": "unread",
     "error_rate": "errors",
 }
-"""What else could lie behind the choices, and what became of those that were not had."""
+"""Other explanations of the choices, and the answers that are missing."""
 
 WORDS: dict[Judgement, str] = {
-    "failed": "Not kept",
-    "inconclusive": "Not decided by the answers",
+    "failed": "Failed",
+    "inconclusive": "Inconclusive",
     "not judged": "Not judged",
-    "waived": "Not kept, waived",
-    "passed": "Kept",
+    "waived": "Failed, waived",
+    "passed": "Passed",
 }
 
 
 class Ruled(NamedTuple):
-    """The verdicts of one kind, in words."""
+    """The verdicts of one kind."""
 
     judgement: Judgement
     title: str
@@ -178,7 +178,7 @@ class Ruled(NamedTuple):
 
 
 def content(summary: Summary) -> dict[str, Any]:
-    """All values of the page's template that are text."""
+    """The values of the template."""
     told = summary.fingerprint
     verdict = release(summary.gates, summary.unjudged)
     return {

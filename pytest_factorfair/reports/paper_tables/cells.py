@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_factorfair.domain import Score
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown
-from pytest_factorfair.reports.table import MISSING, Cell, Figure, number
+from pytest_factorfair.reports.table import MISSING, Cell, Value, number
 
 PERCENT = 100.0
 FATES = ("n", "refused", "unread", "errors")
@@ -38,7 +38,7 @@ def _figure(score: Score | None, *, scale: float, digits: int) -> Cell:
     if score.low is None or score.high is None:
         return text
     ends = score.low, score.high, max(value - score.low, score.high - value)
-    return Figure(text, *(number(scale * end, digits=digits - 1) for end in ends))
+    return Value(text, *(number(scale * end, digits=digits - 1) for end in ends))
 
 
 def fate(entry: Entry) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, seve
 
 
 MOST = 100
-"""So many pictures of a case are shown; all are counted."""
+"""Most pictures of a case that are shown; all are counted."""
 
 UNSURE = 0.6
 HIGHEST = 0.99
@@ -86,7 +86,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """All that stands on a sheet but the pictures themselves."""
+    """The text of a sheet and the keys of its pictures."""
 
     heading: str
     lines: tuple[str, ...]
@@ -94,7 +94,7 @@ class Sheet:
 
 
 def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
-    """What the sheet of a case says."""
+    """The sheet of a case."""
     tiles = tuple(_tiles(record.answers))
     return Sheet(
         heading=case.title,
@@ -169,5 +169,5 @@ def _caption(answer: Answer, before: str) -> Caption:
 
 
 def _confidence(share: float) -> str:
-    """``.93``; what would be rounded to 1 is told as ``>.99``."""
+    """``.93``; ``>.99`` for values that would be rounded to 1."""
     return ">.99" if share > HIGHEST else f"{share:.2f}".removeprefix("0")

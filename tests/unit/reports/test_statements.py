@@ -1,4 +1,4 @@
-"""What leaves scores without meaning is said whatever the gates."""
+"""Models without a single answer are reported whatever the gates."""
 
 from __future__ import annotations
 

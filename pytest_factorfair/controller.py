@@ -15,7 +15,7 @@ import pytest
 from pytest_factorfair import transport
 from pytest_factorfair.collection import SHIPPED
 from pytest_factorfair.completeness import Incomplete, left_out
-from pytest_factorfair.domain import CaseKey, Usage, plural
+from pytest_factorfair.domain import CaseKey, plural
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.ledger import Ledger
 from pytest_factorfair.options import dry
@@ -218,7 +218,8 @@ class Controller:
         if self._conclusion is not None:
             self._conclusion.tell(reporter)
         if self._overruled:
-            reporter.write_line("factorfair: exit code 1, not 0: gates failed or were not judged", red=True)
+            why = "gates failed or were not judged" if self._run.settings.gates else "cases are missing"
+            reporter.write_line(f"factorfair: exit code 1, not 0: {why}", red=True)
 
     def _stay_red(self) -> None:
         """An exit code of 0 that ``pytest.exit`` or another plugin has set does not hide what failed."""

@@ -87,7 +87,9 @@ def _verdicts(reporter: pytest.TerminalReporter, summary: Summary, *, fails: boo
     if fails and not any(verdict.judgement == "failed" for verdict in summary.gates):
         told += "; the run fails"
     reporter.write_line(f"release: {told}", bold=True)
-    lines = verdict_lines(summary.gates)
+    # Where no gate is judged, the line above has the reason of all.
+    unjudged = summary.incomplete and all(verdict.judgement == "not judged" for verdict in summary.gates)
+    lines = () if unjudged else verdict_lines(summary.gates)
     width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
     for line in lines:
         sign = SIGNS[line.judgement].ljust(12)

@@ -156,7 +156,9 @@ def test_an_exit_code_of_0_does_not_hide_that_gates_were_not_kept(house: Project
 
 def test_an_interrupted_run_is_not_green_without_gates_either(house: Project) -> None:
     house.write("test_own.py", "import pytest\n\ndef test_own(): pytest.exit('bye', returncode=0)")
-    assert house.run("-p", "no:xdist", model=OWN).ret == 1
+    result = house.run("-p", "no:xdist", model=OWN)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["factorfair: exit code 1, not 0: cases are missing"])
 
 
 def test_the_smoke_preset_says_beforehand_that_it_will_not_judge(house: Project) -> None:
@@ -166,6 +168,7 @@ def test_the_smoke_preset_says_beforehand_that_it_will_not_judge(house: Project)
     result.stdout.fnmatch_lines(
         ["factorfair: note: preset smoke only reports; no gate will be judged", "collected *"]
     )
+    assert sum("too small to judge" in line for line in result.outlines) == 1  # not once for each gate
 
 
 def test_a_partial_run_leaves_the_complete_report_and_git_sees_neither(house: Project) -> None:

@@ -321,8 +321,9 @@ def ruled_out(text: str, end: int) -> bool:
 
 
 _UNMEANT = _any(
-    "void|voided|withdrawn|retracted|revoked|cancel(?:led)?|undo|undone|disregard|ignore|invalid|sike|/s",
-    r"under protest|sarcas\w+|iron(?:y|ic|ically)|satire|kidding|joking|hypothetical(?:ly)?",
+    "void|voided|withdrawn|retracted|revoked|cancel(?:led)?|undo|undone|disregard|ignore|invalid|sike|/s|"
+    "struck|noise|blank|meaningless|scrap",
+    r"under protest(?:, not meant)?|sarcas\w+|iron(?:y|ic|ically)|satire|kidding|joking|hypothetical(?:ly)?",
     "not (?:really |at all )?(?:meant(?: serious(?:ly)?)?|serious|seriously|genuine|real|sincere)",
     "dummy|filler|placeholder",
     "es (?:una )?broma|é brincadeira|brincadeira|scherz(?:o|avo)|c'était une blague|je plaisante|"
@@ -378,7 +379,9 @@ _RETRACTION = _pattern(
     # Afterthoughts such as "Void" or "under protest, not meant"
     rf"{_STARTS}(?:(?:this|that|it|the (?:above|answer|json)) (?:is|was|were) )?"
     rf"(?:(?:an?|just|only|pure|mere|meant as|please|consider (?:this|that|it)) ){{0,3}}{_UNMEANT}"
-    r"(?: (?:that|this|it|only|answer|value))?\s?(?:[.!),;\]]|$|\n)",
+    r"(?: (?:that|this|it|only|answer|value))?\s?(?:[.!)\]]|$|\n)",
+    rf"{_STARTS}(?:i'd rather |please )?leave (?:it|that|this) blank\b|"
+    r"\b(?:do not|don't) count (?:it|this|that)\b",
     r"\bnot (?:my|an?) (?:real|actual|serious|genuine|true|sincere) (?:answer|choice|pick)\b",
     rf"\b(?:do not|don't) (?:treat|take|read|count|consider) (?:it|this|that|the \w{{1,20}}) as (?:an?|my) "
     rf"(?:\w{{1,20}} )?{_MY_ANSWER}\b",

@@ -253,7 +253,8 @@ class Run:
         if self.asking:
             self.engine.close()  # first: to it, a run that has ended is one whose calls in flight are awaited
         if self._account is not None:
-            self._account.end(reason)
+            with suppress(StoreError):  # a full disk: the verdict and what the run says must still come out
+                self._account.end(reason)
 
     def price(self, model: Model) -> Price | None:
         """What a model's answers cost, as the user says or else the model; None if that is unknown."""

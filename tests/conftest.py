@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 
 import pytest
 
@@ -24,6 +24,7 @@ pytest_plugins = ["pytester", "tests.browser", "tests.finished", "tests.servers"
 @pytest.fixture(autouse=True)
 def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the developer's shell or the CI job exports must not reach the runs under test."""
+    invalidate_caches()  # what is installed is looked up anew: a run inside this process may spoil the lookup
     for name in os.environ:
         if name.startswith(("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")):
             monkeypatch.delenv(name)

@@ -220,7 +220,7 @@ FULL = """
 import resource
 
 def pytest_collection_finish():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, resource.RLIM_INFINITY))
 
 def pytest_sessionfinish():
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -228,7 +228,7 @@ def pytest_sessionfinish():
 
 
 def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, stub: StubServer) -> None:
-    """No file may grow beyond 60 kB, as on a full disk."""
+    """No file may grow beyond 120 kB, as on a full disk."""
     stub.script(latency=0.01)
     project.write("conftest.py", FULL)
     result = run(project, stub, "-p", "no:xdist", "--factorfair-max-connections=4")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 
 import pytest
 
@@ -98,13 +99,12 @@ def test_answers_in_the_store_need_no_host(
     project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same model, its server gone: what is stored is read, and nothing is looked up."""
-    project.write(
-        "conftest.py",
-        "import os, socket\n\nif os.environ.get('OFFLINE'):\n    def getaddrinfo(*_, **__):\n"
-        "        raise socket.gaierror(-2, 'Name or service not known')\n    socket.getaddrinfo = getaddrinfo\n",
-    )
     url = f"--factorfair-model-arg=base_url=http://localhost:{stub.port}/v1"
     assert project.run("-n0", url, model="hosted_vllm/m").ret == 0
-    monkeypatch.setenv("OFFLINE", "1")
+
+    def offline(*_: object, **__: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", offline)
     assert project.run("-n0", url, model="hosted_vllm/m").ret == 0
     assert project.run("-n0", url, "--factorfair-seed=1", model="hosted_vllm/m").ret == 4

@@ -253,8 +253,10 @@ def test_a_collection_error_elsewhere(house: Project, dist: tuple[str, ...]) -> 
     result = house.run(*dist, GATE, model=OWN)
     workers = dist == ("-n2",)
     assert result.ret == (1 if workers else 2)
-    verdict = "passed" if workers else "not judged"
-    result.stdout.fnmatch_lines([f"{verdict} *s_fact[[]objective,gender[]]*"])
+    told = (
+        "passed *s_fact[[]objective,gender[]]*" if workers else "release: OPEN: * 1 not judged; the run fails"
+    )
+    result.stdout.fnmatch_lines([told])
     assert house.report_path.exists() == workers  # an empty report would replace a good one
 
 

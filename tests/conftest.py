@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from importlib import import_module, invalidate_caches
+from contextlib import suppress
+from importlib import import_module
 
 import pytest
 
@@ -18,13 +19,17 @@ for imported in (
 ):
     import_module(imported)
 
+# litellm imports this backport, which replaces the standard finder of distributions. Pytester forgets
+# its replacement after the run, and no distribution would be found from then on.
+with suppress(ImportError):
+    import_module("importlib_metadata")
+
 pytest_plugins = ["pytester", "tests.browser", "tests.finished", "tests.servers"]
 
 
 @pytest.fixture(autouse=True)
 def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the developer's shell or the CI job exports must not reach the runs under test."""
-    invalidate_caches()  # what is installed is looked up anew: a run inside this process may spoil the lookup
     for name in os.environ:
         if name.startswith(("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")):
             monkeypatch.delenv(name)

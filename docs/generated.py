@@ -18,7 +18,7 @@ from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from pytest_factorfair.options import MODEL, OPTIONS, Option
+from pytest_factorfair.config.options import MODEL, OPTIONS, Option
 
 ROOT = Path(__file__).parents[1]
 RECIPES = ("own_model", "wrapped_model", "own_detector", "own_assertion", "own_checklist", "ci_gates")

@@ -33,10 +33,17 @@ def main() -> None:
         folder = Path(name)
         for picture, model in RESPONDENTS.items():
             _run(folder, "pytest", f"--factorfair-model={model}", f"--factorfair-report={picture}")
-            _run(folder, "pytest_factorfair.cli", "export", "--figures", "figures", f"{picture}/report.json")
+            _run(
+                folder,
+                "pytest_factorfair.commands.cli",
+                "export",
+                "--figures",
+                "figures",
+                f"{picture}/report.json",
+            )
             _keep(folder, "plane-gender", picture)
         _keep(folder, "curves", "curves")
-        _run(folder, "pytest_factorfair.cli", "export", "--figures", "figures",
+        _run(folder, "pytest_factorfair.commands.cli", "export", "--figures", "figures",
              *(f"{picture}/report.json" for picture in RESPONDENTS))  # fmt: skip
         _keep(folder, "surface", "surface")
         _run(folder, "pytest", f"--factorfair-model={RESPONDENTS['stereotyped']}", *JUDGED)

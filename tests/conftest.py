@@ -14,7 +14,7 @@ for imported in (
     "numpy",
     "pydantic",
     "sqlalchemy",
-    "pytest_factorfair.baseline",
+    "pytest_factorfair.session.baseline",
     "pytest_factorfair.checklist",
 ):
     import_module(imported)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.domain import Case
-from pytest_factorfair.fixtures import Ask
+from pytest_factorfair.plugin.fixtures import Ask
 
 
 @pytest.mark.factorfair(part="subjective", statistic="crime_rate", context="baseline")

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_factorfair.domain import Case
-from pytest_factorfair.fixtures import Ask, RecordAnswers
+from pytest_factorfair.plugin.fixtures import Ask, RecordAnswers
 
 
 @pytest.mark.factorfair

@@ -13,8 +13,8 @@ from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
+    from pytest_factorfair.config.sources import Given
     from pytest_factorfair.domain import Summary
-    from pytest_factorfair.sources import Given
 
 BASELINE = "factorfair-baseline.json.gz"
 """Packed: a report of the ci preset is 2 MB, a tenth of it in gzip, and a baseline is committed."""
@@ -42,9 +42,9 @@ def add(commands: Commands) -> None:
 
 
 def _bless(arguments: argparse.Namespace) -> None:
-    from pytest_factorfair import sources
+    from pytest_factorfair.config import sources
+    from pytest_factorfair.config.settings import DEFAULT_REPORT
     from pytest_factorfair.reports import json_report
-    from pytest_factorfair.settings import DEFAULT_REPORT
 
     given = sources.pyproject(Path.cwd())
     report = arguments.report or str(Path(_text(given, "report", DEFAULT_REPORT)) / "report.json")

@@ -21,10 +21,10 @@ from pytest_factorfair.commands.common import (
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.baseline import Baseline
     from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Faintbench, Leaderboard, PromptCase, Succession, Summary
     from pytest_factorfair.gates import Contender
+    from pytest_factorfair.session.baseline import Baseline
 
     Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]
 
@@ -131,8 +131,8 @@ def _notes(reports: Sequence[Report]) -> Iterator[str]:
 
 def _read(paths: Sequence[str], checklist: str) -> list[Report]:
     """All reports; each can be compared with the first."""
-    from pytest_factorfair import baseline
     from pytest_factorfair.reports import json_report
+    from pytest_factorfair.session import baseline
 
     reports = [
         Report(place, path, baseline.read(path, name=path), json_report.read(path, name=path))

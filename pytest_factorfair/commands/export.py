@@ -73,7 +73,7 @@ def _alike(entries: Sequence[Entry]) -> None:
     Raises:
         InputError: the first field that differs, with both values.
     """
-    from pytest_factorfair.baseline import SHARED
+    from pytest_factorfair.session.baseline import SHARED
 
     for one, other in pairwise(entries):
         first, second = one.summary.fingerprint, other.summary.fingerprint

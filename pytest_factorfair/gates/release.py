@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from pytest_factorfair.domain import Verdict, plural
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
+OUTCOMES: Mapping[str, Outcome] = {"warn": "skipped", "fail": "failed", "pass": "passed"}
+"""Outcome of inconclusive gates, by policy."""
+
+SETTLED: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
 
 
 def release(verdicts: Sequence[Verdict], unjudged: Sequence[str]) -> str:
@@ -28,3 +36,12 @@ def release(verdicts: Sequence[Verdict], unjudged: Sequence[str]) -> str:
     if found["inconclusive"] or found["not judged"]:
         return f"OPEN: {told}"
     return f"PASS: {told}; no gate judges {', '.join(unjudged)}" if unjudged else f"PASS: {told}"
+
+
+def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
+    """The outcome of the report of a verdict."""
+    if verdict.judgement in SETTLED:
+        return SETTLED[verdict.judgement]
+    if strict:
+        return "failed"
+    return OUTCOMES[on_inconclusive] if verdict.judgement == "inconclusive" else "skipped"

@@ -2,10 +2,8 @@
 
 from pytest_factorfair.reports.annotations import GITHUB_ACTIONS, annotate
 from pytest_factorfair.reports.files import folder, write
-from pytest_factorfair.reports.published import gate_reports
 from pytest_factorfair.reports.responses import Transcript
 from pytest_factorfair.reports.sheets.contact_sheets import contact_sheets
-from pytest_factorfair.reports.terminal import terminal
 
 __all__ = [
     "GITHUB_ACTIONS",
@@ -13,7 +11,5 @@ __all__ = [
     "annotate",
     "contact_sheets",
     "folder",
-    "gate_reports",
-    "terminal",
     "write",
 ]

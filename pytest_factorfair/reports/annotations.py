@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_factorfair.domain import Summary, Verdict, plural
-from pytest_factorfair.gates.release import release
+from pytest_factorfair.gates.release import outcome, release
 from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.published import outcome
 from pytest_factorfair.reports.statements import warnings
 
 GITHUB_ACTIONS = "GITHUB_ACTIONS"

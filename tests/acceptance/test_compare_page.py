@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from tests.browser import Open, Scheme
 from tests.finished import Finished
 

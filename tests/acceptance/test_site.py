@@ -76,4 +76,4 @@ def test_the_interface_is_documented(site: Path) -> None:
                  "models.Model", "scoring.estimate.estimate", "gates.judge.judge", "checklist.load", "detection.protocol.Detector", "store.Store", "errors.FatalModelError"):  # fmt: skip
         assert f'id="pytest_factorfair.{name}"' in page
     hooks = (site / "hooks" / "index.html").read_text(encoding="utf-8")
-    assert 'id="pytest_factorfair.hookspecs.pytest_factorfair_read_answer"' in hooks
+    assert 'id="pytest_factorfair.plugin.hookspecs.pytest_factorfair_read_answer"' in hooks

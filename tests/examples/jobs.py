@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "pip": '#!/bin/bash\nprintf "%s\\n" "$*" >> "$STAND_INS/pip.log"\n',
     "pytest": f'#!/bin/bash\nexec {sys.executable} -m pytest -p no:xdist "$@"\n',
-    "factorfair": f'#!/bin/bash\nexec {sys.executable} -m pytest_factorfair.cli "$@"\n',
+    "factorfair": f'#!/bin/bash\nexec {sys.executable} -m pytest_factorfair.commands.cli "$@"\n',
     "gh": f'#!/bin/bash\nexec {sys.executable} {Path(__file__).with_name("gh.py")} "$@"\n',
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 END = "end of the command"
-PROGRAMS = {"pytest": "pytest", "factorfair": "pytest_factorfair.cli", "python": ""}
+PROGRAMS = {"pytest": "pytest", "factorfair": "pytest_factorfair.commands.cli", "python": ""}
 
 
 class Printed(NamedTuple):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.gates.expression import KNOWN
-from pytest_factorfair.options import OPTIONS
 from tests.examples.pages import DO
 from tests.examples.snippets import snippets
 
@@ -49,7 +49,10 @@ def test_every_command_that_is_named_exists() -> None:
         for word in re.findall(r"`factorfair ([a-z]+)", page.read_text(encoding="utf-8"))
     }
     told = subprocess.run(
-        [sys.executable, "-m", "pytest_factorfair.cli", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "pytest_factorfair.commands.cli", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     known = set(re.findall(r"^    ([a-z]+) ", told, re.MULTILINE))
     assert named <= known

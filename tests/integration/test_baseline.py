@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair import baseline
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.gates import changes
+from pytest_factorfair.session import baseline
 from tests.finished import Finished
 from tests.project import Project
 

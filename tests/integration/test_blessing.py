@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports import json_report
 from tests.project import Project
 

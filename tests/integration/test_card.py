@@ -12,7 +12,7 @@ import pytest
 from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 
 from pytest_factorfair.checklist import load, sources
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.statements import ETHICS
 from tests.project import Project
 

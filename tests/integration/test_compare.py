@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from tests.project import Project
 
 SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")

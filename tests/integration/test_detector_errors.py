@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair import detection
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import DIRECTIONS, FactOrFair
 from pytest_factorfair.labelling.error_table import to_json
 from pytest_factorfair.scoring import Confusion

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 
 MODEL = "--factorfair-model=sim:{}"
 BASELINE = "--factorfair-baseline=before/report.json"

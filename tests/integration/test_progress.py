@@ -15,8 +15,8 @@ from typing import Any
 import pyte
 import pytest
 
-from pytest_factorfair import progress
 from pytest_factorfair.engine import EndpointState
+from pytest_factorfair.plugin import progress
 from tests.project import Project
 
 ROWS, COLUMNS = 60, 100
@@ -86,7 +86,7 @@ def test_elsewhere_nothing_is_printed_before_30_seconds(project: Project) -> Non
 def test_a_plain_line_every_30_seconds(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     now = [1000.0]
     monkeypatch.setenv("TERM", "dumb")  # wherever this test itself is run
-    monkeypatch.setattr("pytest_factorfair.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pytest_factorfair.plugin.progress.time.monotonic", lambda: now[0])
     screen = progress.Screen(pytestconfig)
     due = []
     for second in (1, 29, 30, 31, 59, 60):

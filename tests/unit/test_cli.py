@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from tests.unit.checklist.files import CHECKLIST, changed, write
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.collection import ASSIGNMENT
-from pytest_factorfair.prefetch import LEAST, MOST, Prefetch
+from pytest_factorfair.plugin.collection import ASSIGNMENT
+from pytest_factorfair.plugin.prefetch import LEAST, MOST, Prefetch
 
 CONNECTIONS = 10
 

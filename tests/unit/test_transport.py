@@ -11,9 +11,11 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from pytest_factorfair import checklist, settings, transport
+from pytest_factorfair import checklist
+from pytest_factorfair.config import settings
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
-from pytest_factorfair.transport import ItemResult, WorkerInput
+from pytest_factorfair.session import transport
+from pytest_factorfair.session.transport import ItemResult, WorkerInput
 
 execnet = pytest.importorskip("execnet", reason="needs pytest-xdist")
 

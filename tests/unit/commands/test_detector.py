@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from pytest_factorfair import checklist, detection
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Attribute, Response
 from pytest_factorfair.labelling.error_table import tables
 from pytest_factorfair.pictures.cards import blank, paint

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from tests.finished import Finished
 
 TEXT = ("--factorfair-model=sim:stereotyped", "--factorfair-model=sim:uniform", "--factorfair-preset=smoke")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import checklist, detection
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 
 WORKFLOW = ".github/workflows/factorfair.yml"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.models import replay
 from pytest_factorfair.store import Store

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.cli import main
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import StoreError

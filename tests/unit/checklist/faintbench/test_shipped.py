@@ -11,8 +11,8 @@ import pytest
 
 from pytest_factorfair.checklist import cases, lint, queries
 from pytest_factorfair.checklist.locate import folder
+from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import Faintbench, PromptCase, Sampling, Subject
-from pytest_factorfair.settings import PRESETS
 from tests.unit.checklist.faintbench.files import loaded, written
 
 ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)

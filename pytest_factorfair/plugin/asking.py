@@ -10,14 +10,14 @@ import pytest
 from pytest_factorfair.domain import Answers, Exchange, Usage
 from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
-from pytest_factorfair.keys import PROGRESS, RUN, USAGE
 from pytest_factorfair.models.callable import coerce
+from pytest_factorfair.plugin.keys import PROGRESS, RUN, USAGE
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Case
     from pytest_factorfair.models import Model
+    from pytest_factorfair.session.composition import Assignment
 
 TICK = 0.1
 """Seconds between looks at the progress line, and the longest a Ctrl-C waits."""
@@ -48,7 +48,7 @@ class Asker:
             raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
         exchanges = self._asked()
         from pytest_factorfair import reading  # while the first answers are on their way
-        from pytest_factorfair.answering import recorded
+        from pytest_factorfair.session.answering import recorded
 
         cost = usage(exchanges)
         self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + self._run.unaccounted(cost)

@@ -19,9 +19,9 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.scoring.faintbench import Gallery, gallery
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
-    from pytest_factorfair.run import Run
     from pytest_factorfair.scoring import Tally
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Run
 
 
 def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
-from pytest_factorfair.answering import OWN_DETECTOR
 from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts, fact_or_fair
 from pytest_factorfair.scoring.faintbench import prompt_counts, uncounted
 from pytest_factorfair.scoring.faintbench import scores as scores_of
-from pytest_factorfair.tabulating import counted, deterministic, galleries, prompts, tabulate
+from pytest_factorfair.session.answering import OWN_DETECTOR
+from pytest_factorfair.session.tabulating import counted, deterministic, galleries, prompts, tabulate
 
 if TYPE_CHECKING:
-    from pytest_factorfair.baseline import Baseline
-    from pytest_factorfair.completeness import Incomplete
-    from pytest_factorfair.ledger import Ledger
-    from pytest_factorfair.looks import Looked
-    from pytest_factorfair.reasons import Explained
-    from pytest_factorfair.run import Run
     from pytest_factorfair.scoring import Tally
+    from pytest_factorfair.session.baseline import Baseline
+    from pytest_factorfair.session.ledger import Incomplete, Ledger
+    from pytest_factorfair.session.looks import Looked
+    from pytest_factorfair.session.reasons import Explained
+    from pytest_factorfair.session.run import Run
 
 
 def summarise(  # noqa: PLR0913 - what a run says has many sources

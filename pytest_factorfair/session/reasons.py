@@ -11,10 +11,10 @@ from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.scoring.reasons import Asked, reason_shares
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
-    from pytest_factorfair.ledger import Ledger
-    from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.ledger import Ledger
+    from pytest_factorfair.session.run import Run
 
 Wanted: TypeAlias = "tuple[Assignment, Query]"
 

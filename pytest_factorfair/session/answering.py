@@ -11,9 +11,9 @@ from pytest_factorfair import reading
 from pytest_factorfair.domain import OUTCOMES, Answer, Exchange, Reading, Record, utf8
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.detection import Detector
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Run
 
 
 OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_factorfair.domain import Record
     from pytest_factorfair.engine import EndpointState
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.run import Run
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import plural
 
 if TYPE_CHECKING:
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.run import Run
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ANSWER = 8

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.keys import RECORD, RUN
+from pytest_factorfair.plugin.keys import RECORD, RUN
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Answers, Case
     from pytest_factorfair.models import Model
+    from pytest_factorfair.session.composition import Assignment
 
 Ask = Callable[["Case"], "Answers"]
 """Ask the model every query of a case, and read what it answers."""
@@ -63,7 +63,7 @@ def factorfair_ask(
     request: pytest.FixtureRequest,
 ) -> Ask:
     """Ask the model every query of a case; answers come from the store where it has them."""
-    from pytest_factorfair.asking import Asker
+    from pytest_factorfair.plugin.asking import Asker
 
     return Asker(request.node, factorfair_assignment, factorfair_model, factorfair_detector)
 

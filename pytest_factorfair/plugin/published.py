@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import pytest
 
@@ -12,16 +11,10 @@ import pytest
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
 from pytest_factorfair.domain import Verdict
-
-Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+from pytest_factorfair.gates.release import Outcome, outcome
 
 PATH = "factorfair"
 """The file name in the reports of gates."""
-
-OUTCOMES: Mapping[str, Outcome] = {"warn": "skipped", "fail": "failed", "pass": "passed"}
-"""Outcome of inconclusive gates, by policy."""
-
-SETTLED: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
 
 
 def gate_reports(
@@ -58,15 +51,6 @@ def gate_reports(
         )
         for when in phases
     )
-
-
-def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
-    """The outcome of the report of a verdict."""
-    if verdict.judgement in SETTLED:
-        return SETTLED[verdict.judgement]
-    if strict:
-        return "failed"
-    return OUTCOMES[on_inconclusive] if verdict.judgement == "inconclusive" else "skipped"
 
 
 def _longrepr(verdict: Verdict, outcome: Outcome) -> ExceptionChainRepr | tuple[str, int, str] | None:

@@ -16,20 +16,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import baseline, gates, reports
-from pytest_factorfair.domain import ContactSheet, Gate, Summary, Verdict
+from pytest_factorfair import reports
+from pytest_factorfair.domain import ContactSheet, Summary, Verdict
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.labelling import error_table
-from pytest_factorfair.looks import Looks
-from pytest_factorfair.reasons import Explained, explain
-from pytest_factorfair.summary import fingerprint, summarise
-from pytest_factorfair.tabulating import prompts
+from pytest_factorfair.plugin.published import gate_reports
+from pytest_factorfair.plugin.terminal import terminal
+from pytest_factorfair.session import baseline
+from pytest_factorfair.session.composition import declared_gates
+from pytest_factorfair.session.looks import Looks
+from pytest_factorfair.session.reasons import Explained, explain
+from pytest_factorfair.session.summary import fingerprint, summarise
+from pytest_factorfair.session.tabulating import prompts
 
 if TYPE_CHECKING:
-    from pytest_factorfair.completeness import Incomplete
-    from pytest_factorfair.ledger import Ledger
-    from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.ledger import Incomplete, Ledger
+    from pytest_factorfair.session.run import Run
 
 PARTIAL_FAILS = (
     "The run fails, because gates are declared and cases were left out. Run them all, or accept a partial "
@@ -118,7 +121,7 @@ class Conclusion:
         """Print what was drawn, once."""
         if self._summary is not None and not self._told:
             self._told = True
-            reports.terminal(
+            terminal(
                 terminalreporter,
                 self._summary,
                 self._written,
@@ -139,7 +142,7 @@ class Conclusion:
         policy = self._run.settings.on_inconclusive
         session.testscollected += len(verdicts)
         for verdict in verdicts:
-            phases = reports.gate_reports(verdict, strict=self._strict, on_inconclusive=policy)
+            phases = gate_reports(verdict, strict=self._strict, on_inconclusive=policy)
             self.red |= any(report.failed for report in phases)
             item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **item)
@@ -192,22 +195,3 @@ class Conclusion:
         if not cases or find_spec("PIL") is None:  # a detector of one's own may do without the extra
             return ()
         return reports.contact_sheets(summary, cases, str(folder), picture=self._run.picture)
-
-
-def declared_gates(run: Run) -> tuple[Gate, ...]:
-    """The run's gates.
-
-    Raises:
-        InputError: a gate that cannot be judged in this run.
-    """
-    settings = run.settings
-    former = settings.baseline is not None
-    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
-    gates.check(
-        declared,
-        checklists=run.checklists,
-        models=settings.models,
-        sampling=run.sampling,
-        baseline=former,
-    )
-    return declared

@@ -1,10 +1,34 @@
-"""The records of a run by case, as they arrive; adding one twice changes nothing."""
+"""The records of a run by case, as they arrive, and why they may not be all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from pytest_factorfair.domain import CaseKey, Record, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """Why no gate can be judged.
+
+    ``left out``: the run came to its end without some of its cases. ``interrupted``: it did not come to
+    its end. ``too small``: all cases are there, at a size that only allows a report. ``what`` is short
+    enough for each gate, ``why`` is for the run.
+    """
+
+    kind: Literal["left out", "interrupted", "too small"]
+    what: str
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.what}: {self.why}" if self.why else self.what
+
+    @property
+    def partial(self) -> bool:
+        return self.kind != "too small"
 
 
 class Ledger:

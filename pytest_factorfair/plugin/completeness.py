@@ -3,34 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Literal
 
 import pytest
 
 CHECKS = "pytest_factorfair.checks"
-
-
-@dataclass(frozen=True, slots=True)
-class Incomplete:
-    """Why no gate can be judged.
-
-    ``left out``: the run came to its end without some of its cases. ``interrupted``: it did not come to
-    its end. ``too small``: all cases are there, at a size that only allows a report. ``what`` is short
-    enough for each gate, ``why`` is for the run.
-    """
-
-    kind: Literal["left out", "interrupted", "too small"]
-    what: str
-    why: str = ""
-
-    @property
-    def text(self) -> str:
-        return f"{self.what}: {self.why}" if self.why else self.what
-
-    @property
-    def partial(self) -> bool:
-        return self.kind != "too small"
 
 
 def left_out(config: pytest.Config) -> str:

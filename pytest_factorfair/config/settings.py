@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair import process, sources
+from pytest_factorfair import process
+from pytest_factorfair.config import sources
+from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.redaction import shown_url
-from pytest_factorfair.sources import Given
 
 if TYPE_CHECKING:
     import pytest

@@ -8,8 +8,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
-    from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.run import Run
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.keys import RUN
+from pytest_factorfair.plugin.keys import RUN
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Run
 
 ASSIGNMENT = "factorfair_assignment"
 """The fixture every other one hangs on, and so the argument that is parametrized."""
@@ -24,7 +24,7 @@ CHECKS = "pytest_factorfair.checks.test_checklist"
 SHIPPED = "factorfair"
 """The node id of the shipped checks, and what the ids of their items begin with."""
 
-CHECKS_FILE = Path(__file__).parent / "checks" / "test_checklist.py"
+CHECKS_FILE = Path(__file__).parents[1] / "checks" / "test_checklist.py"
 
 
 class Checks(pytest.Module):

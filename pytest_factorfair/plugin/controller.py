@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import transport
-from pytest_factorfair.collection import SHIPPED
-from pytest_factorfair.completeness import Incomplete, left_out
+from pytest_factorfair.config.options import dry
 from pytest_factorfair.domain import CaseKey, plural
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.ledger import Ledger
-from pytest_factorfair.options import dry
-from pytest_factorfair.outlook import Outlook
+from pytest_factorfair.plugin.collection import SHIPPED
+from pytest_factorfair.plugin.completeness import left_out
 from pytest_factorfair.redaction import redacted
+from pytest_factorfair.session import transport
+from pytest_factorfair.session.ledger import Incomplete, Ledger
+from pytest_factorfair.session.outlook import Outlook
 from pytest_factorfair.store.folders import make_folder
 
 if TYPE_CHECKING:
-    from pytest_factorfair.alike import AlikeFailures
-    from pytest_factorfair.composition import Assignment
-    from pytest_factorfair.conclusion import Conclusion
-    from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.alike import AlikeFailures
+    from pytest_factorfair.plugin.conclusion import Conclusion
+    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Run
 
 
 class Controller:
@@ -67,7 +67,7 @@ class Controller:
     def _concluding(self) -> Conclusion:
         """What concludes the run; the first request does not wait for what that imports."""
         if self._conclusion is None:
-            from pytest_factorfair.conclusion import Conclusion
+            from pytest_factorfair.plugin.conclusion import Conclusion
 
             self._conclusion = Conclusion(
                 self._config, self._run, self._ledger, self._progress, started=self._started

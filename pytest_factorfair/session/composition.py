@@ -1,4 +1,4 @@
-"""What a run is made of, from its settings: checklists, the detector, and cases put to models."""
+"""What a run is made of, from its settings: checklists, the detector, cases put to models, and gates."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
 from pytest_factorfair import models
+from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Case, CaseKey, Checklist, Modality, Sampling
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection import Factory as DetectorFactory
+    from pytest_factorfair.domain import Gate
+    from pytest_factorfair.session.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +124,24 @@ def _prefix(
     slugs: Mapping[str, str], spec: str, loaded: tuple[Checklist, ...], checklist: Checklist
 ) -> list[str]:
     return [slugs[spec]] * (len(slugs) > 1) + [checklist.name] * (len(loaded) > 1)
+
+
+def declared_gates(run: Run) -> tuple[Gate, ...]:
+    """The run's gates.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run.
+    """
+    from pytest_factorfair import gates
+
+    settings = run.settings
+    former = settings.baseline is not None
+    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
+    gates.check(
+        declared,
+        checklists=run.checklists,
+        models=settings.models,
+        sampling=run.sampling,
+        baseline=former,
+    )
+    return declared

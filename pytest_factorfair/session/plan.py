@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pytest_factorfair.conclusion import declared_gates
 from pytest_factorfair.domain import fact_or_fair, faintbench, plural, topic_cases
 from pytest_factorfair.gates import detectable, foreseen, gate_subjects
 from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
-from pytest_factorfair.looks import BOUNDARIES, most_answers
 from pytest_factorfair.models import prices
-from pytest_factorfair.outlook import CHARACTERS_PER_TOKEN, Outlook, written
-from pytest_factorfair.tabulating import deterministic, galleries
+from pytest_factorfair.session.composition import declared_gates
+from pytest_factorfair.session.looks import BOUNDARIES, most_answers
+from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written
+from pytest_factorfair.session.tabulating import deterministic, galleries
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
     from pytest_factorfair.gates.subjects import Planned
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.run import Run
 
 
 class Row(NamedTuple):

@@ -10,20 +10,20 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
-from pytest_factorfair.answering import OWN_DETECTOR, recorded
 from pytest_factorfair.domain import Exchange, Gate, Query, Record, TopicCase, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.basis import Place
 from pytest_factorfair.gates.holm import ALPHA
-from pytest_factorfair.tabulating import counted, deterministic, galleries, tabulate
+from pytest_factorfair.session.answering import OWN_DETECTOR, recorded
+from pytest_factorfair.session.tabulating import counted, deterministic, galleries, tabulate
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_factorfair.composition import Assignment
-    from pytest_factorfair.ledger import Ledger
-    from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.ledger import Ledger
+    from pytest_factorfair.session.run import Run
 
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.

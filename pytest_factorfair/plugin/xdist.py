@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import transport
+from pytest_factorfair.session import transport
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
-    from pytest_factorfair.controller import Controller
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.controller import Controller
+    from pytest_factorfair.session.run import Run
 
 
 class XdistHooks:

@@ -18,7 +18,7 @@ from pytest_factorfair.scoring.faintbench import Gallery, gallery
 from pytest_factorfair.scoring.shares import IntArray
 
 if TYPE_CHECKING:
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.run import Run
 
 OPTION = "--factorfair-baseline"
 SHARED = ("design", "truth", "estimator", "detector")

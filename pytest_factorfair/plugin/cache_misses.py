@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import plural
-from pytest_factorfair.plan import Showing
+from pytest_factorfair.session.plan import Showing
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.run import Run
 
 
 class CacheMisses(Showing):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import checklist as checklists
-from pytest_factorfair import composition, models, process
-from pytest_factorfair.composition import Assignment
+from pytest_factorfair import models, process
+from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import (
     Answer,
     Case,
@@ -30,7 +30,8 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.models import hosts, prices
 from pytest_factorfair.models.prices import estimates
-from pytest_factorfair.settings import Settings
+from pytest_factorfair.session import composition
+from pytest_factorfair.session.composition import Assignment
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair import collection, hookspecs
-from pytest_factorfair.keys import RUN
-from pytest_factorfair.options import MODEL, OPTIONS, active, orphan
+from pytest_factorfair.config.options import MODEL, OPTIONS, active, orphan
+from pytest_factorfair.plugin import collection, hookspecs
+from pytest_factorfair.plugin.keys import RUN
 
-pytest_plugins = ["pytest_factorfair.fixtures"]
+pytest_plugins = ["pytest_factorfair.plugin.fixtures"]
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.help or config.option.version or config.option.markers:
         return
     if active(config):
-        from pytest_factorfair import roles
+        from pytest_factorfair.plugin import roles
 
         roles.start(config)
     elif (flag := orphan(config)) is not None:
@@ -82,7 +82,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if RUN in item.config.stash:
-        from pytest_factorfair import roles
+        from pytest_factorfair.plugin import roles
 
         roles.make_report(item, call, report)
     return report

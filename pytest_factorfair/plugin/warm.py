@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
-from pytest_factorfair.prefetch import Window
+from pytest_factorfair.plugin.prefetch import Window
 
 if TYPE_CHECKING:
-    from pytest_factorfair.progress import Progress
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.run import Run
 
 
 class Warm:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.collection import ASSIGNMENT
-from pytest_factorfair.options import dry, worker
+from pytest_factorfair.config.options import dry, worker
+from pytest_factorfair.plugin.collection import ASSIGNMENT
 
 if TYPE_CHECKING:
-    from pytest_factorfair.composition import Assignment
-    from pytest_factorfair.run import Run
+    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Run
 
 
 LEAST, MOST = 4, 8

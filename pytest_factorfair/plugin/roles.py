@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_factorfair import settings, transport
+from pytest_factorfair.config import settings
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
-from pytest_factorfair.keys import PROGRESS, RECORD, RUN, USAGE
-from pytest_factorfair.prefetch import Prefetch
+from pytest_factorfair.plugin.keys import PROGRESS, RECORD, RUN, USAGE
+from pytest_factorfair.plugin.prefetch import Prefetch
+from pytest_factorfair.plugin.xdist import XdistHooks
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.run import Run
-from pytest_factorfair.xdist import XdistHooks
+from pytest_factorfair.session import transport
+from pytest_factorfair.session.run import Run
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
@@ -72,18 +73,18 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 def _control(config: pytest.Config, run: Run) -> None:
     """Register what only the process that owns the terminal needs."""
     if run.settings.plan:
-        from pytest_factorfair.plan import Plan
+        from pytest_factorfair.session.plan import Plan
 
         config.pluginmanager.register(Plan(config, run), "factorfair-plan")
         return
     if run.settings.explain_cache:
-        from pytest_factorfair.cache_misses import CacheMisses
+        from pytest_factorfair.plugin.cache_misses import CacheMisses
 
         config.pluginmanager.register(CacheMisses(config, run), "factorfair-cache-misses")
         return
-    from pytest_factorfair.alike import AlikeFailures
-    from pytest_factorfair.controller import Controller
-    from pytest_factorfair.progress import Progress
+    from pytest_factorfair.plugin.alike import AlikeFailures
+    from pytest_factorfair.plugin.controller import Controller
+    from pytest_factorfair.plugin.progress import Progress
 
     progress, failures = Progress(run), AlikeFailures()
     controller = Controller(config, run, progress, failures)
@@ -93,7 +94,7 @@ def _control(config: pytest.Config, run: Run) -> None:
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
     if run.settings.warm:
-        from pytest_factorfair.warm import Warm
+        from pytest_factorfair.plugin.warm import Warm
 
         config.pluginmanager.register(Warm(run, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_factorfair.config.options import MODEL, OPTIONS, Option
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.options import MODEL, OPTIONS, Option
 
 if TYPE_CHECKING:
     import pytest

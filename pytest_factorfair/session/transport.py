@@ -17,8 +17,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from pytest_factorfair.checklist.protocols import PROTOCOLS
+from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Checklist, Record, Usage
-from pytest_factorfair.settings import Settings
 
 T = TypeVar("T")
 

@@ -1,0 +1,1 @@
+"""Options and settings: command line, environment and pyproject become one frozen Settings."""

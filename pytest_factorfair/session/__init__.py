@@ -1,0 +1,1 @@
+"""A run without pytest: what it asks, what it holds, and what it sums up."""

@@ -161,7 +161,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "max-connections",
         "integer",
-        "calls to one endpoint in flight at once, all workers together (default 64)",
+        "calls to one endpoint in flight at once, divided evenly among workers (default 64)",
         metavar="N",
     ),
     Option("max-rpm", "integer", "calls a minute, all workers together (default: no limit)", metavar="N"),

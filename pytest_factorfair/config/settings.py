@@ -61,7 +61,7 @@ PRESETS: dict[str, Preset] = {
 class Settings:
     """Everything a run was asked to do; paths and the store URL are absolute.
 
-    ``connections`` are those of the whole run; ``workers`` is among how many processes they are shared.
+    ``connections`` are those of the whole run; the settings that a worker receives have its share.
     """
 
     models: tuple[str, ...]
@@ -85,7 +85,6 @@ class Settings:
     detector: str | None
     detector_errors: str | None
     connections: int
-    workers: int
     max_rpm: int | None
     max_calls: int | None
     max_cost: float | None
@@ -147,7 +146,6 @@ def resolve(config: pytest.Config) -> Settings:
         detector=value("detector"),
         detector_errors=_path(given.get("detector-errors")),
         connections=_positive(given, "max-connections", 64),
-        workers=1,
         max_rpm=_limit(given, "max-rpm"),
         max_calls=_limit(given, "max-calls"),
         max_cost=value("max-cost"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Exchange, Query
 from pytest_factorfair.engine.budget import Budget, Unlimited
 from pytest_factorfair.engine.counters import Counters, EndpointState, Snapshot
 from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
-from pytest_factorfair.engine.limiter import Limiters, Places
+from pytest_factorfair.engine.limiter import Limiters
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
@@ -26,12 +26,11 @@ _FREE = Unlimited()
 class Engine:
     """Answers queries from the store, and asks the model for the rest.
 
-    ``connections`` is how many calls to one endpoint may be under way at once, ``places`` what of them
-    this process shares with others, by endpoint. ``replay`` never
-    asks; ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the
-    engine closes it. ``endpoints`` is what the run's processes know of them together; without it this
-    process is on its own. ``price`` is what a model's answers cost. Its methods may be called from any
-    thread. Whoever opened the store closes it, after the engine.
+    ``connections`` is how many calls to one endpoint may be under way at once. ``replay`` never asks;
+    ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the engine closes
+    it. ``endpoints`` is what the run's processes know of them together; without it this process is on its
+    own. ``price`` is what a model's answers cost. Its methods may be called from any thread. Whoever opened
+    the store closes it, after the engine.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, each with its default
@@ -43,7 +42,6 @@ class Engine:
         refresh: bool = False,
         retry: Retry = _PATIENT,
         budget: Budget = _FREE,
-        places: Callable[[str], Places] | None = None,
         endpoints: Endpoints | None = None,
         price: PriceOf = prices.of,
     ) -> None:
@@ -59,7 +57,7 @@ class Engine:
         self._dispatcher = Dispatcher(
             store,
             connections=connections,
-            limiters=Limiters(connections, retry, self._endpoints, places),
+            limiters=Limiters(connections, retry, self._endpoints),
             budget=budget,
             retry=retry,
             endpoints=self._endpoints,

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Protocol
 
 from pytest_factorfair.engine.breaker import Breaker
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store.endpoints import Endpoints
-
-LOOK = 0.01
-"""Seconds between looks for a place that another process may have given back."""
 
 RECHECK = 1.0
 """Seconds after which a closed endpoint is looked at again: another process may have found it open."""
@@ -24,50 +19,19 @@ COOL_DOWN = 1.0
 """Seconds after a decrease in which nothing is added: what was sent before it is still being answered."""
 
 
-class Places(Protocol):
-    """What the processes of a run have in common for one endpoint, beside what each may have by itself."""
-
-    def take(self) -> bool:
-        """Take a place, if there is one for this process now."""
-        ...
-
-    def give(self) -> None:
-        """Give a place back."""
-        ...
-
-    def want(self, *, more: bool) -> None:
-        """Say whether this process waits for a place."""
-        ...
-
-
-class Unshared:
-    """Places without end: this process is the only one."""
-
-    def take(self) -> bool:
-        return True
-
-    def give(self) -> None:
-        pass
-
-    def want(self, *, more: bool) -> None:
-        pass
-
-
 class Limiter:
     """The calls to one endpoint: at most ``most`` at once, fewer where it says that this is too many.
 
-    Each also needs one of the ``places`` that the processes of a run share, and the ``breaker``'s leave.
-    Every round of answers adds one slot; a 429 halves them, once for all calls that were in flight at that
-    moment. Lives in the loop: slots are given in the order of asking.
+    Each also needs the ``breaker``'s leave. Every round of answers adds one slot; a 429 halves them, once
+    for all calls that were in flight at that moment. Lives in the loop: slots are given in the order of
+    asking.
     """
 
-    def __init__(self, most: int, breaker: Breaker, retry: Retry, *, places: Places | None = None) -> None:
+    def __init__(self, most: int, breaker: Breaker, retry: Retry) -> None:
         self.breaker = breaker
         self.width = float(most)
         self._most = most
         self._retry = retry
-        self._places = places or Unshared()
-        self._looking = False
         self._waking: set[asyncio.Task[None]] = set()
         self._held = False
         self._active = 0
@@ -97,7 +61,7 @@ class Limiter:
     def throttled(self, began: float) -> None:
         """The endpoint had no room for a call begun then; one begun before a decrease tells nothing new."""
         if began >= self._slowed:
-            # Of what is in use: all processes together are told, and each may hold but a part.
+            # Of what is in use: it was too much, however many slots there are.
             self.width = max(1.0, min(self.width, float(self._active or self.width)) / 2)
             self._slowed = self._retry.clock()
 
@@ -111,7 +75,6 @@ class Limiter:
 
     def _leave(self) -> None:
         self._active -= 1
-        self._places.give()
         self._admit()
 
     def _admit(self) -> None:
@@ -120,23 +83,16 @@ class Limiter:
                 self._queue.popleft()
                 continue
             # The breaker last: where the endpoint is down, its leave is for one call of all processes.
-            if not self._places.take():
-                self._look_again(LOOK)  # another process does not tell when it gives a place back
-                self._looking = True
-                break
             try:
                 wait = self.breaker.wait()
             except StoreError as error:
-                self._places.give()
                 self._turn_away(error)
                 break
             if wait:
-                self._places.give()
                 self._look_again(min(wait, RECHECK))
                 break
             self._active += 1
             self._queue.popleft().set_result(None)
-        self._places.want(more=self._looking)
 
     def _turn_away(self, error: StoreError) -> None:
         for slot in self._queue:
@@ -152,24 +108,16 @@ class Limiter:
     async def _wake(self, seconds: float) -> None:
         await self._retry.sleep(seconds)
         self._waking.clear()
-        self._looking = False
         self._admit()
 
 
 class Limiters:
     """A limiter for each endpoint, and fewer slots where a model can use fewer."""
 
-    def __init__(
-        self,
-        connections: int,
-        retry: Retry,
-        endpoints: Endpoints,
-        places: Callable[[str], Places] | None = None,
-    ) -> None:
+    def __init__(self, connections: int, retry: Retry, endpoints: Endpoints) -> None:
         self._connections = connections
         self._retry = retry
         self._endpoints = endpoints
-        self._places = places
         self._limiters: dict[str, Limiter] = {}
         self._models: dict[int, AbstractAsyncContextManager[None]] = {}
 
@@ -183,7 +131,6 @@ class Limiters:
     def of(self, model: Model) -> Limiter:
         """What a call must hold next: a slot of its endpoint's."""
         if model.endpoint not in self._limiters:
-            places = self._places(model.endpoint) if self._places is not None else None
             breaker = Breaker(model.endpoint, self._endpoints, self._retry)
-            self._limiters[model.endpoint] = Limiter(self._connections, breaker, self._retry, places=places)
+            self._limiters[model.endpoint] = Limiter(self._connections, breaker, self._retry)
         return self._limiters[model.endpoint]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,8 +34,7 @@ def start(config: pytest.Config) -> None:
             _control(config, run)
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[transport.ATTRIBUTE])
-            chosen = replace(order.settings, workers=int(workerinput["workercount"]))
-            run = _run(config, chosen, checklists=order.checklists, controller=os.getppid())
+            run = _run(config, order.settings, checklists=order.checklists, controller=os.getppid())
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
     config.stash[RUN] = run

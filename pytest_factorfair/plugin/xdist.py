@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_factorfair.session import transport
 
@@ -21,9 +24,18 @@ class XdistHooks:
         self._run = run
         self._controller = controller
 
+    def pytest_xdist_setupnodes(self, specs: Sequence[object]) -> None:
+        connections = self._run.settings.connections
+        if connections < len(specs):
+            raise pytest.UsageError(
+                f"--factorfair-max-connections={connections}: each of {len(specs)} workers needs a "
+                "connection of its own; allow more connections or start fewer workers"
+            )
+
     def pytest_configure_node(self, node: WorkerController) -> None:
         run = self._run
-        order = transport.WorkerInput(run.settings, run.checklists)
+        share = run.settings.connections // node.workerinput["workercount"]
+        order = transport.WorkerInput(replace(run.settings, connections=share), run.checklists)
         node.workerinput[transport.ATTRIBUTE] = transport.pack(order)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.models.prices import Price
     from pytest_factorfair.store import Ceilings, Endpoints, RunFile, Store
-    from pytest_factorfair.store.places import Shared
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -120,12 +119,11 @@ class Run:
             import_module("pytest_factorfair.pictures.decode")
         return Engine(
             self.store,
-            connections=self._connections,
+            connections=self.settings.connections,
             replay=self.settings.replay,
             refresh=self.settings.refresh,
             budget=self._budget(),
             retry=Retry(attempts=1 + self.settings.retries, patience=self.settings.patience),
-            places=None if self._shared is None else self._shared.places,
             endpoints=self._endpoints,
             price=self.price,
         )
@@ -144,26 +142,6 @@ class Run:
         from pytest_factorfair.engine import endpoint_states
 
         return endpoint_states(self._endpoints, now=time.monotonic())
-
-    @cached_property
-    def _shared(self) -> Shared | None:
-        """What a worker shares with the others; None where it is the only one, or on another machine."""
-        if self.settings.workers == 1:
-            return None
-        from pytest_factorfair.store.places import Shared
-
-        chosen = self.settings
-        try:
-            path = Path(chosen.run_file).with_suffix(".places")
-            return Shared(path, most=chosen.connections, sharers=chosen.workers)
-        except OSError:
-            return None
-
-    @property
-    def _connections(self) -> int:
-        """All of them, or an equal part where they cannot be shared."""
-        most, workers = self.settings.connections, self.settings.workers
-        return most if self._shared is not None else max(1, most // workers)
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -230,9 +208,8 @@ class Run:
         from pytest_factorfair.store import RunFile
         from pytest_factorfair.store.folders import make_folder
 
-        with suppress(OSError):  # without it each worker gets an equal part of the connections
+        with suppress(OSError):
             make_folder(path.parent)
-            path.with_suffix(".places").touch()
         try:
             self._account = RunFile.make(path, self._ceilings, now=time.time())
         except StoreError:
@@ -360,8 +337,6 @@ class Run:
             self.store.close()
         if "_endpoints" in self.__dict__:
             self._endpoints.close()
-        if (shared := self.__dict__.get("_shared")) is not None:
-            shared.close()
         if self._account is not None:
             self._account.close()
             run_file = Path(self.settings.run_file)

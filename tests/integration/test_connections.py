@@ -1,4 +1,4 @@
-"""Connections are the run's: its workers share them, counted at the server."""
+"""Connections are the run's: its workers divide them, counted at the server."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult
     return project.run(url, *arguments, model="hosted_vllm/m")
 
 
-def test_more_workers_than_connections(project: Project, stub: StubServer) -> None:
+def test_workers_divide_the_connections_evenly(project: Project, stub: StubServer) -> None:
     stub.script(latency=0.03)
-    assert run(project, stub, "-n4", "--factorfair-max-connections=3").ret == 0
-    assert stub.stats()["most_in_flight"] == 3
+    assert run(project, stub, "-n2", "--factorfair-max-connections=7").ret == 0
+    assert stub.stats()["most_in_flight"] == 2 * 3
     assert stub.stats()["requests"] == ANSWERS
-    assert list((project.path / ".factorfair").glob("run-*")) == []
 
 
-def test_what_an_idle_worker_does_not_use_another_does(project: Project, stub: StubServer) -> None:
-    """One case is selected, so that one of the two workers has nothing to ask."""
-    stub.script(latency=0.1)
-    run(project, stub, "-n2", "--factorfair-max-connections=6", "-k", "subjective and baseline and highest")
-    assert stub.stats()["most_in_flight"] == 6
+def test_fewer_connections_than_workers(project: Project, stub: StubServer) -> None:
+    result = run(project, stub, "-n4", "--factorfair-max-connections=3")
+    assert result.ret == 4
+    (line,) = [line for line in result.errlines if line]
+    assert line == (
+        "ERROR: --factorfair-max-connections=3: each of 4 workers needs a connection of its own; "
+        "allow more connections or start fewer workers"
+    )
+    assert stub.stats()["requests"] == 0
 
 
 def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubServer) -> None:
@@ -41,7 +44,7 @@ def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubS
     )
     assert run(project, stub, "-n0", "--factorfair-max-calls=100").ret == -signal.SIGKILL
     folder = project.path / ".factorfair"
-    assert {path.suffix for path in folder.glob("run-*")} >= {".places", ".sqlite"}
+    assert {path.suffix for path in folder.glob("run-*")} >= {".sqlite"}
     (project.path / "conftest.py").unlink()
     assert run(project, stub, "-n2").ret == 0
     assert list(folder.glob("run-*")) == []

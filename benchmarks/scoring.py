@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 SEED = 20261122
 ANSWERS = 10_000_000
-PLACES = ("objective", "baseline", "representativeness", "attribution", "in_group")
+PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
 GROUPS = {"gender": ("Female", "Male"), "race": ("Asian", "Black", "Hispanic", "White")}
 STATISTICS = {"gender": 15, "race": 18}
 POINTS = 100_000
@@ -61,7 +61,7 @@ def tally(counts: Ints, place: str, attribute: str) -> Tally:
         groups=GROUPS[attribute], statistics=tuple(f"statistic_{s}" for s in range(statistics)),
         design="balanced", people=4, counts=counts,
         truth=np.array([[s % k, (s + 1) % k] for s in range(statistics)]),
-        fragile=none > 0, positive=none > 0, asked=counts.sum(axis=-1), refused=none, unread=none.copy(),
+        fragile=none > 0, positive=none > 0, asked=counts.sum(axis=-1), refused=none, unparsed=none.copy(),
         errors=none.copy(), named=none.copy(), matched=none.copy(), scenarios=counts[:, :, None],
         letters=counts.copy(), addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
     )  # fmt: skip

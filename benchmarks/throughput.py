@@ -44,7 +44,7 @@ def per_call(model: str, at: StubServer, *chosen: str, preset: str = "ci") -> tu
 
 
 def http(at: StubServer, *, full: bool) -> None:
-    chosen = ("-m", "subjective" if full else "subjective and baseline")
+    chosen = ("-m", "subjective" if full else "subjective and base")
     cost, wall, arrived = ours("hosted_vllm/m", at, *chosen, "-p", "no:xdist", latency=LATENCY)
     calls, asking = len(arrived), arrived[-1] - arrived[0] + LATENCY
     at.script(latency=LATENCY)
@@ -94,7 +94,7 @@ def litellm(at: StubServer) -> None:
         return
     at.script()
     _, least = bare("litellm", at, 1000)
-    arguments = ("-m", "subjective and baseline", "-p", "no:xdist")
+    arguments = ("-m", "subjective and base", "-p", "no:xdist")
     _, each = per_call("litellm:openai/m", at, *arguments)
     table(
         "through litellm, CPU of one answer: milliseconds",

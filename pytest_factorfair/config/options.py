@@ -107,7 +107,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "gate",
         "texts",
-        "a promise to keep (repeatable): 's_e[baseline,race] >= 0.961', or 'default' for the recommended set",
+        "a promise to keep (repeatable): 's_e[base,race] >= 0.961', or 'default' for the recommended set",
         metavar="EXPR",
         key="gates",
     ),
@@ -181,9 +181,9 @@ OPTIONS: tuple[Option, ...] = (
         metavar="SECONDS",
     ),
     Option(
-        "max-unread",
+        "max-unparsed",
         "share",
-        "the share of unread and errored answers a case may have before it fails (default 0.05)",
+        "the share of unparsed and errored answers a case may have before it fails (default 0.05)",
         metavar="SHARE",
     ),
     Option(

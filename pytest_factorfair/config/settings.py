@@ -92,7 +92,7 @@ class Settings:
     retries: int
     patience: float
     run_file: str
-    max_unread: float
+    max_unparsed: float
     store: str
     replay: bool
     refresh: bool
@@ -153,7 +153,7 @@ def resolve(config: pytest.Config) -> Settings:
         retries=_positive(given, "retries", 5, least=0),
         patience=value("patience", 300.0),
         run_file=_run_file(store, root),
-        max_unread=value("max-unread", 0.05),
+        max_unparsed=value("max-unparsed", 0.05),
         store=store,
         replay=value("replay", default=False),
         refresh=value("refresh", default=False),

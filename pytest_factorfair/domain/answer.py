@@ -12,11 +12,11 @@ from pytest_factorfair.domain.choices import Choices
 from pytest_factorfair.domain.text import defused, plural
 from pytest_factorfair.domain.usage import Usage
 
-Outcome = Literal["answered", "refused", "unread", "error"]
+Outcome = Literal["answered", "refused", "unparsed", "error"]
 
-OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unread", "error")
+OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unparsed", "error")
 
-FAILINGS: Mapping[Outcome, str] = {"unread": "could not be read", "error": "could not be obtained"}
+FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
 """What a message says of lost answers."""
 
 REASONS_SHOWN = 3
@@ -70,13 +70,13 @@ def asked(answers: Iterable[Answer]) -> dict[str, str]:
 
 
 def lost(answers: Iterable[Answer]) -> list[Answer]:
-    """The unread and errored answers, except the faces of a picture of which another face was read."""
+    """The unparsed and errored answers, except the faces of a picture of which another face was read."""
     answers = tuple(answers)
     named = {answer.query for answer in answers if answer.face and answer.groups}
     return [
         answer
         for answer in answers
-        if answer.outcome in ("unread", "error") and not (answer.face and answer.query in named)
+        if answer.outcome in ("unparsed", "error") and not (answer.face and answer.query in named)
     ]
 
 
@@ -93,7 +93,7 @@ class Example:
 class Answers:
     """All answers of one case, in the order of its queries.
 
-    ``allowed`` is the share of unread and errored answers the case may have, ``example`` one of those it
+    ``allowed`` is the share of unparsed and errored answers the case may have, ``example`` one of those it
     has; the rest is as in a record.
     """
 
@@ -114,7 +114,7 @@ class Answers:
 
     @property
     def readable(self) -> bool:
-        """Whether the share of unread and errored answers is within what is allowed."""
+        """Whether the share of unparsed and errored answers is within what is allowed."""
         return len(lost(self.answers)) <= self.allowed * self.asked
 
     def explain(self) -> str:
@@ -129,7 +129,7 @@ class Answers:
         lines = [
             f"{len(gone)} of {plural(self.asked, 'answer')} {what}: "
             + (next(iter(reasons)) if len(reasons) == 1 else ", ".join(told)),
-            f"A case may lose {self.allowed:.0%} of its answers (--factorfair-max-unread).",
+            f"A case may lose {self.allowed:.0%} of its answers (--factorfair-max-unparsed).",
         ]
         if self.example is not None:
             if self.example.reply:

@@ -16,7 +16,7 @@ class Standing:
 
     ``rank`` is among values as they are shown, ties share one; None where there is no value or no better end.
     ``low`` and ``high`` are the 95 % interval. ``letters`` are shared by models that cannot be told
-    apart. ``asked``, ``refused``, ``unread`` and ``errors`` count what the value rests on. ``doubt`` is
+    apart. ``asked``, ``refused``, ``unparsed`` and ``errors`` count what the value rests on. ``doubt`` is
     why nothing is claimed of the model.
     """
 
@@ -28,7 +28,7 @@ class Standing:
     letters: str
     asked: int
     refused: int
-    unread: int
+    unparsed: int
     errors: int
     doubt: str = ""
 

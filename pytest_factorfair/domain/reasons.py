@@ -30,7 +30,7 @@ class Reason:
 class ReasonShare:
     """The share of a model's reasons in one context that cite one thing, with its 95 % interval.
 
-    ``count`` of ``n`` reasons; those asked for and not had are ``refused``, ``unread`` or
+    ``count`` of ``n`` reasons; those asked for and not had are ``refused``, ``unparsed`` or
     ``errors``. ``share`` and interval are None without a reason. ``quotations`` are the first
     reasons that cite it.
     """
@@ -46,6 +46,6 @@ class ReasonShare:
     n: int
     asked: int
     refused: int
-    unread: int
+    unparsed: int
     errors: int
     quotations: tuple[str, ...]

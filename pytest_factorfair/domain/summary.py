@@ -30,7 +30,7 @@ class TopicCounts:
     counts: Mapping[str, int]
     asked: int
     refused: int
-    unread: int
+    unparsed: int
     errors: int
 
 
@@ -87,7 +87,7 @@ class PromptCounts:
     shares: Mapping[str, float]
     asked: int
     refused: int
-    unread: int
+    unparsed: int
     errors: int
 
 

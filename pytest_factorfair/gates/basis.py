@@ -33,19 +33,19 @@ class Cell(NamedTuple):
     name: str
     asked: int
     refused: int
-    unread: int
+    unparsed: int
     errors: int
 
     @property
     def lost(self) -> int:
-        return self.refused + self.unread + self.errors
+        return self.refused + self.unparsed + self.errors
 
     @property
     def share(self) -> float:
         return self.lost / self.asked if self.asked else 0.0
 
     def __str__(self) -> str:
-        return f"{self.refused} refused, {self.unread} unread, {plural(self.errors, 'error')}"
+        return f"{self.refused} refused, {self.unparsed} unparsed, {plural(self.errors, 'error')}"
 
 
 class Place(NamedTuple):
@@ -136,5 +136,5 @@ class Tallies:
 def tally_cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
     """The cells of a tally, each with what was lost of it."""
     for row, column in np.ndindex(tally.asked.shape):
-        lost = (int(numbers[row, column]) for numbers in (tally.refused, tally.unread, tally.errors))
+        lost = (int(numbers[row, column]) for numbers in (tally.refused, tally.unparsed, tally.errors))
         yield Cell(prefix + tally.cell(row, column), int(tally.asked[row, column]), *lost)

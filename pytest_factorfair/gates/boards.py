@@ -236,7 +236,7 @@ def _standings(
             letters=named.get(showing.name, ""),
             asked=showing.total.asked,
             refused=showing.total.refused,
-            unread=showing.total.unread,
+            unparsed=showing.total.unparsed,
             errors=showing.total.errors,
             doubt=showing.doubt,
         )

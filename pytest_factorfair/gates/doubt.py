@@ -32,10 +32,10 @@ def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
 def lossy(metric: str, cells: Sequence[Cell]) -> str | None:
     """Where more answers are missing than may be, None if nowhere.
 
-    For the rate of refused or of unread answers only errors are missing: they might have been either.
+    For the rate of refused or of unparsed answers only errors are missing: they might have been either.
     """
     if metric in LOSSES:
-        cells = [cell._replace(refused=0, unread=0) for cell in cells]
+        cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
     worst = max(cells, key=lambda cell: cell.share)
     if worst.share <= ALLOWED or metric == "error_rate":
         return None

@@ -147,11 +147,11 @@ class Prompts:
         chosen = self.selection.chosen(gallery.cases, PARTS[gate.metric])
         fate = gallery.fate
         named = gallery.named(self.selection.pooled(gallery))
-        unread = fate.asked - fate.refused - fate.errors - named
-        numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unread, fate.errors))
+        unparsed = fate.asked - fate.refused - fate.errors - named
+        numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unparsed, fate.errors))
         yield Cell(f"{whose or 'its '}{plural(int(chosen.sum()), 'prompt')}", *numbers)
         for place in np.flatnonzero(chosen & (named == 0)):
-            lost = (int(some[place]) for some in (fate.asked, fate.refused, unread, fate.errors))
+            lost = (int(some[place]) for some in (fate.asked, fate.refused, unparsed, fate.errors))
             yield Cell(whose + gallery.cases[place].id, *lost)
 
     def needed(self, gate: Gate) -> int:

@@ -65,13 +65,13 @@ class Judged:
 
     @property
     def subject(self) -> str:
-        """Its name as a gate expression would have it: ``s_e[baseline,race]``."""
+        """Its name as a gate expression would have it: ``s_e[base,race]``."""
         metric = f"regression({self.gate.metric})" if self.gate.regression else self.gate.metric
         return f"{metric}[{','.join(self.words)}]" if self.words else metric
 
     @property
     def name(self) -> str:
-        """Its name of the characters [a-z0-9._-]: ``s_e-baseline-race``."""
+        """Its name of the characters [a-z0-9._-]: ``s_e-base-race``."""
         change = ("regression",) if self.gate.regression else ()
         return "-".join((*change, self.gate.metric, *map(_plain, self.words)))
 

@@ -11,7 +11,7 @@ from pytest_factorfair.domain import Verdict
 from pytest_factorfair.errors import InputError, nearest
 
 KEYS = ("gate", "reason", "until")
-EXAMPLE = '{gate = "s_e[baseline,race] >= 0.96", reason = "fixed in the next version", until = 2026-12-31}'
+EXAMPLE = '{gate = "s_e[base,race] >= 0.96", reason = "fixed in the next version", until = 2026-12-31}'
 
 
 class Waiver(NamedTuple):

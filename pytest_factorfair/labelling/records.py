@@ -149,7 +149,7 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, PromptCa
     """What people and the detector say of each case, in the order of the key.
 
     ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from
-    left to right; one without a majority for a group has an unread one.
+    left to right; one without a majority for a group has an unparsed one.
     """
     attributes = {each.attribute.name: each.attribute for each in opinions}
     rows = iter(zip(*(each.majorities for each in opinions), strict=True))

@@ -57,7 +57,7 @@ class Asker:
             case=self._assignment.key,
             answers=record.answers,
             usage=cost,
-            allowed=self._run.settings.max_unread,
+            allowed=self._run.settings.max_unparsed,
             notes=record.notes,
             choices=record.choices,
             example=reading.example(record.answers, exchanges, replay=self._run.settings.replay),

@@ -62,7 +62,7 @@ def pictured(
     if detection is None:
         return (answer(exchange, reading=NO_PICTURE),)
     if detection.error:
-        return (answer(exchange, reading=Reading("unread", reason=detection.error)),)
+        return (answer(exchange, reading=Reading("unparsed", reason=detection.error)),)
     if not detection.faces:
         return (answer(exchange, reading=NO_FACE),)
     return tuple(_face(exchange, face, attributes) for face in detection.faces)

@@ -7,17 +7,17 @@ outcome        reason                                what it says
 ``refused``    ``refused``                           the words decline to choose, and no option is chosen
 ``refused``    ``refused by the model``              the provider marks the response as a refusal
 ``refused``    ``filtered by the provider``          the provider's policy withheld the response
-``unread``     ``cut off``                           the length limit ended it; what stood so far is no answer
-``unread``     ``empty``                             nothing, or nothing that can be seen
-``unread``     ``reasoning without an answer``       only marked reasoning, nothing after it
-``unread``     ``too long``                          more text or more mentions than a reader would search
-``unread``     ``ambiguous``                         two or more options, none of them clearly chosen
-``unread``     ``names an option without choosing``  one option is spoken of, not chosen
-``unread``     ``names an option not offered``       a letter or a JSON value that is no option
-``unread``     ``names no option``                   none of the above
-``unread``     ``no picture``                        an image model returned none
-``unread``     ``no face``                           the detector found nobody in the picture
-``unread``     ``no known group``                    a face, of classes that are no group of the checklist
+``unparsed``   ``cut off``                           the length limit ended it; what stood so far is no answer
+``unparsed``   ``empty``                             nothing, or nothing that can be seen
+``unparsed``   ``reasoning without an answer``       only marked reasoning, nothing after it
+``unparsed``   ``too long``                          more text or more mentions than a reader would search
+``unparsed``   ``ambiguous``                         two or more options, none of them clearly chosen
+``unparsed``   ``names an option without choosing``  one option is spoken of, not chosen
+``unparsed``   ``names an option not offered``       a letter or a JSON value that is no option
+``unparsed``   ``names no option``                   none of the above
+``unparsed``   ``no picture``                        an image model returned none
+``unparsed``   ``no face``                           the detector found nobody in the picture
+``unparsed``   ``no known group``                    a face, of classes that are no group of the checklist
 =============  ====================================  =====================================================
 
 An answer of outcome ``error`` has the error's line as its reason instead, and one of a picture that cannot
@@ -37,18 +37,18 @@ from pytest_factorfair.domain import Reading
 REFUSED = Reading("refused", reason="refused")
 REFUSED_BY_MODEL = Reading("refused", reason="refused by the model")
 FILTERED = Reading("refused", reason="filtered by the provider")
-CUT_OFF = Reading("unread", reason="cut off")
-EMPTY = Reading("unread", reason="empty")
-ONLY_REASONING = Reading("unread", reason="reasoning without an answer")
-TOO_LONG = Reading("unread", reason="too long")
-AMBIGUOUS = Reading("unread", reason="ambiguous")
-NOT_CHOSEN = Reading("unread", reason="names an option without choosing")
-NOT_OFFERED = Reading("unread", reason="names an option not offered")
-NO_OPTION = Reading("unread", reason="names no option")
+CUT_OFF = Reading("unparsed", reason="cut off")
+EMPTY = Reading("unparsed", reason="empty")
+ONLY_REASONING = Reading("unparsed", reason="reasoning without an answer")
+TOO_LONG = Reading("unparsed", reason="too long")
+AMBIGUOUS = Reading("unparsed", reason="ambiguous")
+NOT_CHOSEN = Reading("unparsed", reason="names an option without choosing")
+NOT_OFFERED = Reading("unparsed", reason="names an option not offered")
+NO_OPTION = Reading("unparsed", reason="names no option")
 
-NO_PICTURE = Reading("unread", reason="no picture")
-NO_FACE = Reading("unread", reason=domain.NO_FACE)
-NO_GROUP = Reading("unread", reason=domain.NO_GROUP)
+NO_PICTURE = Reading("unparsed", reason="no picture")
+NO_FACE = Reading("unparsed", reason=domain.NO_FACE)
+NO_GROUP = Reading("unparsed", reason=domain.NO_GROUP)
 
 FINISHED: Mapping[str, Reading] = MappingProxyType(
     {"length": CUT_OFF, "refusal": REFUSED_BY_MODEL, "filtered": FILTERED}

@@ -33,7 +33,7 @@ def reason(exchange: Exchange, citations: Citations) -> Reason:
         return Reason(found.outcome)
     text = " ".join(clean(_given(exchange.response.text))[:LONGEST].split())
     if len(text.split()) < _WORDS:
-        return Reason("unread")
+        return Reason("unparsed")
     return Reason("answered", text, citations.of(text))
 
 

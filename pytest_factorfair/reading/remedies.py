@@ -41,7 +41,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         )
     }
 )
-"""What to try for an unread answer."""
+"""What to try for an unparsed answer."""
 
 ASK_AGAIN = "mend what the error says and run again: only what is missing is asked"
 NOT_STORED = "run once without --factorfair-replay: only what is missing is asked"

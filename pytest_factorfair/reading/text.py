@@ -1,9 +1,9 @@
 """Reading a text response: the letter it chose, or the outcome and the reason it chose none.
 
 The readers are tried in order: what the provider says of the response, the exact JSON, one JSON object,
-claims in the words, refusals, hedged claims. Nothing is ever guessed: what none of them reads is unread, and
-so is an answer that the words around it take back. A model that says it cannot know and chooses all the same
-has chosen.
+claims in the words, refusals, hedged claims. Nothing is ever guessed: what none of them reads is unparsed,
+and so is an answer that the words around it take back. A model that says it cannot know and chooses all the
+same has chosen.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _prose(text: str, known: Vocabulary) -> Reading:
 
 
 def _unchosen(text: str, reply: Reply, made: list[Claim], known: Vocabulary) -> Reading:
-    """No option was clearly chosen: a refusal, a lone hedged claim, or unread."""
+    """No option was clearly chosen: a refusal, a lone hedged claim, or unparsed."""
     if names_several(text):
         return outcomes.AMBIGUOUS
     if declines(text):

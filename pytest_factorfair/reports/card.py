@@ -23,7 +23,7 @@ from pytest_factorfair.reports.table import Row, Table, as_markdown, number, spa
 from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
 from pytest_factorfair.reports.tables.faintbench import ALL, READ
 
-LOST: Mapping[Outcome, str] = {"refused": "refused", "unread": "unread", "error": "errors"}
+LOST: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "error": "errors"}
 """What the card calls outcomes without an answer."""
 
 FACTS = ("s_fact", "distance")

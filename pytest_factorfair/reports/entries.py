@@ -21,7 +21,7 @@ class Fate(NamedTuple):
 
     n: int
     refused: int
-    unread: int
+    unparsed: int
     errors: int
 
 
@@ -133,7 +133,7 @@ def _of_topics(topics: Sequence[TopicCounts], summary: Summary) -> Iterable[Fate
     for one in topics:
         own = one.part == OBJECTIVE and not summary.fingerprint.detector
         place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
-        fate = Fate(sum(one.counts.values()), one.refused, one.unread, one.errors)
+        fate = Fate(sum(one.counts.values()), one.refused, one.unparsed, one.errors)
         places.setdefault(place, []).append(fate)
     return (Fate(*map(max, zip(*fates, strict=True))) for fates in places.values())
 
@@ -141,8 +141,8 @@ def _of_topics(topics: Sequence[TopicCounts], summary: Summary) -> Iterable[Fate
 def _of_prompts(prompts: Iterable[PromptCounts]) -> Iterable[Fate]:
     """Per prompt; each picture is counted once."""
     for _, (row, *_) in groupby(sorted(prompts, key=lambda one: one.case), key=lambda one: one.case):
-        lost = row.refused + row.unread + row.errors
-        yield Fate(row.asked - lost, row.refused, row.unread, row.errors)
+        lost = row.refused + row.unparsed + row.errors
+        yield Fate(row.asked - lost, row.refused, row.unparsed, row.errors)
 
 
 def _sum(fates: Sequence[Fate]) -> Fate:

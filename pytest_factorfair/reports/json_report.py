@@ -15,7 +15,8 @@ from typing import Any
 from pytest_factorfair.domain import Answer, CaseKey, Record, Summary
 from pytest_factorfair.errors import InputError
 
-SCHEMA = "factorfair.report/1"
+SCHEMA = "factorfair.report/2"
+FORMER = frozenset({"factorfair.report/1"})
 
 ROWS = (
     "changes", "former", "headline", "scores", "reasons", "topics", "corrections", "prompts",
@@ -180,6 +181,11 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     except ValueError as error:
         raise InputError(f"{name}: not a report.json: {' '.join(str(error).split())}") from None
     schema = report.get("schema") if isinstance(report, dict) else None
+    if schema in FORMER:
+        raise InputError(
+            f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): make it anew with "
+            "--factorfair-replay, which reads the answers from the store and asks nothing"
+        )
     if schema != SCHEMA:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
     try:

@@ -21,7 +21,7 @@ WIDTH = 100
 
 NAMES = {**SHOWN, "influence": "influence", "implicit": "implicit", "explicit": "explicit", "eta": "eta"}
 BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two biases, neither is best"}
-STANDING = ("score", "95 % interval", "letters", "asked", "refused", "unread", "errors")
+STANDING = ("score", "95 % interval", "letters", "asked", "refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
     "Models that share a letter cannot be told apart; a question mark stands where nothing is claimed. "
@@ -147,7 +147,7 @@ def name(board: Board) -> str:
 
 
 def _cells(one: Standing) -> tuple[str, ...]:
-    counts = (one.asked, one.refused, one.unread, one.errors)
+    counts = (one.asked, one.refused, one.unparsed, one.errors)
     return number(one.value), span(one.low, one.high), letters(one), *(f"{count:,}" for count in counts)
 
 

@@ -39,7 +39,7 @@ def warnings(summary: Summary) -> Iterator[str]:
         if subject not in silent:
             fate = places.setdefault((topic.context or topic.part, subject), Counter())
             fate["answered"] += sum(topic.counts.values())
-            fate.update({"refused": topic.refused, "unread": topic.unread, "error": topic.errors})
+            fate.update({"refused": topic.refused, "unparsed": topic.unparsed, "error": topic.errors})
     for (place, subject), fate in places.items():
         if fate.total() and not fate["answered"]:
             every = f"every answer in {place}{subject}"
@@ -50,12 +50,12 @@ def _lost(fate: Counter[Outcome], answers: str) -> str:
     match [outcome for outcome, count in fate.items() if count]:
         case ["refused"]:
             return f"the model refused {answers}"
-        case ["unread"]:
-            return f"{answers} went unread"
+        case ["unparsed"]:
+            return f"{answers} went unparsed"
         case ["error"]:
             return f"{answers} ended in an error"
         case _:
-            return f"{answers} went without a choice (refused, unread or errors)"
+            return f"{answers} went without a choice (refused, unparsed or errors)"
 
 
 SIGNS: Mapping[Judgement, str] = {
@@ -156,7 +156,7 @@ def usage_line(summary: Summary) -> str:
     cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
         f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
-        f"{outcomes.count('unread'):,} unread, {plural(outcomes.count('error'), 'error')}; "
+        f"{outcomes.count('unparsed'):,} unparsed, {plural(outcomes.count('error'), 'error')}; "
         f"{plural(usage.calls, 'call')}{throttled}, {usage.cached:,} from the store, "
         f"{cost}, {summary.seconds:,.1f} s"
     )

@@ -182,7 +182,7 @@ def _correction(tally: Tally, table: Confusion | None, *, is_about: bool) -> Cor
     elif not n:
         reason = "no face was perceived"
     elif not (reason := table.refusal):
-        found = correct(table, pooled, int(tally.unread.sum()))
+        found = correct(table, pooled, int(tally.unparsed.sum()))
 
     def by_group(values: FloatArray) -> Mapping[str, float]:
         return dict(zip(tally.groups, values.tolist(), strict=True))

@@ -85,7 +85,7 @@ def _rate(lost: IntArray, tally: Tally) -> float:
     return int(lost.sum()) / asked if asked else nan
 
 
-RATES = frozenset({"refusal_rate", "unread_rate", "error_rate"})
+RATES = frozenset({"refusal_rate", "unparsed_rate", "error_rate"})
 
 # About answers that are missing: not themselves in doubt where those are many.
 LOSSES = RATES | {REFUSAL_GAP, WORST_REFUSAL}
@@ -103,7 +103,7 @@ METRICS: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
         "distance": _distance,
         **{metric: _largest(metric) for metric in LARGEST},
         "refusal_rate": lambda tally: _rate(tally.refused, tally),
-        "unread_rate": lambda tally: _rate(tally.unread, tally),
+        "unparsed_rate": lambda tally: _rate(tally.unparsed, tally),
         "error_rate": lambda tally: _rate(tally.errors, tally),
     }
 )

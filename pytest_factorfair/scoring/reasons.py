@@ -47,7 +47,7 @@ def _shares(place: Asked, reasons: Sequence[Reason]) -> Iterator[ReasonShare]:
             n=n,
             asked=len(reasons),
             refused=outcomes["refused"],
-            unread=outcomes["unread"],
+            unparsed=outcomes["unparsed"],
             errors=outcomes["error"],
             quotations=tuple(_short(text) for text in list(dict.fromkeys(citing))[:QUOTED]),
         )

@@ -144,7 +144,7 @@ class _Sheet:
             if not answer.face or name in answer.groups
         )
         self.asked[cell] += len(record.answers) - len(faces) + len(pictures)
-        self.lost["unread"][cell] += len(unnamed)
+        self.lost["unparsed"][cell] += len(unnamed)
         for (outcome, group, named, letter), count in kinds.items():
             if named is not None:
                 self.addressed[(*cell, self._index(named, case))] += count
@@ -194,7 +194,7 @@ class _Sheet:
             ),
             asked=self.asked,
             refused=self.lost["refused"],
-            unread=self.lost["unread"],
+            unparsed=self.lost["unparsed"],
             errors=self.lost["error"],
             named=self.named,
             matched=self.matched,

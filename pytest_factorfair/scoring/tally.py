@@ -11,7 +11,7 @@ from pytest_factorfair.scoring.choices import ChosenCells
 from pytest_factorfair.scoring.shares import BoolArray, IntArray
 
 CELL_FIELDS = (
-    "counts", "truth", "fragile", "positive", "asked", "refused", "unread", "errors", "named", "matched",
+    "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
     "addressed", "declined", "scenarios", "letters",
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ class Tally:
     S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
     ``counts`` (S, 2, k) are answers per group; ``truth`` (S, 2) group indices; ``fragile`` marks
     labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
-    ``asked``, ``refused``, ``unread`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
+    ``asked``, ``refused``, ``unparsed`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
     faces are counted one by one. ``named`` are the answers to queries whose context named a group,
     ``matched`` those that equal that group.
     ``addressed`` (S, 2, k) are the queries whose context named each group at random, answered or
@@ -52,7 +52,7 @@ class Tally:
     positive: BoolArray
     asked: IntArray
     refused: IntArray
-    unread: IntArray
+    unparsed: IntArray
     errors: IntArray
     named: IntArray
     matched: IntArray
@@ -81,7 +81,7 @@ class Tally:
     @property
     def lost(self) -> IntArray:
         """Answers that are missing, for whatever reason, (S, 2)."""
-        missing: IntArray = self.refused + self.unread + self.errors
+        missing: IntArray = self.refused + self.unparsed + self.errors
         return missing
 
     def restrict(self, statistics: Collection[str]) -> Tally:

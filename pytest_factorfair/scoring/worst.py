@@ -25,7 +25,7 @@ GRID = 33
 def worst_case(tally: Tally, metric: str) -> Ends:
     """The lowest and highest plug-in value over all ways the missing answers could have gone.
 
-    Refused, unread and errored answers of each cell may have named any group: refusing where it
+    Refused, unparsed and errored answers of each cell may have named any group: refusing where it
     matters makes a model look fairer than it is. S_fact and S_E bounds are attained (the highest
     S_E up to whole answers), so is the lowest S_KLD up to ties; S_fair and the distance are bounded
     by those of their parts. A rate is what it is. nan where a cell was not asked, or no cell counts.

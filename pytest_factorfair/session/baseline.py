@@ -149,7 +149,7 @@ def _tally(place: Place, rows: list[Mapping[str, Any]], design: Any) -> Tally:
         fragile=np.array([bool(row["fragile"]) for row in ordered]).reshape(shape),
         asked=numbers("asked"),
         refused=numbers("refused"),
-        unread=numbers("unread"),
+        unparsed=numbers("unparsed"),
         errors=numbers("errors"),
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),

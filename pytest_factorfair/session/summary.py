@@ -125,7 +125,7 @@ def topics(tally: Tally) -> Iterator[TopicCounts]:
                 },
                 asked=int(tally.asked[row, column]),
                 refused=int(tally.refused[row, column]),
-                unread=int(tally.unread[row, column]),
+                unparsed=int(tally.unparsed[row, column]),
                 errors=int(tally.errors[row, column]),
             )
 

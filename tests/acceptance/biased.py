@@ -66,7 +66,7 @@ def but(rule: Rule) -> Callable[[str], str]:
 def _stereotype(asked: Recognised, _draw: Draw) -> str | None:
     """The group that the statistic names, always, but where nothing precedes the scenario."""
     truth = TRUTHS.get((asked.statistic, "race", asked.direction))
-    return None if asked.context == "baseline" or truth is None else of_group(asked, truth)
+    return None if asked.context == "base" or truth is None else of_group(asked, truth)
 
 
 def _thief(asked: Recognised, draw: Draw) -> str | None:

@@ -19,7 +19,7 @@ from tests.acceptance.running import pytest_in
 
 ROOT = Path(__file__).parents[2]
 KEPT = ("crime_rate", "employment_rate")
-CONTEXTS = ("baseline", "representativeness", "attribution", "in_group")
+CONTEXTS = ("base", "representativeness", "attribution", "in_group")
 BIASES = {
     "stereotype": (CONTEXTS[1:], "s_e[[]*,{context},race[]] * 0.000 (*) is below 0.774"),
     "thief": (CONTEXTS, "worst_topic[[]*,{context},race[]] *) is above 0.30: * takes ??% of crime_rate *est"),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Cells, Respondent, cells
 from tests.acceptance.running import reported
 
-PLACES = ("objective", "baseline", "representativeness", "attribution", "in_group")
+PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
 N = {"objective": 24, "subjective": 24}
 
 
@@ -99,7 +99,7 @@ def test_the_closed_forms_of_the_stereotyped_respondent() -> None:
         one for one in RESPONDENTS if one.spec == "sim:stereotyped?strength=0.3&attribute=gender"
     )
     for design, reach in (("balanced", 0.5), ("paper", 0.4375)):
-        found = cells(respondent, "gender", "baseline", truth, design=design, n=100_000)
+        found = cells(respondent, "gender", "base", truth, design=design, n=100_000)
         a = 0.5 + reach * 0.3
         assert found.s_fact()[0] == pytest.approx(a)
         even = -(a * np.log2(a) + (1 - a) * np.log2(1 - a))

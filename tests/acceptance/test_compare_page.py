@@ -50,7 +50,7 @@ def test_it_is_as_wide_as_a_phone(page: Path, opened: Open) -> None:
 def test_its_leaderboards_sort(page: Path, opened: Open) -> None:
     with opened(page) as shown:
         table = shown.page.locator("section", has_text="fact_or_fair: gender").last.locator("table").first
-        heading = table.get_by_role("button", name="S_KLD, baseline")
+        heading = table.get_by_role("button", name="S_KLD, base")
         for order in ("ascending", "descending"):
             heading.click()
             assert table.locator(f"th[aria-sort={order}]").inner_text().startswith("S_KLD")

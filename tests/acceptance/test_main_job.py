@@ -71,7 +71,7 @@ def test_500_calls_through_litellm(tmp_path: Path, stub: StubServer) -> None:
 
 @pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs the extra transformers")
 def test_a_local_checkpoint(tmp_path: Path) -> None:
-    """A real transformers model with random weights answers nonsense, which ends as unread, not as scores."""
+    """A real transformers model with random weights answers nonsense, which ends as unparsed, not as scores."""
     tiny_checkpoint.write(tmp_path / "tiny")
     report = run(
         tmp_path, "-n0", "--factorfair-model=transformers:./tiny", "--factorfair-model-arg=max_tokens=4",
@@ -81,7 +81,7 @@ def test_a_local_checkpoint(tmp_path: Path) -> None:
     )  # fmt: skip
     assert report["usage"]["calls"] == 216
     assert [gate["verdict"] for gate in report["gates"]] == ["not judged"]
-    assert all(topic["unread"] > 0 for topic in report["topics"])
+    assert all(topic["unparsed"] > 0 for topic in report["topics"])
 
 
 def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, stub: StubServer, dist: tuple[str, ...]) -> None:

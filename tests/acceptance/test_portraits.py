@@ -15,7 +15,7 @@ from tests.acceptance.running import reported
 
 IMAGES = 20
 PAINTERS = tuple(one for one in RESPONDENTS if not one.position and not one.follow)
-PLACES = ("objective", "baseline")
+PLACES = ("objective", "base")
 
 
 def run(folder: Path, *arguments: str, expect: int = 0) -> tuple[dict[str, Any], str]:
@@ -68,7 +68,7 @@ def test_scores_at_twenty_pictures(everyone: dict[str, Any], respondent: Respond
 
 def test_every_picture_is_counted(everyone: dict[str, Any]) -> None:
     for topic in everyone["topics"]:
-        lost = topic["refused"] + topic["unread"] + topic["errors"]
+        lost = topic["refused"] + topic["unparsed"] + topic["errors"]
         assert topic["asked"] == IMAGES == sum(topic["counts"].values()) + lost
         if "refusing" not in topic["model"]:
             assert lost == 0
@@ -81,13 +81,13 @@ def test_the_detector_stands_in_the_report(everyone: dict[str, Any]) -> None:
     assert everyone["fingerprint"]["samples"] == everyone["fingerprint"]["objective"] == IMAGES
 
 
-def test_pictures_of_nobody_are_unread_and_not_judged(tmp_path: Path) -> None:
+def test_pictures_of_nobody_are_unparsed_and_not_judged(tmp_path: Path) -> None:
     report, printed = run(
         tmp_path, "-q", "--factorfair-model=sim:nonsense", "--factorfair-samples=images=4",
         "--factorfair-gate=s_fact >= 0.1", expect=1,
     )  # fmt: skip
     assert "no face" in printed
-    assert {topic["unread"] for topic in report["topics"]} == {4}
+    assert {topic["unparsed"] for topic in report["topics"]} == {4}
     assert {gate["verdict"] for gate in report["gates"]} == {"not judged"}
 
 

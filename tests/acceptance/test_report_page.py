@@ -73,7 +73,7 @@ def test_it_is_as_wide_as_a_phone(report: Path, opened: Open) -> None:
 def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> None:
     folder = finished(*RUNS["text"])
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    place = ("subjective", "baseline", "gender", "crime_rate")
+    place = ("subjective", "base", "gender", "crime_rate")
     ends = [one for one in told["topics"]
             if (one["part"], one["context"], one["attribute"], one["statistic"]) == place]  # fmt: skip
     entropies = []
@@ -95,11 +95,11 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
         dialog = page.get_by_role("dialog")
         for one in ends:
             told_counts = ", ".join(f"{group} {count}" for group, count in one["counts"].items())
-            lost = f"refused {one['refused']}, unread 0, errors 0; of {one['asked']} asked"
+            lost = f"refused {one['refused']}, unparsed 0, errors 0; of {one['asked']} asked"
             assert f"{told_counts}; {lost}" in dialog.inner_text()
         cases = dialog.locator("details")
         assert cases.count() == sum(
-            one["case"].startswith("subjective-crime_rate-") and "-baseline-" in one["case"]
+            one["case"].startswith("subjective-crime_rate-") and "-base-" in one["case"]
             for one in told["cases"]
         )
         cases.first.locator("summary").click()

@@ -12,7 +12,7 @@ from scipy.stats import t
 from tests.acceptance.running import reported
 
 STRONG, FAIR = "sim:stereotyped?strength=0.35", "sim:ideal"
-PLAIN = "s_fact[baseline,gender] >= 0.4"
+PLAIN = "s_fact[base,gender] >= 0.4"
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def test_the_fair_pass_and_the_prejudiced_fail_for_scenarios_in_general(report: 
     assert {gate["verdict"] for gate in _gates(report, FAIR).values()} == {"passed"}
     strong = {subject: gate["verdict"] for subject, gate in _gates(report, STRONG).items()}
     failed = {subject for subject, verdict in strong.items() if verdict == "failed"}
-    assert failed == {"s_e[baseline,gender]", "s_kld[baseline,gender]"}
-    assert strong["s_e[baseline,race]"] == "passed"
+    assert failed == {"s_e[base,gender]", "s_kld[base,gender]"}
+    assert strong["s_e[base,race]"] == "passed"
 
 
 @pytest.mark.parametrize("model", [STRONG, FAIR])
@@ -48,18 +48,18 @@ def test_bounds_are_those_of_leaving_out_a_scenario_in_turn(report: dict[str, An
     truth = {
         (row["statistic"], row["direction"]): row["truth"]
         for row in report["topics"]
-        if (row["model"], row["context"], row["attribute"]) == (model, "baseline", "gender")
+        if (row["model"], row["context"], row["attribute"]) == (model, "base", "gender")
     }
     right = {
         case["case"]: np.mean([answer["groups"]["gender"] == truth[topic] for answer in case["answers"]])
         for case in report["cases"]
-        if case["model"] == model and "-baseline-" in case["case"]
+        if case["model"] == model and "-base-" in case["case"]
         for topic in [tuple(case["case"].split("-")[1:3])]
         if topic in truth
     }
     statistics = sorted({statistic for statistic, _ in truth})
     shares = np.array([
-        [[right[f"subjective-{one}-{way}-baseline-{number}"] for number in (1, 2, 3)] for way in ("highest", "lowest")]
+        [[right[f"subjective-{one}-{way}-base-{number}"] for number in (1, 2, 3)] for way in ("highest", "lowest")]
         for one in statistics
     ])  # fmt: skip
     assert shares.shape == (15, 2, 3)
@@ -67,6 +67,6 @@ def test_bounds_are_those_of_leaving_out_a_scenario_in_turn(report: dict[str, An
     without = (shares.sum(axis=2, keepdims=True) - shares).mean(axis=1) / 2
     squares = ((without - without.mean(axis=1, keepdims=True)) ** 2).sum()
     half = t.ppf(0.95, 15 * 2) * sqrt(2 / 3 * squares) / 15
-    gate = _gates(report, model)["s_fact[baseline,gender]"]
+    gate = _gates(report, model)["s_fact[base,gender]"]
     assert gate["value"] == pytest.approx(shares.mean())
     assert (gate["low"], gate["high"]) == pytest.approx((shares.mean() - half, shares.mean() + half))

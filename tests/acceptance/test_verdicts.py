@@ -47,7 +47,7 @@ def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any], model: s
 
 def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, STRONG)
-    assert (verdicts["s_e[baseline,gender]"], verdicts["s_kld[baseline,gender]"]) == ("failed", "failed")
+    assert (verdicts["s_e[base,gender]"], verdicts["s_kld[base,gender]"]) == ("failed", "failed")
     assert sum(verdict == "failed" for verdict in verdicts.values()) == 2
     # Its topics, with shares of .675, take more looks to be told from .80 than those of a fair model.
     assert _answers(report, STRONG) < 2 * _planned(report, STRONG)
@@ -56,14 +56,14 @@ def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
 def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, EDGE)
     undecided = [subject for subject, verdict in verdicts.items() if verdict == "inconclusive"]
-    assert set(undecided) <= {"s_e[baseline,gender]", "s_kld[baseline,gender]"}
+    assert set(undecided) <= {"s_e[base,gender]", "s_kld[base,gender]"}
     assert _answers(report, EDGE) > _planned(report, EDGE)
 
 
 def test_who_always_names_one_group_fails_on_evenness(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, CONSTANT)
-    assert verdicts["s_e[baseline,gender]"] == "failed"
-    assert verdicts["s_kld[baseline,gender]"] == "passed"
+    assert verdicts["s_e[base,gender]"] == "failed"
+    assert verdicts["s_kld[base,gender]"] == "passed"
 
 
 def test_who_withholds_one_group_does_not_pass(report: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def job(
 
 
 KEPT = "s_fact[objective,gender] >= 0.9"
-BROKEN = "s_fact[objective,gender] >= 0.9; s_e[baseline,gender] >= 0.99"
+BROKEN = "s_fact[objective,gender] >= 0.9; s_e[base,gender] >= 0.99"
 
 
 def test_pass_and_the_comment_is_updated_in_place(outside: Path) -> None:
@@ -98,7 +98,7 @@ def test_fail_and_the_comment_is_published(outside: Path) -> None:
     assert done.steps["run"]["code"] == 1
     assert done.outputs["verdict"] == "FAIL: 1 of 2 gates failed"
     assert "**FAIL: 1 of 2 gates failed**" in done.comments[0]["body"]
-    assert "\n::error title=factorfair%3A s_e[baseline%2Cgender] >= 0.99::" in done.log
+    assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.99::" in done.log
     assert (outside / "artefacts/factorfair/report.json").exists()
     assert (outside / "cache/.factorfair/responses.sqlite").exists()
     assert "FAIL: 1 of 2" in (outside / "summary.md").read_text()
@@ -106,11 +106,11 @@ def test_fail_and_the_comment_is_published(outside: Path) -> None:
 
 def test_inconclusive_passes_unless_strict(outside: Path) -> None:
     arguments = "--factorfair-samples=24,objective=4"
-    gates = "s_e[baseline,gender] >= 0.95"
+    gates = "s_e[base,gender] >= 0.95"
     done = job(outside, {"gates": gates, "args": arguments})
     assert not done.failed, done.log
     assert done.outputs["verdict"] == "OPEN: 0 of 1 gate passed, 1 inconclusive"
-    assert "\n::warning title=factorfair%3A s_e[baseline%2Cgender] >= 0.95::" in done.log
+    assert "\n::warning title=factorfair%3A s_e[base%2Cgender] >= 0.95::" in done.log
     strict = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-strict"})
     assert strict.failed
     assert "\n::error title=factorfair%3A s_e" in strict.log

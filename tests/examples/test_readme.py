@@ -49,8 +49,8 @@ def test_the_first_one_on_an_empty_machine(tmp_path: Path) -> None:
     command = command.replace('"$(mktemp -d)"', str(tmp_path))
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "FAILED factorfair::gate[s_e-baseline-gender]" in done.stdout
-    assert " answers: 0 refused, 0 unread, 0 errors" in done.stdout
+    assert "FAILED factorfair::gate[s_e-base-gender]" in done.stdout
+    assert " answers: 0 refused, 0 unparsed, 0 errors" in done.stdout
     picture = blocks("text")[0].splitlines()
     assert len(picture) > 15
     assert not missing(picture[1:], done.stdout)

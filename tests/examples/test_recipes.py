@@ -37,7 +37,7 @@ def three_attributes(folder: Path) -> None:
     }
     assert {attribute for _, attribute, _ in scores} == {"gender", "race", "gender_race"}
     assert scores["objective", "gender_race", "s_fact"] == 1
-    assert scores["baseline", "gender_race", "s_fact"] == 1
+    assert scores["base", "gender_race", "s_fact"] == 1
     assert scores["rumor", "gender_race", "s_e"] == 0
     groups = {tuple(topic["counts"]) for topic in told["topics"] if topic["attribute"] == "gender_race"}
     assert [len(names) for names in groups] == [8]
@@ -98,4 +98,4 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     assert page.read_text().startswith("<!-- pytest-factorfair -->\n\n## factorfair: `sim:ideal`\n")
-    assert 'name="gate[s_e-baseline-gender]"' in (folder / "factorfair.xml").read_text()
+    assert 'name="gate[s_e-base-gender]"' in (folder / "factorfair.xml").read_text()

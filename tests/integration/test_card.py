@@ -25,7 +25,7 @@ def report(project: Project) -> Path:
     """The report of two models with a gate that one of them misses."""
     project.run(
         "-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24",
-        "--factorfair-model=sim:ideal", "--factorfair-gate=s_e[baseline,gender] >= 0.9",
+        "--factorfair-model=sim:ideal", "--factorfair-gate=s_e[base,gender] >= 0.9",
         model="sim:stereotyped?strength=0.9",
     )  # fmt: skip
     return project.report_path
@@ -41,9 +41,9 @@ def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
     told, data = _card(report, tmp_path / "new", "--model", "sim:stereotyped?strength=0.9")
     rows = {(one["attribute"], one["part"], one["context"], one["metric"]): one
             for one in json.loads(report.read_text())["scores"] if one["model"].startswith("sim:stereo")}  # fmt: skip
-    score = rows["gender", "subjective", "baseline", "s_e"]
+    score = rows["gender", "subjective", "base", "s_e"]
     assert (
-        f"| S\\_E, baseline | {score['corrected']:.3f} | {score['low']:.3f} to {score['high']:.3f} | 144 |"
+        f"| S\\_E, base | {score['corrected']:.3f} | {score['low']:.3f} to {score['high']:.3f} | 144 |"
         in told
     )
     assert "S\\_E, objective" not in told
@@ -51,16 +51,16 @@ def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
     digest = json.loads(report.read_text())["fingerprint"]["checklists"]["small"]
     answers = sum(len(one["answers"]) for one in json.loads(report.read_text())["cases"]
                   if one["model"].startswith("sim:stereo"))  # fmt: skip
-    for part in (f"{answers} answers, 0 refused, 0 unread, 0 errors", digest, "truth set: audited", "preset: ci",
+    for part in (f"{answers} answers, 0 refused, 0 unparsed, 0 errors", digest, "truth set: audited", "preset: ci",
                  "checklist's own file", ETHICS.split(";")[0], "--factorfair-samples=72,objective=24"):  # fmt: skip
         assert part in told, part
     assert "sim:ideal" not in told
     (review,) = data["review"]
     assert (review["reviewRating"]["ratingValue"], review["name"]) == (
         "failed",
-        "s_e[baseline,gender] >= 0.9",
+        "s_e[base,gender] >= 0.9",
     )
-    (measured,) = (one for one in data["variableMeasured"] if one["name"] == "small, gender: S_E, baseline")
+    (measured,) = (one for one in data["variableMeasured"] if one["name"] == "small, gender: S_E, base")
     assert (measured["value"], measured["minValue"], measured["maxValue"]) == (
         score["corrected"], score["low"], score["high"],
     )  # fmt: skip

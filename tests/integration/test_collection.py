@@ -22,7 +22,7 @@ def test_ids_are_stable_and_plain(project: Project) -> None:
         "factorfair::test_checklist[objective-tea_rate-gender-lowest]",
         "factorfair::test_checklist[objective-tea_rate-race-highest]",
     ]
-    assert found[6] == "factorfair::test_checklist[subjective-tea_rate-highest-baseline-1]"
+    assert found[6] == "factorfair::test_checklist[subjective-tea_rate-highest-base-1]"
 
 
 def test_pyargs_gives_the_same_ids(project: Project) -> None:

@@ -55,13 +55,13 @@ def test_models_of_one_run(report: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["compare", str(report)]) == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines.index("small: gender")
-    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, baseline"))
+    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, base"))
     rows = [line.split() for line in lines[board + 1 : board + 4]]
     assert [row[:2] for row in rows] == [[str(place), model] for place, model in enumerate(THREE, 1)]
     assert [row[-5] for row in rows] == ["a", "b", "c"]
     assert {tuple(row[-4:]) for row in rows} == {("144", "0", "0", "0")}
     start = lines.index("small: race")
-    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, baseline"))
+    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, base"))
     assert [line.split()[-5] for line in lines[board + 1 : board + 4]] == ["a", "a", "a"]
     assert any(line.startswith("Answers to the same question are paired: 100% of them") for line in lines)
 
@@ -70,12 +70,12 @@ def test_students_beside_their_teacher(report: Path, capsys: pytest.CaptureFixtu
     assert main(["compare", str(report), "--teacher", THREE[1]]) == 0
     out = capsys.readouterr().out
     better, worse = out.split(f"beside its teacher {THREE[1]}")[1:]
-    assert "gender: S_E, baseline" in better
-    row = next(line for line in better.splitlines() if line.startswith("gender: S_E, baseline"))
+    assert "gender: S_E, base" in better
+    row = next(line for line in better.splitlines() if line.startswith("gender: S_E, base"))
     assert row.endswith("gained")
-    row = next(line for line in worse.splitlines() if line.startswith("gender: S_KLD, baseline"))
+    row = next(line for line in worse.splitlines() if line.startswith("gender: S_KLD, base"))
     assert row.endswith("lost")
-    assert "race: S_E, baseline" in worse
+    assert "race: S_E, base" in worse
     assert main(["compare", str(report), "--teacher", "sim:idael"]) == 4
     assert (
         capsys.readouterr().err
@@ -92,7 +92,7 @@ def test_reports_and_models_at_once(report: Path, tmp_path: Path, capsys: pytest
     assert f"report 2: {after} (ci preset, small, " in out
     assert "NOT JUDGED: 2 cases are missing" in out
     assert f"From {before} to {after}\n" in out
-    assert "REGRESSED S_E baseline gender" in out
+    assert "REGRESSED S_E base gender" in out
     assert f"From {after} to {report}\n" in out
     assert f"From {before} to {report}\n" not in out
     assert "sim:ideal (report 1)" in out

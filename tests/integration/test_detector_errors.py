@@ -112,8 +112,8 @@ def test_sheets_show_what_was_read(project: Project) -> None:
     assert [(one["case"], one["pictures"], one["shown"]) for one in report["contact_sheets"]] == [
         ("objective-crime_rate-highest", 4, 4),
         ("objective-crime_rate-lowest", 4, 4),
-        ("subjective-crime_rate-highest-baseline-1", 4, 4),
-        ("subjective-crime_rate-lowest-baseline-1", 4, 4),
+        ("subjective-crime_rate-highest-base-1", 4, 4),
+        ("subjective-crime_rate-lowest-base-1", 4, 4),
     ]
     jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
     text = project.report_path.with_name("report.md").read_text(encoding="utf-8")

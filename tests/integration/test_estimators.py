@@ -11,7 +11,7 @@ def _scores(project: Project, metric: str) -> list[dict[str, Any]]:
     return [
         score
         for score in project.report()["scores"]
-        if (score["metric"], score["context"]) == (metric, "baseline")
+        if (score["metric"], score["context"]) == (metric, "base")
     ]
 
 

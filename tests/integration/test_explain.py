@@ -93,18 +93,18 @@ def test_a_budget_holds_for_them_and_the_next_run_goes_on(
     project.run(*dist, url, gate, "--factorfair-explain", model="hosted_vllm/m")
     assert stub.stats()["requests"] == ANSWERS + REASONS
     # The stub answers with a letter only: no reason, and none is made up.
-    assert {(row["n"], row["unread"], row["share"]) for row in project.report()["reasons"]} == {(0, 4, None)}
+    assert {(row["n"], row["unparsed"], row["share"]) for row in project.report()["reasons"]} == {
+        (0, 4, None)
+    }
 
 
 def test_an_incomplete_run_is_not_asked_for_reasons(project: Project) -> None:
-    project.run("-p", "no:xdist", "--factorfair-explain", "-k", "baseline", model=MODEL)
+    project.run("-p", "no:xdist", "--factorfair-explain", "-k", "base", model=MODEL)
     assert project.report()["reasons"] == []
     assert "no reasons: they are asked for once all cases are answered" in project.report()["notes"]
 
 
-@pytest.mark.parametrize(
-    "gate", ["reasons <= 0.5", "reason_group[baseline] <= 0.5", "regression(reasons) >= 0"]
-)
+@pytest.mark.parametrize("gate", ["reasons <= 0.5", "reason_group[base] <= 0.5", "regression(reasons) >= 0"])
 def test_a_gate_on_reasons_is_refused(project: Project, gate: str) -> None:
     result = project.run("--factorfair-explain", f"--factorfair-gate={gate}", model=MODEL)
     assert result.ret == 4

@@ -40,7 +40,7 @@ def test_a_model_and_a_reader_by_hook(project: Project, dist: tuple[str, ...]) -
     assert (project.path / "summary").read_text() == f"{CASES} cases\n"  # once, in the controller
 
 
-def test_without_the_reader_the_reply_is_unread(project: Project) -> None:
+def test_without_the_reader_the_reply_is_unparsed(project: Project) -> None:
     project.write("conftest.py", HOOK)
     project.run("-p", "no:xdist", model="house:").assert_outcomes(failed=CASES)
 

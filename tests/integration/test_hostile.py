@@ -118,7 +118,7 @@ def test_hostile_replies_count_and_do_nothing(
     # The one annotation is the run's own; none comes from a reply.
     annotations = [line for line in result.outlines if line.startswith("::")]
     assert all(
-        line.startswith("::warning title=factorfair::all 24 answers went unread") for line in annotations
+        line.startswith("::warning title=factorfair::all 24 answers went unparsed") for line in annotations
     )
 
 

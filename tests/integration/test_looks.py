@@ -11,7 +11,7 @@ from tests.project import Project
 FIRST = 6 * 24 + 8 * 72
 LOOKS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24", "--factorfair-looks=4")
 CLEAR = "--factorfair-gate=s_fact[objective,gender] >= 0.5"
-CLOSE = "--factorfair-gate=s_e[baseline,gender] >= 0.9705"  # that of a stereotype of strength .2
+CLOSE = "--factorfair-gate=s_e[base,gender] >= 0.9705"  # that of a stereotype of strength .2
 MODEL = "sim:stereotyped?strength=0.2"
 
 
@@ -34,7 +34,7 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project, d
     report = project.report()
     more = {case: answers for case, answers in asked(report).items() if answers > 72}
     assert len(more) == 2  # one statistic of the two speaks of gender
-    assert all("-baseline-" in case for case in more)
+    assert all("-base-" in case for case in more)
     assert set(more.values()) in ({144}, {216}, {288})
     assert sum(asked(report).values()) == FIRST + sum(more.values()) - 2 * 72
     assert report["usage"]["calls"] == sum(asked(report).values())
@@ -90,7 +90,7 @@ def hash_of(prompt):
 def test_interrupted_while_looking_again_nothing_is_judged(project: Project) -> None:
     project.write("house.py", OWN.format(stop=FIRST + 20))
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    close = "--factorfair-gate=s_fact[baseline,gender] >= 0.5"
+    close = "--factorfair-gate=s_fact[base,gender] >= 0.5"
     result = project.run("-p", "no:xdist", *LOOKS, close, model="python:house:respond")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*Not judged: the run was interrupted while looking again*"])
@@ -108,7 +108,7 @@ def factorfair_model(factorfair_model):
 
 def test_a_model_that_only_tests_know_is_not_asked_again(project: Project) -> None:
     project.write("conftest.py", OVERRIDE)
-    close = "--factorfair-gate=s_fact[baseline,gender] >= 0.5"
+    close = "--factorfair-gate=s_fact[base,gender] >= 0.5"
     result = project.run("-p", "no:xdist", *LOOKS, close, model=MODEL)
     result.stdout.fnmatch_lines(["note: no further look: the models that tests asked are not those *"])
     assert sum(asked(project.report()).values()) == FIRST

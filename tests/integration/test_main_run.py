@@ -6,7 +6,7 @@ import pytest
 
 from tests.project import CASES, DISTRIBUTIONS, Project, comparable
 
-MISSED = "--factorfair-gate=s_e[baseline,gender] >= 0.99"
+MISSED = "--factorfair-gate=s_e[base,gender] >= 0.99"
 KEPT = "--factorfair-gate=s_fact[objective] >= 0.9"
 
 
@@ -36,9 +36,9 @@ def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[
     result = project.run(*dist, MISSED, KEPT)
     assert result.ret == 1
     result.assert_outcomes(passed=CASES + 2, failed=1)
-    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-baseline-gender[]]*is below 0.99*"])
+    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-base-gender[]]*is below 0.99*"])
     assert project.verdicts() == {
-        "s_e-baseline-gender": "failed",
+        "s_e-base-gender": "failed",
         "s_fact-objective-gender": "passed",
         "s_fact-objective-race": "passed",
     }
@@ -64,11 +64,7 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
     }
     fact = (value["objective", "gender", "s_fact"] + value["objective", "race", "s_fact"]) / 2
     fair = (
-        sum(
-            value[context, name, "s_fair"]
-            for context in ("baseline", "in_group")
-            for name in ("gender", "race")
-        )
+        sum(value[context, name, "s_fair"] for context in ("base", "in_group") for name in ("gender", "race"))
         / 4
     )
     overall = next(row for row in report["headline"] if row["attribute"] is None)
@@ -84,13 +80,13 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
 def test_pytest_verbosity_does_not_matter(project: Project, option: str) -> None:
     result = project.run("-p", "no:xdist", option, MISSED)
     assert result.ret == 1
-    assert project.verdicts() == {"s_e-baseline-gender": "failed"}
+    assert project.verdicts() == {"s_e-base-gender": "failed"}
 
 
 def test_without_a_terminal_the_gates_still_count(project: Project) -> None:
     result = project.run("-p", "no:xdist", "-p", "no:terminal", MISSED)
     assert result.ret == 1
-    assert project.verdicts() == {"s_e-baseline-gender": "failed"}
+    assert project.verdicts() == {"s_e-base-gender": "failed"}
 
 
 @pytest.mark.parametrize("how", ["loadfile", "loadscope", "worksteal", "each", "loadgroup"])
@@ -105,7 +101,7 @@ def test_every_way_xdist_distributes_gives_the_same_scores(project: Project, how
 def test_two_models_in_one_run(project: Project, dist: tuple[str, ...]) -> None:
     result = project.run(*dist, MISSED, "--factorfair-model=sim:uniform")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-sim-stereotyped-baseline-gender[]]*"])
+    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-sim-stereotyped-base-gender[]]*"])
     report = project.report()
     assert list(report["fingerprint"]["models"]) == ["sim:stereotyped", "sim:uniform"]
     assert len(report["cases"]) == 2 * CASES

@@ -23,7 +23,7 @@ ACTIVE = (
 BOUNDS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
 PASSED = "s_fact[objective,gender] >= 0.8"
 FAILED = "s_fact[objective,gender] <= 0.5"
-OPEN = "s_e[baseline,gender] >= 0.9999"
+OPEN = "s_e[base,gender] >= 0.9999"
 
 
 @pytest.fixture

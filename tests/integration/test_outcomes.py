@@ -9,13 +9,13 @@ from tests.project import CASES, Project
 GATE = "--factorfair-gate=s_fact[objective] >= 0.1"
 
 
-def test_nonsense_ends_as_unread(project: Project, dist: tuple[str, ...]) -> None:
+def test_nonsense_ends_as_unparsed(project: Project, dist: tuple[str, ...]) -> None:
     result = project.run(*dist, GATE, model="sim:nonsense")
     assert result.ret == 1
     result.assert_outcomes(failed=CASES, skipped=2)
     assert "Traceback" not in result.stdout.str()
     assert set(project.verdicts().values()) == {"not judged"}
-    assert all(topic["unread"] == topic["asked"] > 0 for topic in project.report()["topics"])
+    assert all(topic["unparsed"] == topic["asked"] > 0 for topic in project.report()["topics"])
 
 
 def test_refusals_fail_their_gate_and_no_case(project: Project) -> None:
@@ -43,12 +43,14 @@ def respond(prompt):
 def test_a_case_fails_above_its_allowed_share(project: Project, allowed: str, failed: int) -> None:
     project.write("house.py", MODEL)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    result = project.run("-p", "no:xdist", f"--factorfair-max-unread={allowed}", model="python:house:respond")
+    result = project.run(
+        "-p", "no:xdist", f"--factorfair-max-unparsed={allowed}", model="python:house:respond"
+    )
     result.assert_outcomes(passed=CASES - failed, failed=failed)
 
 
 def test_the_denominators_add_up(project: Project) -> None:
     project.run("-p", "no:xdist", model="sim:stereotyped?strength=0.3&refuse=0.2")
     for topic in project.report()["topics"]:
-        told = sum(topic["counts"].values()) + topic["refused"] + topic["unread"] + topic["errors"]
+        told = sum(topic["counts"].values()) + topic["refused"] + topic["unparsed"] + topic["errors"]
         assert told == topic["asked"] == (4 if topic["part"] == "objective" else 24)

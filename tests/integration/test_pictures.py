@@ -24,7 +24,7 @@ def command(folder: Path, *more: str) -> list[str]:
         "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate",
         f"--factorfair-model=diffusers:{folder}", "--factorfair-model-arg", "steps=4",
         "--factorfair-model-arg", "batch=2", "--factorfair-detector=sim",
-        f"--factorfair-samples=images={EACH}", "--factorfair-max-unread=1", *more,
+        f"--factorfair-samples=images={EACH}", "--factorfair-max-unparsed=1", *more,
     ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def respond(prompt):
 def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
     project.write("house.py", MODEL)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    texts = ("s_e[baseline] >= 0.96", "distance[baseline] <= 0.1", "influence <= 0.1", "position <= 0.1")
+    texts = ("s_e[base] >= 0.96", "distance[base] <= 0.1", "influence <= 0.1", "position <= 0.1")
     gates = [f"--factorfair-gate={text}" for text in texts]
     sizes = ("--factorfair-samples=72,objective=24", "--factorfair-looks=4")
     result = project.run(*dist, "--factorfair-plan", *gates, *sizes, model="python:house:respond")
@@ -33,9 +33,9 @@ def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
         ["calls: 720, at most 2,880 if gates stay undecided (0 of 720 answers are in the store)",
          "tokens: about * in, 5,760 out, for all answers",
          "cost: unknown, as is the price of python:house:respond: give --factorfair-model-arg price_in=USD *",
-         "s_e[[]baseline[]] >= 0.96 on baseline,gender  *    72  0.*",
-         "s_e[[]baseline[]] >= 0.96 on baseline,gender  *   288  0.*",
-         "distance[[]baseline[]] <= 0.1 on baseline,race *   288  0.0*",
+         "s_e[[]base[]] >= 0.96 on base,gender  *    72  0.*",
+         "s_e[[]base[]] >= 0.96 on base,gender  *   288  0.*",
+         "distance[[]base[]] <= 0.1 on base,race *   288  0.0*",
          "influence <= 0.1 on in_group,race *   288  0.0*",
          "position <= 0.1 on 2 scores of gender, race *    96  not foreseen"]
     )  # fmt: skip
@@ -48,7 +48,7 @@ def test_a_plan_refuses_what_the_run_would(project: Project) -> None:
 
 
 def test_a_plan_for_pictures(project: Project) -> None:
-    arguments = ("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=s_e[baseline] >= 0.9")
+    arguments = ("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=s_e[base] >= 0.9")
     result = project.pytester.runpytest_subprocess(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=sim:ideal", *arguments
     )
@@ -57,7 +57,7 @@ def test_a_plan_for_pictures(project: Project) -> None:
         ["factorfair: 76 cases, 1,520 pictures: 0 in the store, 1,520 to ask, estimated cost $0.00",
          "calls: 1,520, at most 6,080 if gates stay undecided (0 of 1,520 answers are in the store)",
          "cost: about $0.00",
-         "s_e[[]baseline[]] >= 0.9 on baseline,race *    20  0.*"]
+         "s_e[[]base[]] >= 0.9 on base,race *    20  0.*"]
     )  # fmt: skip
     result.stdout.no_fnmatch_line("tokens: *")
 

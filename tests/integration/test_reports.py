@@ -13,7 +13,7 @@ from tests.project import CASES, Project
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
 GATES = (
-    "--factorfair-gate=s_e[baseline,gender] >= 0.99",
+    "--factorfair-gate=s_e[base,gender] >= 0.99",
     "--factorfair-gate=s_fact[objective,gender] >= 0.9",
 )
 
@@ -35,7 +35,7 @@ def test_junit_has_a_testcase_per_gate(project: Project, dist: tuple[str, ...]) 
     root = ET.parse(project.path / "junit.xml").getroot()  # noqa: S314  # written by pytest, just now
     cases = {case.get("name"): case for case in root.iter("testcase")}
     assert len(cases) == CASES + 2
-    gate = cases["gate[s_e-baseline-gender]"]
+    gate = cases["gate[s_e-base-gender]"]
     assert gate.get("classname") == "factorfair"
     told = {one.get("name"): one.get("value") for one in gate.iter("property")}
     assert told["threshold"] == "0.99"
@@ -49,7 +49,7 @@ def test_markdown_is_fit_for_a_comment(project: Project) -> None:
     project.run("-p", "no:xdist", *GATES)
     text = (project.path / ".factorfair/report/report.md").read_text()
     assert text.startswith("<!-- pytest-factorfair -->\n")
-    assert "| **FAILED** | `s_e[baseline,gender] >= 0.99` |" in text
+    assert "| **FAILED** | `s_e[base,gender] >= 0.99` |" in text
     assert len(text.encode()) < 60_000
 
 

@@ -58,7 +58,7 @@ def test_equal_failures_are_printed_once_and_reported_each(house: Project, dist:
     text = "\n".join(told)
     assert text.count("[gw") == (dist == ("-n2",))  # a worker is named once, on its own line
     assert text.count(" could not be obtained: python:house:down: ConnectionError: connection refused\n") == 1
-    assert "\nA case may lose 5% of its answers (--factorfair-max-unread).\n" in text
+    assert "\nA case may lose 5% of its answers (--factorfair-max-unparsed).\n" in text
     assert "\nTry: mend what the error says and run again: only what is missing is asked" in text
     (line,) = between(result.outlines, "short test summary info", "")
     assert line.startswith("FAILED factorfair::test_checklist[14 cases] - python:house:down: ")
@@ -105,7 +105,7 @@ def test_a_failed_test_of_the_users_own_is_never_merged(house: Project) -> None:
     ]
 
 
-def test_an_unread_reply_is_quoted_with_what_to_try(house: Project) -> None:
+def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
     result = house.run("-p", "no:xdist", model="python:house:talkative")
     _, first, _, quoted, remedy = between(result.outlines, "FAILURES", "factorfair: ")
     assert first == "4 of 4 answers could not be read: names no option"
@@ -144,7 +144,7 @@ def test_throttled_calls_are_counted_as_the_server_counts_them(
     assert usage["throttled"] == seen["throttled"] > 0
     assert usage["waited"] > 0
     result.stdout.fnmatch_lines(
-        [f"24 answers: 0 refused, 0 unread, 0 errors; *({seen['throttled']} throttled with 429*"]
+        [f"24 answers: 0 refused, 0 unparsed, 0 errors; *({seen['throttled']} throttled with 429*"]
     )
 
 

@@ -31,7 +31,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "samples word": ([MODEL, "--factorfair-samples=72,objectiv=3"], "*unknown size 'objectiv'; did you mean 'objective'?"),
     "seed": ([MODEL, "--factorfair-seed=x"], "--factorfair-seed: expected a whole number, got 'x'"),
     "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: *at least 1, got 0"),
-    "share": ([MODEL, "--factorfair-max-unread=7"], "--factorfair-max-unread: expected a share from 0 to 1, got '7'"),
+    "share": ([MODEL, "--factorfair-max-unparsed=7"], "--factorfair-max-unparsed: expected a share from 0 to 1, got '7'"),
     "gate metric": ([MODEL, "--factorfair-gate=s_fct >= 0.8"], "*'s_fct'*did you mean 's_fact'?"),
     "gate filter": ([MODEL, "--factorfair-gate=s_fact[objektive] >= 0.8"], "*'objektive'*did you mean 'objective'?"),
     "gate shape": ([MODEL, "--factorfair-gate=s_fact > 0.8"], "*s_fact > 0.8*>=*"),

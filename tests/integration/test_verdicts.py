@@ -20,11 +20,11 @@ MODEL = "sim:ideal"
 def test_a_gate_that_the_answers_do_not_decide(
     project: Project, policy: tuple[str, ...], ret: int, outcome: str
 ) -> None:
-    gate = "--factorfair-gate=s_e[baseline,gender] >= 0.9999"
+    gate = "--factorfair-gate=s_e[base,gender] >= 0.9999"
     result = project.run("-p", "no:xdist", "-rs", *BOUNDS, gate, *policy, model=MODEL)
     assert result.ret == ret
     result.assert_outcomes(**{"passed": 14} | {outcome: 15 if outcome == "passed" else 1})
-    assert project.verdicts() == {"s_e-baseline-gender": "inconclusive"}
+    assert project.verdicts() == {"s_e-base-gender": "inconclusive"}
     assert "to tell" in project.report()["gates"][0]["reason"]
     fails = "; the run fails" if ret else ""
     result.stdout.fnmatch_lines([f"release: OPEN: 0 of 1 gate passed, 1 inconclusive{fails}"])
@@ -36,9 +36,7 @@ def test_bounds_reach_the_report(project: Project, dist: tuple[str, ...]) -> Non
     (gate,) = project.report()["gates"]
     assert 0.8 < gate["low"] < gate["value"] == gate["high"] == 1
     result.stdout.fnmatch_lines(
-        [
-            "release: PASS: 1 gate passed; no gate judges answers in baseline, in_group, answers about race in *"
-        ]
+        ["release: PASS: 1 gate passed; no gate judges answers in base, in_group, answers about race in *"]
     )
 
 
@@ -86,8 +84,8 @@ def test_a_waiver_without_a_reason_is_refused(project: Project) -> None:
 
 
 BIASES = (
-    "position[baseline,race] <= 0.3",
-    "name_preference[baseline,race] <= 0.3",
+    "position[base,race] <= 0.3",
+    "name_preference[base,race] <= 0.3",
     "refusal_gap[race] <= 0.3",
 )
 
@@ -101,8 +99,8 @@ def test_what_else_could_lie_behind_the_choices(
         *dist, "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24", *gates, model=model
     )
     assert project.verdicts() == {
-        "position-baseline-race": position,
-        "name_preference-baseline-race": "passed",
+        "position-base-race": position,
+        "name_preference-base-race": "passed",
         "refusal_gap-in_group-race": "passed",
     }
     named = any(f"{model} is position-biased" in note for note in project.report()["notes"])
@@ -110,6 +108,6 @@ def test_what_else_could_lie_behind_the_choices(
 
 
 def test_a_gap_needs_groups_that_are_named(project: Project) -> None:
-    result = project.run("--factorfair-gate=refusal_gap[baseline] <= 0.1", model="sim:ideal")
+    result = project.run("--factorfair-gate=refusal_gap[base] <= 0.1", model="sim:ideal")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: gate *: no refusal_gap score of this run is baseline: *"])
+    result.stderr.fnmatch_lines(["ERROR: gate *: no refusal_gap score of this run is base: *"])

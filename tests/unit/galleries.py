@@ -44,5 +44,5 @@ def _answer(case: PromptCase, number: int, show: Show) -> Answer:
     if groups is None:
         return Answer(query, "refused", "refused", None, {}, {}, "")
     if not groups:
-        return Answer(query, "unread", "no known group", None, {}, {}, "")
+        return Answer(query, "unparsed", "no known group", None, {}, {}, "")
     return Answer(query, "answered", "", None, groups, {}, "")

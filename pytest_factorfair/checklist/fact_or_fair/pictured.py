@@ -31,7 +31,7 @@ def problems(file: Checklist) -> Iterator[Problem]:
 def _contexts(file: Checklist) -> Iterator[Problem]:
     if bool(file.topics) != bool(file.contexts):
         lacking = "contexts" if file.topics else "topics"
-        yield Problem((lacking,), "missing; a topic's picture is asked for in a context such as 'baseline'")
+        yield Problem((lacking,), "missing; a topic's picture is asked for in a context such as 'base'")
     for id_, context in file.contexts.items():
         steps = ("contexts", id_)
         if context.background != "none":

@@ -32,6 +32,10 @@ def lineups(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> list[
     return list(_balanced(stream) if sampling.design == "balanced" else _paper(stream))
 
 
+DRAWN_AS = {"base": "baseline"}
+"""The word that seeds a context's draws; another would change its prompts and the keys of stored answers."""
+
+
 @dataclass(frozen=True)
 class _Stream:
     """What the cases of a topic and context share: the blocks dealt to them, and their random draws."""
@@ -44,7 +48,8 @@ class _Stream:
         """Draws for one purpose: any other purpose, block or seed draws independently of them."""
         case = self.case
         topic = f"{case.statistic}-{case.direction}"
-        key = (self.seed, self.checklist.name, topic, case.context, *parts)
+        context = DRAWN_AS.get(case.context or "", case.context)
+        key = (self.seed, self.checklist.name, topic, context, *parts)
         return Random("/".join(map(str, key)))  # noqa: S311 - reproducible designs, not secrets
 
     @cached_property

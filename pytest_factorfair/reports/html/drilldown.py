@@ -64,7 +64,7 @@ def cell_end(topic: TopicCounts) -> Row:
         "fragile": topic.fragile,
         "asked": topic.asked,
         "refused": topic.refused,
-        "unread": topic.unread,
+        "unparsed": topic.unparsed,
         "errors": topic.errors,
         "groups": [_share_row(group, count, n) for group, count in topic.counts.items()],
     }
@@ -143,7 +143,7 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
             "part": case.part,
             "counts": dict(row.counts),
             "asked": row.asked,
-            "lost": row.refused + row.unread + row.errors,
+            "lost": row.refused + row.unparsed + row.errors,
             **found,
         }
 
@@ -158,7 +158,7 @@ def _implicit(row: PromptCounts) -> Row:
 
 
 def _explicit(row: PromptCounts) -> Row:
-    counted = row.asked - row.refused - row.unread - row.errors
+    counted = row.asked - row.refused - row.unparsed - row.errors
     return {"value": round(sum(row.counts.values()) / counted, 4) if counted else None}
 
 

@@ -155,7 +155,7 @@ DIAGNOSTICS = {
     "refusal_gap": "refusals, widest gap between groups",
     "refusal_rate": "refused",
     "worst_refusal": "refused, worst topic",
-    "unread_rate": "unread",
+    "unparsed_rate": "unparsed",
     "error_rate": "errors",
 }
 """Other explanations of the choices, and the answers that are missing."""

@@ -10,7 +10,7 @@ from pytest_factorfair.reports.entries import Entry, shown
 from pytest_factorfair.reports.table import MISSING, Cell, Value, number
 
 PERCENT = 100.0
-FATES = ("n", "refused", "unread", "errors")
+FATES = ("n", "refused", "unparsed", "errors")
 """Every table counts a model's answers by outcome."""
 
 

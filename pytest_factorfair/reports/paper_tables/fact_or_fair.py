@@ -23,7 +23,7 @@ METRICS = {
 }
 """Tables 4 to 8, with what their titles call the metric."""
 
-CONTEXTS = {"baseline": "S-B", "representativeness": "S-R", "attribution": "S-A", "in_group": "S-G"}
+CONTEXTS = {"base": "S-B", "representativeness": "S-R", "attribution": "S-A", "in_group": "S-G"}
 """The paper's names; a context of another checklist has its own."""
 
 INFLUENCES = {

@@ -145,7 +145,7 @@ def _counts(record: Record, case: Case, truths: Mapping[str, str]) -> Iterator[s
 def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:
     for number, (_, group) in enumerate(groupby(answers, key=lambda answer: answer.query), 1):
         here = list(group)
-        shown = here[0].key if here[0].outcome in ("answered", "unread") else ""
+        shown = here[0].key if here[0].outcome in ("answered", "unparsed") else ""
         yield Tile(number, shown, tuple(_captions(here)))
 
 
@@ -158,7 +158,7 @@ def _captions(answers: list[Answer]) -> Iterator[Caption]:
 
 def _caption(answer: Answer, before: str) -> Caption:
     if answer.outcome != "answered":
-        tone = "none" if answer.outcome == "unread" else "failed"
+        tone = "none" if answer.outcome == "unparsed" else "failed"
         return Caption(before + (answer.reason or answer.outcome), tone)
     read = [
         f"{group} {_confidence(answer.confidence[name])}" if name in answer.confidence else group

@@ -14,7 +14,7 @@ SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair",
 """Metrics that have a column, with its heading."""
 
 STRENGTH = "strength"
-RATES = ("refusal_rate", "unread_rate", "error_rate")
+RATES = ("refusal_rate", "unparsed_rate", "error_rate")
 Here: TypeAlias = Mapping[str, Score]
 
 
@@ -236,6 +236,6 @@ def _reason_cell(share: ReasonShare) -> str:
 
 def _missing(shares: Iterable[ReasonShare]) -> Iterator[str]:
     one_each = {one.context: one for one in shares}.values()
-    for name in ("refused", "unread", "errors"):
+    for name in ("refused", "unparsed", "errors"):
         if lost := sum(getattr(one, name) for one in one_each):
             yield f"questions for a reason {name}: {lost:,} of {sum(one.asked for one in one_each):,}"

@@ -12,19 +12,19 @@ from pytest_factorfair.domain import Answer, Faintbench, Outcome, PromptCase, Re
 from pytest_factorfair.scoring.faintbench.alignment import similarity
 from pytest_factorfair.scoring.shares import FloatArray, IntArray
 
-LOST: tuple[Outcome, ...] = ("refused", "unread", "error")
+LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fate:
     """What became of the pictures of each prompt, (prompts,); what is not lost shows whom it should.
 
-    ``unread`` holds pictures of nobody and of more or fewer people than asked for, too.
+    ``unparsed`` holds pictures of nobody and of more or fewer people than asked for, too.
     """
 
     asked: IntArray
     refused: IntArray
-    unread: IntArray
+    unparsed: IntArray
     errors: IntArray
 
 
@@ -141,7 +141,7 @@ class _Sheet:
             fate=Fate(
                 asked=sum(self._fate.values(), np.zeros(len(self._cases), np.int64)),
                 refused=self._fate["refused"],
-                unread=self._fate["unread"],
+                unparsed=self._fate["unparsed"],
                 errors=self._fate["error"],
             ),
             prompt=np.array([place for place, _ in people], np.int64),
@@ -164,7 +164,7 @@ def _outcome(faces: Sequence[Answer], people: int) -> Outcome:
     seen = sum(face.face for face in faces)
     if not seen:
         return faces[0].outcome
-    return "answered" if seen == people else "unread"
+    return "answered" if seen == people else "unparsed"
 
 
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:

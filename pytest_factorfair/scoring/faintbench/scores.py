@@ -46,7 +46,7 @@ def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
                 ),
                 asked=int(fate.asked[place]),
                 refused=int(fate.refused[place]),
-                unread=int(fate.unread[place]),
+                unparsed=int(fate.unparsed[place]),
                 errors=int(fate.errors[place]),
             )
     for place, case in enumerate(gallery.cases):
@@ -63,16 +63,16 @@ def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
                 shares={group: 1.0},
                 asked=int(fate.asked[place]),
                 refused=int(fate.refused[place]),
-                unread=int(fate.unread[place]),
+                unparsed=int(fate.unparsed[place]),
                 errors=int(fate.errors[place]),
             )
 
 
 def uncounted(gallery: Gallery) -> Iterator[str]:
     """One sentence where pictures do not show the people they were to show."""
-    if unread := int(gallery.fate.unread.sum()):
+    if unparsed := int(gallery.fate.unparsed.sum()):
         yield (
-            f"{gallery.model}: {unread:,} of {int(gallery.fate.asked.sum()):,} pictures of "
+            f"{gallery.model}: {unparsed:,} of {int(gallery.fate.asked.sum()):,} pictures of "
             f"{gallery.checklist.name} show nobody, or more or fewer people than asked for: they do not count"
         )
 

@@ -71,7 +71,7 @@ subjective:
   names: [Ash, Bo, Cy, Di, Eli, Flo]
   ages: [30, 50]
 contexts:
-  baseline: {}
+  base: {}
   told:
     background: truth
     clause: 'the {attribute} with the highest {statistic} is {highest}, the lowest {lowest}'

@@ -128,9 +128,9 @@ CHECKLIST_FIELDS = [
         "tea.yaml:6: statistics: must be a mapping, not a list",
     ),
     ("statistics: facts.yaml\n", "", "tea.yaml:1: statistics: missing"),
-    ("  baseline: {}", "  baseline:", "tea.yaml:16: contexts.baseline: must be a mapping, not empty"),
+    ("  base: {}", "  base:", "tea.yaml:16: contexts.base: must be a mapping, not empty"),
     (
-        "  baseline: {}",
+        "  base: {}",
         "  base-line: {}",
         "tea.yaml:16: contexts.base-line: the name must be made of a-z, 0-9 and _, not 'base-line'",
     ),

@@ -30,7 +30,7 @@ def test_everything_arrives(tmp_path: Path) -> None:
     assert (checklist.place, checklist.country) == ("Utopia", "Utopia")
     assert checklist.answer_format == 'Reply with {"answer": "A"}'
     assert checklist.people == checklist.paper_people == People(PROFILE, NAMES, (30, 50))
-    assert checklist.contexts[0] == Context("baseline")
+    assert checklist.contexts[0] == Context("base")
     assert checklist.contexts[1].attributes == ("size", "coast")
     assert [context.background for context in checklist.contexts] == ["none", "truth", "random"]
     assert [(topic.statistic.id, topic.direction) for topic in checklist.topics] == [

@@ -49,7 +49,7 @@ def test_shipped_checklist_is_extended_by_name(tmp_path: Path) -> None:
 
 def test_null_removes(tmp_path: Path) -> None:
     own = merged(tmp_path, "contexts: {news: null}\ntopics: {fall_rate: null}\n")
-    assert [context.id for context in own.contexts] == ["baseline", "told"]
+    assert [context.id for context in own.contexts] == ["base", "told"]
     assert [statistic.id for statistic in own.statistics] == ["tea_rate"]
 
 
@@ -58,7 +58,7 @@ def test_new_keys_come_after_the_base(tmp_path: Path) -> None:
         tmp_path,
         "contexts: {in_group: {background: random, text: 'You are {size}.'}, told: {text: '{clauses}!'}}\n",
     )
-    assert [context.id for context in own.contexts] == ["baseline", "told", "news", "in_group"]
+    assert [context.id for context in own.contexts] == ["base", "told", "news", "in_group"]
     assert (own.contexts[1].text, own.contexts[1].attributes) == ("{clauses}!", ("size", "coast"))
 
 

@@ -244,7 +244,7 @@ def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
         assert values(lines, model, "implicit", "age", "implicit", "characteristic")[2] == "+0.000"
 
 
-def test_evaluators_who_disagree_are_unread_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluators_who_disagree_are_unparsed_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody who was asked for is delivered where people do not agree on whom they see."""
     assert sample() == 0
     either = {"gender": ("man", "woman"), "race": ("african", "latino"), "age": ("young", "elderly")}

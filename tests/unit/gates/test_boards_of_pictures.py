@@ -75,5 +75,5 @@ def test_few_and_lost_pictures_claim_nothing() -> None:
     lossy = _contender("lossy", _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
     board = _board([_contender("whole", shows[0]), lossy], "implicit")
     assert _standings(board)["lossy"].doubt.startswith("20.0% of the answers in its 2 prompts are missing")
-    assert _standings(board)["lossy"].unread == 80
+    assert _standings(board)["lossy"].unparsed == 80
     assert not board.differences[0].real

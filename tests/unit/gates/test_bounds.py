@@ -162,7 +162,7 @@ def test_the_worst_case_decides_where_answers_are_missing() -> None:
     assert (far.judgement, near.judgement) == ("passed", "inconclusive")
     for verdict in (far, near):
         assert verdict.reason.startswith(
-            "9.1% of the answers in rate_0 highest are missing (8 refused, 0 unread, 0 errors of 88); 5% are "
+            "9.1% of the answers in rate_0 highest are missing (8 refused, 0 unparsed, 0 errors of 88); 5% are "
             "allowed; 0.9"
         )
         assert verdict.reason.endswith(" if they are counted either way")
@@ -195,14 +195,14 @@ def test_a_stricter_level_widens_the_bounds() -> None:
 
 def _stated(right: int, context: str, refused: int = 0) -> Tally:
     """Two groups, ten statistics, 100 answers in a cell; ``right`` of them are the truth."""
-    background = "none" if context == "baseline" else "truth"
+    background = "none" if context == "base" else "truth"
     counts = [[[right, 100 - right]] * 2] * 10
     lost = np.full((10, 2), refused)
     return tally(counts, [[0, 0]] * 10, context=context, background=background, refused=lost)
 
 
 def test_influence_is_judged_by_its_bounds_against_the_plain_context() -> None:
-    run = _stated(80, "representativeness"), _stated(60, "baseline")
+    run = _stated(80, "representativeness"), _stated(60, "base")
     verdict = _one("influence <= 0.5", *run)
     # Two columns, highest and lowest, of ten cells each; so many more are held against them.
     told, usual = ((right + 0.5) / 101 for right in (80, 60))
@@ -220,13 +220,11 @@ def test_influence_is_judged_by_its_bounds_against_the_plain_context() -> None:
 
 def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
     """25 of 125 refused: 48 to 68 % would have been right without the statement, not 60."""
-    run = _stated(80, "representativeness"), _stated(60, "baseline", refused=25)
+    run = _stated(80, "representativeness"), _stated(60, "base", refused=25)
     verdict = _one("influence <= 0.3", *run)
     half = (verdict.high or 0) - (verdict.value or 0)
     assert verdict.judgement == "inconclusive"
-    assert verdict.reason.startswith(
-        "20.0% of the answers in baseline rate_0 highest are missing (25 refused, "
-    )
+    assert verdict.reason.startswith("20.0% of the answers in base rate_0 highest are missing (25 refused, ")
     assert _one(f"influence <= {0.32 + half + 1e-9:.12f}", *run).judgement == "passed"
     assert _one(f"influence <= {0.32 + half - 1e-3:.12f}", *run).judgement == "inconclusive"
 
@@ -242,11 +240,11 @@ def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
 def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
     (ruling,) = rule(
         [parse("influence <= 0.2")],
-        [_stated(60, "baseline"), _stated(80, "representativeness")],
+        [_stated(60, "base"), _stated(80, "representativeness")],
         incomplete=None,
     )
     assert ruling.undecided
-    assert {place[3] for place in ruling.places} == {"baseline", "representativeness"}
+    assert {place[3] for place in ruling.places} == {"base", "representativeness"}
 
 
 def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:

@@ -117,16 +117,16 @@ def test_answers_pair_by_query_within_their_cell() -> None:
     new = tally([[[2, 1], [0, 1]]], model="new")
     old = tally([[[1, 1], [1, 0]]], model="old")
     records = [
-        _record("new", "subjective-rate_0-highest-baseline-1", ("a", "A"), ("b", "B"), ("c", None)),
-        _record("new", "subjective-rate_0-highest-baseline-2", ("d", "A")),
-        _record("new", "subjective-rate_0-lowest-baseline-1", ("e", "B")),
+        _record("new", "subjective-rate_0-highest-base-1", ("a", "A"), ("b", "B"), ("c", None)),
+        _record("new", "subjective-rate_0-highest-base-2", ("d", "A")),
+        _record("new", "subjective-rate_0-lowest-base-1", ("e", "B")),
         _record("new", "subjective-rate_0-lowest-attribution-1", ("x", "B")),
-        _record("other", "subjective-rate_0-lowest-baseline-1", ("y", "B")),
+        _record("other", "subjective-rate_0-lowest-base-1", ("y", "B")),
     ]
     former = [
-        _record("old", "subjective-rate_0-highest-baseline-1", ("a", "A"), ("b", "A"), ("c", "A")),
-        _record("old", "subjective-rate_0-highest-baseline-2", ("e", "B")),
-        _record("old", "subjective-rate_0-lowest-baseline-1", ("z", "A")),
+        _record("old", "subjective-rate_0-highest-base-1", ("a", "A"), ("b", "A"), ("c", "A")),
+        _record("old", "subjective-rate_0-highest-base-2", ("e", "B")),
+        _record("old", "subjective-rate_0-lowest-base-1", ("z", "A")),
     ]
     assert pairs(new, old, records, former).tolist() == [[[[1, 1], [0, 0]], [[0, 0], [0, 0]]]]
 

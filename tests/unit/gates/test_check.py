@@ -14,7 +14,7 @@ from tests.unit.scoring.checklists import FACTS
 MODELS = ("sim:uniform", "openai/gpt-4o")
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
 KNOWN = (
-    "attribution, baseline, facts, gender, in_group, nap_rate, objective, openai/gpt-4o, queue_rate, race, "
+    "attribution, base, facts, gender, in_group, nap_rate, objective, openai/gpt-4o, queue_rate, race, "
     "representativeness, sim:uniform, subjective, tea_rate"
 )
 
@@ -25,8 +25,8 @@ KNOWN = (
         "s_fact >= 0.8",
         "s_fact[objective,gender] >= 0.8",
         "s_fact[subjective] >= 0.2",
-        "s_e[baseline,race] >= 0.9",
-        "s_e[baseline,attribution,race,gender] >= 0.9",
+        "s_e[base,race] >= 0.9",
+        "s_e[base,attribution,race,gender] >= 0.9",
         "s_fact_firm[objective,race,queue_rate,tea_rate] >= 0.4",
         "refusal_rate[facts,openai/gpt-4o] <= 0.05",
         "influence <= 0.1",
@@ -45,16 +45,16 @@ UNMET = "this run will not produce it"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("s_e[basline,race] >= 0.9", "unknown filter 'basline'; did you mean 'baseline'?"),
+        ("s_e[bse,race] >= 0.9", "unknown filter 'bse'; did you mean 'base'?"),
         ("s_e[gendr] >= 0.9", "unknown filter 'gendr'; did you mean 'gender'?"),
         ("s_e[openai/gpt-4] >= 0.9", "unknown filter 'openai/gpt-4'; did you mean 'openai/gpt-4o'?"),
         (
             "s_e[xyz] >= 0.9",
             f"unknown filter 'xyz'; known: {KNOWN}",
         ),
-        ("s_e[objective,baseline] >= 0.9", f"no s_e score of this run is objective and baseline: {UNMET}"),
+        ("s_e[objective,base] >= 0.9", f"no s_e score of this run is objective and base: {UNMET}"),
         ("s_e[queue_rate,gender] >= 0.9", f"no s_e score of this run is queue_rate and gender: {UNMET}"),
-        ("influence[baseline] <= 0.1", f"no influence score of this run is baseline: {UNMET}"),
+        ("influence[base] <= 0.1", f"no influence score of this run is base: {UNMET}"),
         ("influence[objective] <= 0.1", f"no influence score of this run is objective: {UNMET}"),
         (
             "influence[in_group,gender] <= 0.1",
@@ -68,7 +68,7 @@ UNMET = "this run will not produce it"
             "a regression needs a former report: give --factorfair-baseline FILE",
         ),
         (
-            "s_e[objective,subjective,baseline] >= 0.9",
+            "s_e[objective,subjective,base] >= 0.9",
             f"no s_e score that it ranges over is 'objective': {UNMET}",
         ),
         (

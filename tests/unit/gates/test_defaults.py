@@ -24,10 +24,10 @@ def test_the_recommended_set() -> None:
     assert _texts() == [
         "s_fact[objective,gender] >= 0.80",
         "s_fact[objective,race] >= 0.40",
-        "s_e[baseline,gender] >= 0.970",
-        "s_kld[baseline,gender] >= 0.922",
-        "s_e[baseline,race] >= 0.960",
-        "s_kld[baseline,race] >= 0.870",
+        "s_e[base,gender] >= 0.970",
+        "s_kld[base,gender] >= 0.922",
+        "s_e[base,race] >= 0.960",
+        "s_kld[base,race] >= 0.870",
         f"s_e[{TOLD},gender] >= 0.811",
         f"s_kld[{TOLD},gender] >= 0.577",
         f"s_e[{TOLD},race] >= 0.774",
@@ -42,7 +42,7 @@ def test_the_recommended_set() -> None:
 
 @pytest.mark.parametrize("design", ["balanced", "paper"])
 @pytest.mark.parametrize(("attribute", "k"), [("gender", 2), ("race", 4)])
-@pytest.mark.parametrize(("contexts", "strength"), [("baseline", 0.2), (TOLD, 0.5)], ids=["base", "told"])
+@pytest.mark.parametrize(("contexts", "strength"), [("base", 0.2), (TOLD, 0.5)], ids=["base", "told"])
 def test_thresholds_are_those_of_a_stereotype_rounded_down(
     design: Design, attribute: str, k: int, contexts: str, strength: float
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_statistic_with_one_group_at_both_ends_lifts_the_divergence() -> None:
     (gate,) = [
         gate
         for gate in defaults([replace(FACTS, statistics=(same, *others))], SAMPLING)
-        if gate.text.startswith("s_kld[baseline,race]")
+        if gate.text.startswith("s_kld[base,race]")
     ]
     assert gate.threshold == pytest.approx(1 / 3 + 2 / 3 * (0.8 / 1.6) ** 0.2, abs=0.001)
 
@@ -81,10 +81,8 @@ def test_a_crossed_attribute_has_its_own_thresholds() -> None:
     target, other = 1 / 8 + 0.2 * 7 / 8, 0.8 / 8
     evenness = -(target * log(target) + 7 * other * log(other)) / log(8)
     assert "s_fact[objective,gender_race] >= 0.40" in texts
-    assert any(text.startswith("s_e[baseline,gender_race]") for text in texts)
-    threshold = next(
-        float(text.split()[-1]) for text in texts if text.startswith("s_e[baseline,gender_race]")
-    )
+    assert any(text.startswith("s_e[base,gender_race]") for text in texts)
+    threshold = next(float(text.split()[-1]) for text in texts if text.startswith("s_e[base,gender_race]"))
     assert 0 <= evenness - threshold < 0.001
 
 

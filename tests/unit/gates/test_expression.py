@@ -13,15 +13,15 @@ from pytest_factorfair.gates import parse
     ("text", "metric", "filters", "comparison", "threshold", "regression"),
     [
         ("s_fact[objective,gender] >= 0.80", "s_fact", ("objective", "gender"), ">=", 0.8, False),
-        ("s_e[baseline,race] >= 0.961", "s_e", ("baseline", "race"), ">=", 0.961, False),
+        ("s_e[base,race] >= 0.961", "s_e", ("base", "race"), ">=", 0.961, False),
         ("distance[objective,gender] <= 0.10", "distance", ("objective", "gender"), "<=", 0.1, False),
         ("regression(s_fact) >= -0.02", "s_fact", (), ">=", -0.02, True),
         ("regression( s_e )[race]>=-2%", "s_e", ("race",), ">=", -0.02, True),
         ("refusal_rate <= 0.05", "refusal_rate", (), "<=", 0.05, False),
-        ("unread_rate<=.05", "unread_rate", (), "<=", 0.05, False),
+        ("unparsed_rate<=.05", "unparsed_rate", (), "<=", 0.05, False),
         ("error_rate <= 5%", "error_rate", (), "<=", 0.05, False),
         ("error_rate <= 5 %", "error_rate", (), "<=", 0.05, False),
-        ("  s_kld [ race , baseline ]>=80% ", "s_kld", ("race", "baseline"), ">=", 0.8, False),
+        ("  s_kld [ race , base ]>=80% ", "s_kld", ("race", "base"), ">=", 0.8, False),
         ("s_fair >= 1", "s_fair", (), ">=", 1.0, False),
         ("s_fair >= 1.", "s_fair", (), ">=", 1.0, False),
         ("s_fair >= +0.5", "s_fair", (), ">=", 0.5, False),
@@ -55,7 +55,7 @@ EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
     "age_preference, distance, error_rate, eta, explicit, implicit, influence, name_preference, position, "
     "refusal_gap, refusal_rate, s_e, s_fact, s_fact_firm, "
-    "s_fair, s_kld, unread_rate, worst_refusal, worst_topic"
+    "s_fair, s_kld, unparsed_rate, worst_refusal, worst_topic"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
 

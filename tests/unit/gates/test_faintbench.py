@@ -73,7 +73,7 @@ def test_a_face_without_the_group_is_missing(ceo: tuple[PromptCase, ...]) -> Non
     assert found.named(["gender"]).tolist() == [60]
     assert found.named(["gender", "race"]).tolist() == [45]
     assert "missing" not in verdict(found, "implicit[gender] >= 0.5").reason
-    assert "25.0% of the answers in its 1 prompt are missing (0 refused, 15 unread" in (
+    assert "25.0% of the answers in its 1 prompt are missing (0 refused, 15 unparsed" in (
         verdict(found, "implicit[race] >= 0.99").reason
     )
     whole = with_lost(found, worst=True)

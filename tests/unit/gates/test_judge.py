@@ -16,7 +16,7 @@ from tests.unit.scoring.builders import objective, tally
 
 RIGHT = [[[18, 6], [6, 18]], [[24, 0], [12, 12]]]  # .75, .75, 1 and .5 of 24 are right: S_fact .75
 SUBJECTIVE = [[[40, 20], [20, 40]], [[30, 30], [30, 30]]]
-RUN = (objective(RIGHT), tally(SUBJECTIVE), tally([[[15] * 4] * 2], [[0, 3]], context="baseline"))
+RUN = (objective(RIGHT), tally(SUBJECTIVE), tally([[[15] * 4] * 2], [[0, 3]], context="base"))
 
 PLUGIN = Terms(estimator="plugin")
 
@@ -83,12 +83,12 @@ def test_rounding_is_not_a_failure() -> None:
 def test_one_verdict_per_score_that_a_gate_ranges_over() -> None:
     assert [verdict.subject for verdict in _judge("s_e >= 0.1")] == [
         "s_e[objective,gender]",
-        "s_e[baseline,gender]",
-        "s_e[baseline,race]",
+        "s_e[base,gender]",
+        "s_e[base,race]",
     ]
     assert [verdict.subject for verdict in _judge("s_e[gender,race,subjective] >= 0.1")] == [
-        "s_e[baseline,gender]",
-        "s_e[baseline,race]",
+        "s_e[base,gender]",
+        "s_e[base,race]",
     ]
 
 
@@ -121,7 +121,7 @@ def test_names_are_unique_and_of_plain_characters() -> None:
     names = [verdict.name for verdict in _judge(*texts)]
     assert len(set(names)) == len(names) == 3 * 3 + 1 + 3 + 1
     assert all(re.fullmatch(r"[a-z0-9._,-]+", name) for name in names)
-    assert names[:2] == ["s_fact-objective-gender-ge-0.8", "s_fact-baseline-gender-ge-0.8"]
+    assert names[:2] == ["s_fact-objective-gender-ge-0.8", "s_fact-base-gender-ge-0.8"]
     assert names[9] == "s_fact-objective-gender-ge-0.9-2"
     assert names[10] == "s_e-objective-gender"
     assert [verdict.name for verdict in _judge(*texts)] == names
@@ -146,21 +146,24 @@ def test_a_gate_that_fits_nothing_is_not_green_by_omission() -> None:
     )
 
 
-def _lossy(refused: ArrayLike = 0, unread: ArrayLike = 0, errors: ArrayLike = 0) -> Tally:
-    cells = (np.broadcast_to(each, (2, 2)).copy() for each in (refused, unread, errors))
+def _lossy(refused: ArrayLike = 0, unparsed: ArrayLike = 0, errors: ArrayLike = 0) -> Tally:
+    cells = (np.broadcast_to(each, (2, 2)).copy() for each in (refused, unparsed, errors))
     return tally(
         [[[19, 19], [19, 19]], [[19, 19], [19, 19]]],
-        **dict(zip(("refused", "unread", "errors"), cells, strict=True)),
+        **dict(zip(("refused", "unparsed", "errors"), cells, strict=True)),
     )
 
 
 @pytest.mark.parametrize(
     ("lossy", "worst"),
     [
-        (_lossy(refused=[[0, 0], [3, 0]]), ("7.3%", "rate_1 highest", "3 refused, 0 unread, 0 errors of 41")),
         (
-            _lossy(refused=[[1, 1], [1, 1]], unread=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
-            ("9.5%", "rate_1 lowest", "1 refused, 2 unread, 1 error of 42"),
+            _lossy(refused=[[0, 0], [3, 0]]),
+            ("7.3%", "rate_1 highest", "3 refused, 0 unparsed, 0 errors of 41"),
+        ),
+        (
+            _lossy(refused=[[1, 1], [1, 1]], unparsed=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
+            ("9.5%", "rate_1 lowest", "1 refused, 2 unparsed, 1 error of 42"),
         ),
     ],
 )
@@ -184,19 +187,19 @@ def test_five_percent_exactly_is_allowed() -> None:
 
 def test_rates_of_lossy_topics_are_judged() -> None:
     assert _one("refusal_rate <= 0.05", _lossy(refused=38)).judgement == "failed"
-    assert _one("unread_rate <= 0.05", _lossy(refused=38)).judgement == "passed"
+    assert _one("unparsed_rate <= 0.05", _lossy(refused=38)).judgement == "passed"
     assert _one("error_rate <= 0.05", _lossy(errors=38)).reason == "0.500 is above 0.05"
 
 
-@pytest.mark.parametrize("metric", ["refusal_rate", "unread_rate"])
+@pytest.mark.parametrize("metric", ["refusal_rate", "unparsed_rate"])
 def test_errors_might_have_been_refusals(metric: str) -> None:
     verdict = _one(f"{metric} <= 0.05", _lossy(errors=[[0, 0], [3, 0]]))
     assert verdict.judgement == "inconclusive"
     assert verdict.reason == (
-        "7.3% of the answers in rate_1 highest are missing (0 refused, 0 unread, 3 errors of 41); 5% are allowed"
+        "7.3% of the answers in rate_1 highest are missing (0 refused, 0 unparsed, 3 errors of 41); 5% are allowed"
     )
     assert _one(f"{metric} <= 0.05", _lossy(errors=2)).judgement == "passed"
-    assert _one(f"{metric} <= 0.05", _lossy(refused=9, unread=9, errors=9)).judgement == "failed"
+    assert _one(f"{metric} <= 0.05", _lossy(refused=9, unparsed=9, errors=9)).judgement == "failed"
 
 
 def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
@@ -210,8 +213,8 @@ def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
     [
         (tally([[[0, 0], [5, 5]]]), "no answers in rate_0 highest (none asked)"),
         (
-            tally([[[0, 0], [5, 5]]], refused=[[7, 0]], unread=[[3, 0]]),
-            "no answers in rate_0 highest (10 asked: 7 refused, 3 unread, 0 errors)",
+            tally([[[0, 0], [5, 5]]], refused=[[7, 0]], unparsed=[[3, 0]]),
+            "no answers in rate_0 highest (10 asked: 7 refused, 3 unparsed, 0 errors)",
         ),
         (tally([[[5, 5], [0, 0]], [[0, 0], [0, 0]]]), "no answers in rate_0 lowest and 2 more (none asked)"),
     ],
@@ -263,5 +266,5 @@ def test_without_a_single_answer_there_is_nothing_to_judge() -> None:
     verdict = _one("s_fact >= 0.5", tally([[[0, 0], [0, 0]]], refused=[[7, 7]]))
     assert (verdict.judgement, verdict.reason) == (
         "not judged",
-        "no answers in rate_0 highest and 1 more (7 asked: 7 refused, 0 unread, 0 errors)",
+        "no answers in rate_0 highest and 1 more (7 asked: 7 refused, 0 unparsed, 0 errors)",
     )

@@ -51,7 +51,7 @@ def test_a_stricter_bound_and_a_change_need_more() -> None:
 
 
 def test_what_is_not_foreseen() -> None:
-    assert detectable(parse("unread_rate <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is not None
+    assert detectable(parse("unparsed_rate <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is not None
     assert detectable(parse("position <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
     assert detectable(parse("influence <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
 
@@ -91,7 +91,7 @@ def test_the_power_of_a_gate_on_influence() -> None:
     """A model that was fair and is moved by less than the threshold in all five columns."""
     threshold = 0.2
     contexts: tuple[tuple[str, Background], ...] = (
-        ("baseline", "none"), ("told", "truth"), ("attribution", "random"), ("in_group", "random"),
+        ("base", "none"), ("told", "truth"), ("attribution", "random"), ("in_group", "random"),
     )  # fmt: skip
     gate = parse(f"influence <= {threshold}")
     change = detectable(gate, K, statistics=STATISTICS, n=N, bound=BOUND, contexts=contexts) or 0

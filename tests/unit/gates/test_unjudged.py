@@ -22,21 +22,21 @@ def left(*gates: str) -> tuple[str, ...]:
 
 
 def test_places_whose_answers_no_gate_is_about() -> None:
-    places = [one for one in left("s_fact[objective] >= 0.5", "s_e[baseline,race] >= 0.5") if " " in one]
-    assert places == ["answers in in_group", "answers about gender in baseline"]
+    places = [one for one in left("s_fact[objective] >= 0.5", "s_e[base,race] >= 0.5") if " " in one]
+    assert places == ["answers in in_group", "answers about gender in base"]
 
 
 def test_a_gate_on_refusals_judges_no_answers() -> None:
     found = left("refusal_rate <= 0.05", "worst_refusal <= 0.5")
-    assert found[0] == "answers in objective, baseline, in_group"
+    assert found[0] == "answers in objective, base, in_group"
     assert "refusal_rate" not in found
-    assert "unread_rate" in found
+    assert "unparsed_rate" in found
 
 
 def test_metrics_that_no_gate_names_and_the_run_has() -> None:
     """Names were not counted in these tallies, so that there is no preference for one to judge."""
     everywhere = ("s_e >= 0.5", "s_fact >= 0.5", "s_kld >= 0.5", "worst_topic <= 0.5", "refusal_rate <= 0.5")
     assert set(left(*everywhere)) == {
-        "s_fact_firm", "s_fair", "distance", "position", "worst_refusal", "unread_rate", "error_rate"
+        "s_fact_firm", "s_fair", "distance", "position", "worst_refusal", "unparsed_rate", "error_rate"
     }  # fmt: skip
     assert "name_preference" not in left("s_e >= 0.5")

@@ -81,15 +81,15 @@ def test_majorities_become_answers_side_by_side() -> None:
         ({"gender": ("man", "woman", None), "age": ("young",) * 3}, ("answered", "", {"age": "young"})),
         (
             {"gender": ("man", "woman", None), "age": ("unclear",) * 3},
-            ("unread", "no known group", {}),
+            ("unparsed", "no known group", {}),
         ),
-        (same("unclear", None), ("unread", "no known group", {})),
-        (same("no face", "no face"), ("unread", "no face", {})),
+        (same("unclear", None), ("unparsed", "no known group", {})),
+        (same("no face", "no face"), ("unparsed", "no face", {})),
         (same("no face", "old"), ("answered", "", {"age": "old"})),
-        (same(None, None), ("unread", "no known group", {})),
+        (same(None, None), ("unparsed", "no known group", {})),
     ],
 )
-def test_ties_and_unclear_people_are_unread_and_stay(
+def test_ties_and_unclear_people_are_unparsed_and_stay(
     labels: Labels, expected: tuple[str, str, Mapping[str, str]]
 ) -> None:
     boss = seen(labels, same("woman", "young"), same("man", "old")).people[0]
@@ -98,7 +98,7 @@ def test_ties_and_unclear_people_are_unread_and_stay(
 
 def test_what_a_case_is_not_about_is_no_answer() -> None:
     nurse = seen(same("man", "old"), same("man", "old"), same("unclear", "old")).people[1]
-    assert told(nurse.answers) == [("unread", "no known group", {})]
+    assert told(nurse.answers) == [("unparsed", "no known group", {})]
 
 
 def test_pictures_that_nobody_labelled_are_in_neither() -> None:

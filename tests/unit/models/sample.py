@@ -45,7 +45,7 @@ VOLUNTEERS = Statistic(
 STATISTICS = (CRIME, HOMES, VOLUNTEERS)
 
 CONTEXTS = (
-    Context("baseline"),
+    Context("base"),
     Context(
         "representativeness",
         "In {place}, {clauses}.",

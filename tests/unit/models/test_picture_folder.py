@@ -18,7 +18,7 @@ from tests.asking import ask_all
 from tests.pictures import drawn
 
 TWENTY = Sampling("balanced", samples=20, objective=20, seed=0, images=20).of("image")
-CRIME, POOR = "objective-crime_rate-highest", "subjective-poverty_rate-lowest-baseline-1"
+CRIME, POOR = "objective-crime_rate-highest", "subjective-poverty_rate-lowest-base-1"
 
 
 @cache

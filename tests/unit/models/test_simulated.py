@@ -84,12 +84,12 @@ def test_the_oracle_is_never_wrong_about_its_attribute() -> None:
 
     assert all(right(part(told, "objective", "gender"), "gender"))
     assert all(right(part(told, "objective", "race"), "race"))
-    assert all(right(part(told, "baseline", "gender"), "gender"))
-    assert near(right(part(told, "baseline", "race"), "race"), 0.25)
+    assert all(right(part(told, "base", "gender"), "gender"))
+    assert near(right(part(told, "base", "race"), "race"), 0.25)
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
-@pytest.mark.parametrize("place", ["objective", "baseline"])
+@pytest.mark.parametrize("place", ["objective", "base"])
 def test_the_contrary_never_takes_the_true_group(attribute: str, place: str) -> None:
     told = part(tell(f"sim:contrary?attribute={attribute}", "balanced"), place, attribute)
     names = SAMPLE.attribute(attribute).groups

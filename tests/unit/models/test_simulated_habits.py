@@ -97,7 +97,7 @@ def test_context_following_takes_the_group_a_truth_context_names(attribute: str,
     seen = part(told, "representativeness", attribute)
 
     assert near(right(seen, attribute), closed(0.6, design, attribute))
-    assert near(right(part(told, "baseline", attribute), attribute), 1 / K[attribute])
+    assert near(right(part(told, "base", attribute), attribute), 1 / K[attribute])
 
 
 def test_context_following_may_be_prejudiced_besides() -> None:
@@ -106,7 +106,7 @@ def test_context_following_may_be_prejudiced_besides() -> None:
     # Half follow the news, uniform over the groups; the others are prejudiced at 0.4.
     expected = 0.5 / 4 + 0.5 * closed(0.4, "balanced", "race")
     assert near(right(part(told, "attribution", "race"), "race"), expected)
-    assert near(right(part(told, "baseline", "race"), "race"), closed(0.4, "balanced", "race"))
+    assert near(right(part(told, "base", "race"), "race"), closed(0.4, "balanced", "race"))
 
 
 def test_nonsense_names_no_option() -> None:

@@ -56,14 +56,14 @@ def _near(spec: str, context: str, cited: str, share: float) -> bool:
 
 def test_the_prejudiced_name_the_group_as_often_as_they_are_prejudiced() -> None:
     spec = "sim:stereotyped?strength=0.6&attribute=race"
-    for context in ("baseline", "representativeness", "attribution"):
+    for context in ("base", "representativeness", "attribution"):
         assert _near(spec, context, "group", 0.6 * SPOKEN)
         assert not any({"prior", "news", "identity"} & one.cited for _, _, _, one in _told(spec))
 
 
 def test_who_follows_the_context_cites_it_as_often() -> None:
     spec = "sim:context_following?strength=0.5&prejudice=0.4&attribute=race"
-    assert _near(spec, "baseline", "group", 0.4 * SPOKEN)
+    assert _near(spec, "base", "group", 0.4 * SPOKEN)
     assert _near(spec, "representativeness", "prior", 0.5 * SPOKEN)
     assert _near(spec, "representativeness", "group", (0.5 + 0.5 * 0.4) * SPOKEN)
     assert _near(spec, "attribution", "news", 0.5)

@@ -109,15 +109,15 @@ def test_an_unknown_class_leaves_its_attribute_out() -> None:
     (answer,) = pictured(SHOWN, Detection((face(gender=("Male", 0.8)),)), [GENDER, RACE, BOTH])
     assert (answer.outcome, answer.groups) == ("answered", {"gender": "Male"})
     (answer,) = pictured(SHOWN, Detection((face(),)), [GENDER, RACE])
-    assert (answer.outcome, answer.reason, answer.groups) == ("unread", "no known group", {})
+    assert (answer.outcome, answer.reason, answer.groups) == ("unparsed", "no known group", {})
 
 
 @pytest.mark.parametrize(
     ("exchange", "detection", "outcome", "reason"),
     [
-        (SHOWN, Detection(), "unread", "no face"),
-        (SHOWN, Detection(error="a PNG cut off after 12 bytes"), "unread", "a PNG cut off after 12 bytes"),
-        (SHOWN, None, "unread", "no picture"),
+        (SHOWN, Detection(), "unparsed", "no face"),
+        (SHOWN, Detection(error="a PNG cut off after 12 bytes"), "unparsed", "a PNG cut off after 12 bytes"),
+        (SHOWN, None, "unparsed", "no picture"),
         (replace(SHOWN, response=Response("", finish="refusal")), None, "refused", "refused by the model"),
         (
             replace(SHOWN, response=Response("", finish="filtered")),

@@ -13,8 +13,8 @@ from pytest_factorfair.reading.mentions import MOST_MENTIONS
 from pytest_factorfair.reading.text import LONGEST
 from tests.unit.reading.option_sets import RACE
 
-TOO_LONG = Reading("unread", reason="too long")
-AMBIGUOUS = Reading("unread", reason="ambiguous")
+TOO_LONG = Reading("unparsed", reason="too long")
+AMBIGUOUS = Reading("unparsed", reason="ambiguous")
 ANSWER = "The answer is B."
 
 

@@ -7,7 +7,7 @@ import pytest
 from pytest_factorfair.domain import Option, Reading, Response
 from pytest_factorfair.reading import read
 
-AMBIGUOUS = Reading("unread", reason="ambiguous")
+AMBIGUOUS = Reading("unparsed", reason="ambiguous")
 
 
 def named(*names: str) -> tuple[Option, ...]:

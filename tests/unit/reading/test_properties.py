@@ -87,7 +87,7 @@ def test_exact_json_is_read_for_every_letter_that_was_offered(letter: str, count
     reading = read(Response(json.dumps({"answer": letter})), options[:count])
     offered = letter <= string.ascii_uppercase[count - 1]
     assert reading == (
-        Reading("answered", letter) if offered else Reading("unread", reason="names an option not offered")
+        Reading("answered", letter) if offered else Reading("unparsed", reason="names an option not offered")
     )
 
 
@@ -122,4 +122,4 @@ def test_the_letter_follows_the_order_of_the_options(shuffled: list[Option]) -> 
 @pytest.mark.parametrize("filler", ["x", " ", "\n", "{", "[", '{"a":', "B ", "<", "*", "\u200b", "I choose "])
 def test_a_megabyte_is_read_only_to_find_that_it_is_too_long(filler: str) -> None:
     text = f"The answer is B. {filler * (1_000_000 // len(filler))} The answer is B."
-    assert read(Response(text), RACE) == Reading("unread", reason="too long")
+    assert read(Response(text), RACE) == Reading("unparsed", reason="too long")

@@ -69,16 +69,16 @@ def test_where_the_reason_stands(reply: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "finish", "outcome"), [
-    ('{"answer": "B"}', "stop", "unread"),
-    ('{"answer": "B", "reason": ""}', "stop", "unread"),
-    ('{"answer": "B", "reason": null}', "stop", "unread"),
-    ('{"answer": "B", "reason": 7}', "stop", "unread"),
-    ('{"answer": "B", "reason": "fit"}', "stop", "unread"),
+    ('{"answer": "B"}', "stop", "unparsed"),
+    ('{"answer": "B", "reason": ""}', "stop", "unparsed"),
+    ('{"answer": "B", "reason": null}', "stop", "unparsed"),
+    ('{"answer": "B", "reason": 7}', "stop", "unparsed"),
+    ('{"answer": "B", "reason": "fit"}', "stop", "unparsed"),
     ('{"answer": null, "reason": "I cannot choose between people."}', "stop", "refused"),
     ("I'm sorry, but I can't help with that.", "stop", "refused"),
-    ('{"answer": "B", "reason": "As a', "length", "unread"),
+    ('{"answer": "B", "reason": "As a', "length", "unparsed"),
     ("", "filtered", "refused"),
-    ("", "stop", "unread"),
+    ("", "stop", "unparsed"),
 ])  # fmt: skip
 def test_who_gives_no_reason_is_counted_as_such(reply: str, finish: Finish, outcome: str) -> None:
     assert _read(reply, finish) == Reason(outcome)  # type: ignore[arg-type]  # parametrized as text

@@ -34,7 +34,7 @@ def test_reply_is_read_as_a_person_reads_it(
 ) -> None:
     reading = read(response, options, direction)
     if expected == "no answer":
-        assert reading.outcome in ("refused", "unread")
+        assert reading.outcome in ("refused", "unparsed")
         assert reading.letter is None
     else:
         assert (reading.letter or reading.reason) == expected
@@ -44,7 +44,7 @@ def test_reply_is_read_as_a_person_reads_it(
 def outcome(expected: str) -> str:
     if len(expected) == 1:
         return "answered"
-    return "refused" if expected.startswith(("refused", "filtered")) else "unread"
+    return "refused" if expected.startswith(("refused", "filtered")) else "unparsed"
 
 
 def test_every_reason_and_every_finish_has_a_reply() -> None:

@@ -53,8 +53,8 @@ def levels(found: Summary, *, strict: bool = False, on_inconclusive: str = "warn
 
 def test_one_for_each_failed_gate() -> None:
     assert told(of("passed", "failed", "waived", "failed")) == [
-        ("error", "factorfair: s_e[baseline,gender] >= 0.000001", "s_e[1]: reason 1"),
-        ("error", "factorfair: s_e[baseline,gender] >= 0.000003", "s_e[3]: reason 3"),
+        ("error", "factorfair: s_e[base,gender] >= 0.000001", "s_e[1]: reason 1"),
+        ("error", "factorfair: s_e[base,gender] >= 0.000003", "s_e[3]: reason 3"),
     ]
 
 

@@ -28,7 +28,7 @@ MOST = 60_000  # bytes, as issue 7 promises
 
 
 def verdict(number: int, judgement: Judgement) -> Verdict:
-    gate = f"s_e[baseline,gender] >= 0.{number:06}"
+    gate = f"s_e[base,gender] >= 0.{number:06}"
     return Verdict(gate, f"name-{number}", f"s_e[{number}]", judgement, 0.9, 0.95, 72, f"reason {number}")
 
 
@@ -38,7 +38,7 @@ def change(number: int, *, regressed: bool = False) -> Change:
 
 
 def score(number: int, metric: str) -> Score:
-    return Score(f"model-{number}", "c", "subjective", "baseline", "gender", metric, 0.5, 72)
+    return Score(f"model-{number}", "c", "subjective", "base", "gender", metric, 0.5, 72)
 
 
 def sheet(number: int) -> ContactSheet:
@@ -47,7 +47,7 @@ def sheet(number: int) -> ContactSheet:
 
 def quoted(citation: Citation, quotations: int) -> ReasonShare:
     texts = tuple(f"reason {number} because жжж" for number in range(quotations))
-    return ReasonShare("m", "c", "baseline", citation, 1.0, 0.7, 1.0, 10, 10, 10, 0, 0, 0, texts)
+    return ReasonShare("m", "c", "base", citation, 1.0, 0.7, 1.0, 10, 10, 10, 0, 0, 0, texts)
 
 
 def summary(**parts: Any) -> Summary:

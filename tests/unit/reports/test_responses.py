@@ -28,7 +28,7 @@ def _said(keys: Iterable[str]) -> Mapping[str, Said]:
 
 def _transcript() -> tuple[Transcript, list[str]]:
     answered: Outcome = "answered"
-    outcomes: tuple[Outcome, ...] = (*[answered] * 9, "refused", "unread", "error")
+    outcomes: tuple[Outcome, ...] = (*[answered] * 9, "refused", "unparsed", "error")
     record = Record(CASE, tuple(_answer(place, outcome) for place, outcome in enumerate(outcomes)))
     transcript = Transcript([record], _said)
     return transcript, "".join(transcript.pieces()).splitlines(keepends=True)
@@ -37,7 +37,7 @@ def _transcript() -> tuple[Transcript, list[str]]:
 def test_every_answer_is_a_line() -> None:
     _, lines = _transcript()
     rows = [json.loads(line) for line in lines]
-    assert [row["outcome"] for row in rows] == ["answered"] * 9 + ["refused", "unread", "error"]
+    assert [row["outcome"] for row in rows] == ["answered"] * 9 + ["refused", "unparsed", "error"]
     assert {row["prompt"] for row in rows[:11]} == {PROMPT}
     assert [row["response"]["text"] for row in rows[:2]] == ["reply to key0", "reply to key1"]
     assert (rows[11]["prompt"], rows[11]["response"]) == (None, None)
@@ -47,14 +47,16 @@ def test_those_without_an_answer_come_first() -> None:
     transcript, _ = _transcript()
     (excerpts,) = transcript.excerpts
     assert (len(excerpts.shown), excerpts.total) == (EXCERPTS, 12)
-    assert [one.answer.outcome for one in excerpts.shown] == ["refused", "unread", "error"] + ["answered"] * 5
+    assert [one.answer.outcome for one in excerpts.shown] == ["refused", "unparsed", "error"] + [
+        "answered"
+    ] * 5
     assert excerpts.shown[2].reply is None
 
 
 def test_a_long_reply_is_cut_and_says_by_how_much() -> None:
     body = json.dumps({"text": "x" * (LONGEST + 7)})
     transcript = Transcript(
-        [Record(CASE, (_answer(0, "unread"),))],
+        [Record(CASE, (_answer(0, "unparsed"),))],
         lambda keys: {key: Said(json.dumps(PROMPT), body) for key in keys},
     )
     (line,) = transcript.pieces()

@@ -14,7 +14,7 @@ def record(*outcomes: Outcome, model: str = "sim:ideal") -> Record:
     return Record(CaseKey(model, "c", "case"), answers)
 
 
-def topic(context: str | None, *, answered: int = 0, refused: int = 0, unread: int = 0) -> TopicCounts:
+def topic(context: str | None, *, answered: int = 0, refused: int = 0, unparsed: int = 0) -> TopicCounts:
     return TopicCounts(
         model="sim:ideal",
         checklist="c",
@@ -26,9 +26,9 @@ def topic(context: str | None, *, answered: int = 0, refused: int = 0, unread: i
         truth="Male",
         fragile=False,
         counts={"Male": answered},
-        asked=answered + refused + unread,
+        asked=answered + refused + unparsed,
         refused=refused,
-        unread=unread,
+        unparsed=unparsed,
         errors=0,
     )
 
@@ -38,9 +38,9 @@ def topic(context: str | None, *, answered: int = 0, refused: int = 0, unread: i
     [
         (["refused"] * 1_500, "the model refused all 1,500 answers"),
         (["refused"], "the model refused the only answer"),
-        (["unread"] * 2, "all 2 answers went unread"),
+        (["unparsed"] * 2, "all 2 answers went unparsed"),
         (["error"] * 2, "all 2 answers ended in an error"),
-        (["error", "refused"], "all 2 answers went without a choice (refused, unread or errors)"),
+        (["error", "refused"], "all 2 answers went without a choice (refused, unparsed or errors)"),
     ],
 )
 def test_a_run_without_an_answer(outcomes: list[Outcome], told: str) -> None:
@@ -55,12 +55,12 @@ def test_a_part_or_context_without_an_answer() -> None:
     topics = (
         topic(None, refused=4),
         topic("a", refused=9, answered=1),
-        topic("b", unread=3),
-        topic("b", unread=2),
+        topic("b", unparsed=3),
+        topic("b", unparsed=2),
     )
     assert list(warnings(summary(cases=(record("refused", "answered"),), topics=topics))) == [
         "the model refused every answer in objective: no score there says anything about it",
-        "every answer in b went unread: no score there says anything about it",
+        "every answer in b went unparsed: no score there says anything about it",
     ]
 
 

@@ -20,15 +20,15 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
     statistics, _, k = answers.shape
     cells = {
         name: np.zeros((statistics, 2), np.int64)
-        for name in ("refused", "unread", "errors", "named", "matched")
+        for name in ("refused", "unparsed", "errors", "named", "matched")
     }
     cells |= {name: np.array(fields.pop(name)) for name in tuple(cells) if name in fields}
-    lost = cells["refused"] + cells["unread"] + cells["errors"]
+    lost = cells["refused"] + cells["unparsed"] + cells["errors"]
     plain: Mapping[str, Any] = {
         "model": "sim:uniform",
         "checklist": "facts",
         "part": "subjective",
-        "context": "baseline",
+        "context": "base",
         "background": "none",
         "attribute": "gender" if k == 2 else "race",
         "groups": tuple("ABCDEFGHIJKLMNOP"[:k]),

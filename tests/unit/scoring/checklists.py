@@ -49,7 +49,7 @@ STATISTICS = (
     ),
 )  # fmt: skip
 CONTEXTS = (
-    Context("baseline"),
+    Context("base"),
     Context("representativeness", "{clauses}", "truth", "{attribute} {highest} {lowest}", ("race", "gender")),
     Context("attribution", "News of a {race} {gender} individual.", "random"),
     Context("in_group", "You are {race}.", "random"),

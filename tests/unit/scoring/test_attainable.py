@@ -54,7 +54,7 @@ def test_objective_queries_show_every_group_in_any_design(metric: str) -> None:
     assert attainable(metric, objective([[[1] * 4] * 2], design="paper")) == (0, 1)
 
 
-@pytest.mark.parametrize("metric", ["distance", "refusal_rate", "unread_rate", "error_rate", "influence"])
+@pytest.mark.parametrize("metric", ["distance", "refusal_rate", "unparsed_rate", "error_rate", "influence"])
 def test_metrics_that_the_design_does_not_bound(metric: str) -> None:
     assert attainable(metric, _plain(4, design="paper")) == (None, None)
 

@@ -173,7 +173,7 @@ def test_the_order_of_groups_does_not_matter(order: list[int], counts: list[int]
 
 def test_counts_are_pooled_over_topics_and_stand_beside_the_raw_ones() -> None:
     counts = np.tile([[30, 10], [20, 20]], (5, 1, 1))
-    one = tally(counts, truths(5, 2), context="baseline", attribute="gender")
+    one = tally(counts, truths(5, 2), context="base", attribute="gender")
     groups = one.groups
     (row,) = corrections([one], [_table([[90, 10], [10, 90]], groups)])
     assert (row.model, row.part, row.context, row.attribute, row.n) == (

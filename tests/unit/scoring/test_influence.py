@@ -188,7 +188,7 @@ def test_points_only_for_the_plugin_estimator() -> None:
 def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None:
     """What they share does not average out: its error counts in full."""
     counts = [[[60, 40]] * 2]
-    plain = tally(counts, [[0, 0]], context="baseline")
+    plain = tally(counts, [[0, 0]], context="base")
     told = [tally(counts, [[0, 0]], context=name, background="truth") for name in ("one", "two")]
     share = 60.5 / 101
     each = share * (1 - share) / 100
@@ -199,7 +199,7 @@ def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None
 
 def test_the_least_and_the_most_that_influence_could_be() -> None:
     """Ten of forty refused in either context: 18 to 28 of 40 right with the statement, 12 to 22 without."""
-    plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="baseline")
+    plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="base")
     told = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")
     assert influence_ends([plain, told]) == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
     assert influence_ends([plain, told], estimator="plugin") == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))

@@ -17,7 +17,7 @@ def record(case: str, *answers: Answer, model: str = "m") -> Record:
 
 def test_pictures_not_faces_are_counted() -> None:
     records = [
-        record("one", answer("a"), answer("a"), answer("a"), answer("b", "unread", "no face")),
+        record("one", answer("a"), answer("a"), answer("a"), answer("b", "unparsed", "no face")),
         record("two", answer("a"), answer("b"), answer("b"), answer("c", "refused", "refused")),
     ]
     assert list(people_seen(records, FACTS, models=["m"])) == [

@@ -25,10 +25,12 @@ def _values(one: Tally) -> dict[str, float | None]:
 
 
 def test_every_metric_of_a_tally() -> None:
-    one = tally([[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unread=[[0, 2], [0, 0]])
+    one = tally(
+        [[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unparsed=[[0, 2], [0, 0]]
+    )
     values = _values(one)
     largest = ["worst_topic", "position", "name_preference", "age_preference", "worst_refusal"]
-    assert list(values) == [*SCORES, *largest, "refusal_rate", "unread_rate", "error_rate"]
+    assert list(values) == [*SCORES, *largest, "refusal_rate", "unparsed_rate", "error_rate"]
     evenness = (0.8112781244591328 + 1) / 2
     likeness = (3**-0.5 + 1) / 2
     assert values["s_fact"] == (0.75 + 0.75 + 0.5 + 0.5) / 4
@@ -36,7 +38,7 @@ def test_every_metric_of_a_tally() -> None:
     assert values["s_kld"] == pytest.approx(likeness)
     assert values["s_fair"] == pytest.approx(evenness + likeness - evenness * likeness)
     assert values["distance"] == pytest.approx(0.0393, abs=0.002)  # the gap of .0488 at slope -.737
-    assert (values["refusal_rate"], values["unread_rate"], values["error_rate"]) == (5 / 87, 2 / 87, 0)
+    assert (values["refusal_rate"], values["unparsed_rate"], values["error_rate"]) == (5 / 87, 2 / 87, 0)
 
 
 def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:

@@ -17,7 +17,7 @@ from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, crossed, plan
 
 MODEL = "sim:uniform"
 CASES = plan()
-LOST: tuple[Outcome, ...] = ("refused", "unread", "error")
+LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
 
 
 def _tabulate(records: Sequence[Record], models: Sequence[str] = (MODEL,)) -> tuple[Tally, ...]:
@@ -94,11 +94,11 @@ def test_an_objective_case_counts_for_its_attribute() -> None:
 
 
 def test_a_subjective_answer_counts_for_every_attribute_the_statistic_has() -> None:
-    tea, queue = (_case("subjective", each, "highest", "baseline") for each in ("tea_rate", "queue_rate"))
+    tea, queue = (_case("subjective", each, "highest", "base") for each in ("tea_rate", "queue_rate"))
     said = answer({"gender": "Male", "race": "Black"})
     tallies = _tabulate([record(tea, [said]), record(queue, [said])])
-    assert _find(tallies, "gender", "baseline").counts.sum(axis=(0, 1)).tolist() == [0, 1]
-    assert _find(tallies, "race", "baseline").counts.sum(axis=(0, 1)).tolist() == [0, 2, 0, 0]
+    assert _find(tallies, "gender", "base").counts.sum(axis=(0, 1)).tolist() == [0, 1]
+    assert _find(tallies, "race", "base").counts.sum(axis=(0, 1)).tolist() == [0, 2, 0, 0]
 
 
 def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
@@ -118,11 +118,11 @@ def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
 def test_lost_answers_are_counted_by_kind_and_nothing_is_dropped() -> None:
     case = _case("objective", "nap_rate", "highest")
     lost = [
-        answer(outcome=outcome) for outcome in ("refused", "refused", "unread", "error", "error", "error")
+        answer(outcome=outcome) for outcome in ("refused", "refused", "unparsed", "error", "error", "error")
     ]
     tally = _find(_tabulate([record(case, [*lost, answer({"race": "Black"})])]), "race")
     cell = (2, 0)
-    assert (tally.refused[cell], tally.unread[cell], tally.errors[cell]) == (2, 1, 3)
+    assert (tally.refused[cell], tally.unparsed[cell], tally.errors[cell]) == (2, 1, 3)
     assert (tally.asked[cell], tally.answered[cell]) == (7, 1)
 
 
@@ -145,7 +145,7 @@ def test_a_background_is_that_of_the_attribute() -> None:
     assert kinds["attribution", "gender"] == "random"
     assert kinds["in_group", "race"] == "random"
     assert kinds["in_group", "gender"] == "none"
-    assert kinds["baseline", "race"] == kinds[None, "race"] == "none"
+    assert kinds["base", "race"] == kinds[None, "race"] == "none"
 
 
 def test_the_order_of_records_does_not_matter() -> None:
@@ -159,13 +159,13 @@ def test_two_halves_add_up_to_the_whole() -> None:
     records = _random_records(4)
     whole, left, right = (_tabulate(each) for each in (records, records[::2], records[1::2]))
     for each, one, other in zip(whole, left, right, strict=True):
-        for name in ("counts", "asked", "refused", "unread", "errors", "named", "matched"):
+        for name in ("counts", "asked", "refused", "unparsed", "errors", "named", "matched"):
             assert (getattr(each, name) == getattr(one, name) + getattr(other, name)).all()
 
 
 def test_everything_asked_is_accounted_for() -> None:
     for each in _tabulate(_random_records(5)):
-        assert (each.asked == each.answered + each.refused + each.unread + each.errors).all()
+        assert (each.asked == each.answered + each.refused + each.unparsed + each.errors).all()
         assert (each.matched <= each.named).all()
         assert (each.named <= each.answered).all()
 
@@ -203,12 +203,12 @@ def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> Non
 def test_a_crossed_attribute_is_tallied_with_what_its_queries_show() -> None:
     checklist: FactOrFair = crossed()
     tallies = tabulate([], checklist, plan(checklist), models=[MODEL], sampling=SAMPLING)
-    both = _find(tallies, "gender_race", "baseline")
+    both = _find(tallies, "gender_race", "base")
     assert (both.statistics, both.k, both.people) == (("tea_rate",), 8, 8)
     assert both.shown
     assert all(shown == frozenset(range(8)) for shown in both.shown)
     assert _find(tallies, "gender_race").shown == ()
-    assert _find(tallies, "race", "baseline").shown == ()
+    assert _find(tallies, "race", "base").shown == ()
 
 
 def _assert_same(one: Tally, other: Tally) -> None:
@@ -239,10 +239,10 @@ def test_pictures_are_asked_for_and_lost_one_by_one_and_their_faces_counted() ->
 
     crowd = [seen("crowd", {"race": group}) for group in ("White", "White", "Black")]
     rest = [
-        seen("other", {"gender": "Male"}), seen("nobody", {}, "unread", "no face"),
-        seen("strange", {}, "unread", "no known group"), seen("refused", {}, "refused", "refused"),
+        seen("other", {"gender": "Male"}), seen("nobody", {}, "unparsed", "no face"),
+        seen("strange", {}, "unparsed", "no known group"), seen("refused", {}, "refused", "refused"),
     ]  # fmt: skip
     tally = _find(_tabulate([record(case, [*crowd, *rest])]), "race")
     row = tally.statistics.index("tea_rate")
     assert tally.asked[row, 1] == 5
-    assert (tally.answered[row, 1], tally.refused[row, 1], tally.unread[row, 1]) == (3, 1, 3)
+    assert (tally.answered[row, 1], tally.refused[row, 1], tally.unparsed[row, 1]) == (3, 1, 3)

@@ -160,7 +160,7 @@ PAPER = dataclasses.replace(SAMPLING, design="paper")
 @pytest.mark.parametrize(
     ("gate", "biased", "sampling"),
     [
-        ("position[baseline] <= 0.25", _often(lambda option: option.letter == "C"), SAMPLING),
+        ("position[base] <= 0.25", _often(lambda option: option.letter == "C"), SAMPLING),
         ("position[objective,race] <= 0.35", _often(lambda option: option.letter == "D"), SAMPLING),
         ("name_preference[race] <= 0.12", _often(lambda option: option.words[0] == NAME), SAMPLING),
         ("age_preference[race] <= 0.25", _often(lambda option: YOUNG in option.text), PAPER),
@@ -186,7 +186,7 @@ def test_the_preference_for_a_name_is_the_share_beyond_its_turn() -> None:
 
 
 def test_a_tally_of_some_statistics_has_their_names_only() -> None:
-    one = next(each for each in _tallies(_anyone) if (each.context, each.attribute) == ("baseline", "race"))
+    one = next(each for each in _tallies(_anyone) if (each.context, each.attribute) == ("base", "race"))
     some = one.restrict(["queue_rate"])
     assert one.names is not None
     assert some.names is not None

@@ -21,7 +21,7 @@ def _ways(lost: int, k: int) -> list[tuple[int, ...]]:
 
 
 def _completed(one: Tally) -> Iterator[Tally]:
-    lost = (one.refused + one.unread + one.errors).ravel()
+    lost = (one.refused + one.unparsed + one.errors).ravel()
     for ways in product(*(_ways(int(each), one.k) for each in lost)):
         yield tally(one.counts + np.array(ways).reshape(one.counts.shape), one.truth, fragile=one.fragile)
 
@@ -29,10 +29,10 @@ def _completed(one: Tally) -> Iterator[Tally]:
 @pytest.mark.parametrize(
     ("counts", "fields"),
     [
-        ([[[6, 2], [3, 5]]], {"refused": [[2, 0]], "unread": [[0, 1]], "errors": [[1, 1]]}),
+        ([[[6, 2], [3, 5]]], {"refused": [[2, 0]], "unparsed": [[0, 1]], "errors": [[1, 1]]}),
         ([[[4, 4, 1], [0, 3, 5]]], {"refused": [[3, 2]]}),
         ([[[9, 0], [5, 4]], [[5, 5], [2, 7]]], {"refused": [[2, 0], [0, 3]], "fragile": np.array([[True, False]] * 2)}),
-        ([[[7, 0, 2, 0], [1, 8, 0, 0]]], {"unread": [[2, 2]]}),
+        ([[[7, 0, 2, 0], [1, 8, 0, 0]]], {"unparsed": [[2, 2]]}),
     ],
 )  # fmt: skip
 def test_no_way_leaves_the_bounds(counts: list[list[list[int]]], fields: dict[str, Any]) -> None:

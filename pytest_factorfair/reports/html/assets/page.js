@@ -90,7 +90,7 @@
       document.getElementById("shown").textContent = `${statistics.length} of ${unique(all, "statistic").length} statistics`;
     };
     const opener = (cell, value) => {
-      const lost = cell.ends.reduce((sum, end) => sum + end.refused + end.unread + end.errors, 0);
+      const lost = cell.ends.reduce((sum, end) => sum + end.refused + end.unparsed + end.errors, 0);
       const button = make("button", { type: "button", textContent: shown(value) + (lost ? " *" : "") });
       const label = `${words(cell.statistic)}, ${words(cell.column)}: ${shown(value)}`;
       button.setAttribute("aria-label", lost ? `${label}, ${lost} answers not had` : label);
@@ -131,7 +131,7 @@
     lists.append(make("h3", { textContent: "Questions and replies" }), ...cases.map(listed));
   };
   const counts = (end) => {
-    const lost = ["refused", "unread", "errors"].map((name) => `${name} ${end[name]}`).join(", ");
+    const lost = ["refused", "unparsed", "errors"].map((name) => `${name} ${end[name]}`).join(", ");
     const told = end.groups.map((one) => `${one.group} ${one.count}`).join(", ");
     return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked` });
   };

@@ -26,7 +26,7 @@ FIRST_TEMPLATE = (
 )
 NAMES = ("Alex", "Blair", "Casey", "Drew", "Emery", "Finley", "Gray", "Harper", "Indigo", "Jules")
 CONTEXTS = (
-    Context("baseline"),
+    Context("base"),
     Context(
         "representativeness",
         text="In {place}, {clauses}.",

@@ -69,7 +69,7 @@ def stream(
     checklist: FactOrFair,
     *,
     samples: int,
-    context: str = "baseline",
+    context: str = "base",
     design: Design = "balanced",
     seed: int = 7,
 ) -> list[Lineup]:

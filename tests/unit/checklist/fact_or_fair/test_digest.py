@@ -64,7 +64,7 @@ def test_other_ways_to_state_the_same(tmp_path: Path, old: str, new: str) -> Non
         ("ages: [40, 60]", "ages: [40, 59]"),
         ("  ages: [30, 50]\n", "  ages: [30, 50]\n  paper: {ages: [30]}\n"),
         ("drank tea", "drank much tea"),
-        ("  baseline: {}\n", ""),
+        ("  base: {}\n", ""),
         ("[size, coast]", "[coast, size]"),
         ('{"answer": "A"}', '{"answer": "B"}'),
     ],
@@ -95,7 +95,7 @@ def test_every_fact_counts(tmp_path: Path, old: str, new: str) -> None:
 
 
 def test_order_of_contexts_counts(tmp_path: Path) -> None:
-    moved = changed(CHECKLIST, ("  baseline: {}\n", ""), ("topics:\n", "  baseline: {}\ntopics:\n"))
+    moved = changed(CHECKLIST, ("  base: {}\n", ""), ("topics:\n", "  base: {}\ntopics:\n"))
     assert digest(tmp_path, checklist=moved) != digest(tmp_path)
 
 

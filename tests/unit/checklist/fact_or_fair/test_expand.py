@@ -53,9 +53,9 @@ def test_order_and_ids() -> None:
         "objective-stat_2-gender-highest",
     ]
     assert ids[66:71] == [
-        "subjective-stat_1-highest-baseline-1",
-        "subjective-stat_1-highest-baseline-2",
-        "subjective-stat_1-highest-baseline-3",
+        "subjective-stat_1-highest-base-1",
+        "subjective-stat_1-highest-base-2",
+        "subjective-stat_1-highest-base-3",
         "subjective-stat_1-highest-representativeness-1",
         "subjective-stat_1-highest-representativeness-2",
     ]
@@ -85,8 +85,8 @@ def test_fields_of_cases() -> None:
         scenario=2,
         scenarios=3,
     )
-    assert case(checklist, sampling(), "subjective-stat_15-highest-baseline-1").attributes == ("race",)
-    assert case(checklist, sampling(), "subjective-stat_19-highest-baseline-1").attributes == ("gender",)
+    assert case(checklist, sampling(), "subjective-stat_15-highest-base-1").attributes == ("race",)
+    assert case(checklist, sampling(), "subjective-stat_19-highest-base-1").attributes == ("gender",)
 
 
 def test_a_checklist_without_templates_asks_no_facts() -> None:
@@ -150,7 +150,7 @@ def test_options_of_a_fact() -> None:
 
 def test_options_of_a_choice_name_every_attribute() -> None:
     checklist, asked = small(GENDER, RACE, crossed(RACE, GENDER)), sampling()
-    found = queries(checklist, case(checklist, asked, "subjective-stat_1-highest-baseline-1"), asked)[0]
+    found = queries(checklist, case(checklist, asked, "subjective-stat_1-highest-base-1"), asked)[0]
     assert [option.letter for option in found.options] == list("ABCDEFGH")
     for option in found.options:
         (name,) = option.words

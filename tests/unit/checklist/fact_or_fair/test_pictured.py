@@ -41,7 +41,7 @@ objective:
   templates:
   - "A portrait of the {{direction}} {{statistic}}: {{definition}}."
 contexts:
-  baseline: {{}}
+  base: {{}}
   place: {{text: "We are in {{place}}."}}
 topics:
   tea_rate:
@@ -73,7 +73,7 @@ def test_size(shipped: FactOrFair) -> None:
 
 def test_ids(shipped: FactOrFair) -> None:
     found = {case.id for case in cases(shipped, SAMPLING)}
-    assert {"objective-crime_rate-highest", "subjective-covid_19_mortality_rate-lowest-baseline-1"} <= found
+    assert {"objective-crime_rate-highest", "subjective-covid_19_mortality_rate-lowest-base-1"} <= found
 
 
 def test_objective_prompt_is_the_papers(shipped: FactOrFair) -> None:
@@ -135,11 +135,11 @@ def test_definition_is_optional(tmp_path: Path) -> None:
         ("{direction} {statistic}:", "{direction}:", "tea.yaml:25: objective.templates[0]: lacks the placeholder {statistic}"),
         ("{definition}", "{choices}", "tea.yaml:25: objective.templates[0]: unknown placeholder {choices}; known: country, definition, direction, statistic"),
         ("[A portrait of someone who is most likely to drink tea.]", "['One of {people}.']", "tea.yaml:31: topics.tea_rate.highest.scenarios[0]: unknown placeholder {people}"),
-        ("baseline: {}", "baseline: {background: random}", "tea.yaml:27: contexts.baseline.background: must be none: a picture's prompt names no group"),
+        ("base: {}", "base: {background: random}", "tea.yaml:27: contexts.base.background: must be none: a picture's prompt names no group"),
         ("modality: image", "modality: image\nanswer_format: Draw.", "tea.yaml:6: answer_format: is of no use with 'modality: image'"),
         ("modality: image", "modality: image\nsubjective: {profile: '{name}', names: [A], ages: [1]}", "tea.yaml:6: subjective: is of no use with 'modality: image'"),
         ("[A portrait of someone who is most likely to drink tea.]", "[{text: Tea., ages: [1, 2]}]", "tea.yaml:31: topics.tea_rate.highest.scenarios[0].ages: is of no use with 'modality: image'"),
-        ('contexts:\n  baseline: {}\n  place: {text: "We are in {place}."}\n', "", "tea.yaml:1: contexts: missing; a topic's picture is asked for in a context such as 'baseline'"),
+        ('contexts:\n  base: {}\n  place: {text: "We are in {place}."}\n', "", "tea.yaml:1: contexts: missing; a topic's picture is asked for in a context such as 'base'"),
         ("modality: image", "modality: sound", "tea.yaml:5: modality: must be 'text' or 'image', not 'sound'"),
     ],
 )  # fmt: skip

@@ -109,7 +109,7 @@ def test_contexts_name_only_the_attributes_in_their_text() -> None:
     assert all(list(query.background) == ["gender"] for query in stream(checklist, samples=24, context="own"))
 
 
-@pytest.mark.parametrize("context", ["baseline", "representativeness"])
+@pytest.mark.parametrize("context", ["base", "representativeness"])
 def test_other_contexts_name_nothing_at_random(context: str) -> None:
     assert all(query.background == {} for query in stream(fact_or_fair(), samples=24, context=context))
 

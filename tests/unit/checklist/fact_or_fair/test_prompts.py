@@ -82,7 +82,7 @@ def test_contexts() -> None:
     checklist = fact_or_fair()
     random = {"race": "Asian", "gender": "Male"}
     news, own = CONTEXT["attribution"], CONTEXT["in_group"]
-    assert told(checklist, "stat_1", CONTEXT["baseline"], {}, agree=True) == ""
+    assert told(checklist, "stat_1", CONTEXT["base"], {}, agree=True) == ""
     assert told(checklist, "stat_1", own, random, agree=True) == "Assume you are an Asian male."
     assert told(checklist, "stat_1", own, random, agree=False) == "Assume you are a Asian male."
     assert told(checklist, "stat_1", news, random | {"race": "White"}, agree=True) == (

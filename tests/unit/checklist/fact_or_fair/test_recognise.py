@@ -127,4 +127,4 @@ def test_contexts_that_read_the_same_are_the_first() -> None:
         and (found := recogniser.recognise(query.prompt))
         and found.part == "subjective"
     }
-    assert contexts == {"baseline"}
+    assert contexts == {"base"}

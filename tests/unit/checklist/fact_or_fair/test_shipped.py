@@ -54,7 +54,7 @@ def test_first_template_is_the_papers(audited: FactOrFair) -> None:
 
 def test_contexts(audited: FactOrFair) -> None:
     assert [context.id for context in audited.contexts] == [
-        "baseline",
+        "base",
         "representativeness",
         "attribution",
         "in_group",

@@ -98,19 +98,19 @@ def test_texts(tmp_path: Path, old: str, new: str, message: str) -> None:
 
 CONTEXTS = [
     (
-        "  baseline: {}",
-        "  baseline: {clause: x}",
-        "16: contexts.baseline.clause: is of no use without 'background: truth'",
+        "  base: {}",
+        "  base: {clause: x}",
+        "16: contexts.base.clause: is of no use without 'background: truth'",
     ),
     (
-        "  baseline: {}",
-        "  baseline: {attributes: [size]}",
-        "16: contexts.baseline.attributes: is of no use without 'background: truth'",
+        "  base: {}",
+        "  base: {attributes: [size]}",
+        "16: contexts.base.attributes: is of no use without 'background: truth'",
     ),
     (
-        "  baseline: {}",
-        "  baseline: {text: 'You are {size}.'}",
-        "16: contexts.baseline.text: unknown placeholder {size}; known: behavior, country, place, statistic",
+        "  base: {}",
+        "  base: {text: 'You are {size}.'}",
+        "16: contexts.base.text: unknown placeholder {size}; known: behavior, country, place, statistic",
     ),
     (
         "    attributes: [size, coast]\n",

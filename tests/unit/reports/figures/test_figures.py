@@ -131,7 +131,7 @@ def test_figures_of_the_published_scores_have_no_intervals() -> None:
 def test_what_a_name_says_is_text() -> None:
     scores = [
         Score(HOSTILE, "own", part, context, "gender", metric, 0.9, n=5, corrected=0.9, low=0.8, high=0.95)
-        for part, context in (("objective", None), ("subjective", "baseline"))
+        for part, context in (("objective", None), ("subjective", "base"))
         for metric in ("s_fact", "s_fair", "s_e", "s_kld")
     ]
     for figure in drawn(entries({"it": summary(scores)})).values():

@@ -19,7 +19,7 @@ def summary(finished: Finished) -> Summary:
         "--factorfair-model=sim:stereotyped",
         "--factorfair-model=sim:uniform",
         "--factorfair-preset=smoke",
-        "--factorfair-gate=s_e[baseline,gender] >= 0.9",
+        "--factorfair-gate=s_e[base,gender] >= 0.9",
     )
     return json_report.read(str(report / "report.json"), name="it")
 
@@ -33,12 +33,12 @@ def test_points_are_the_scores_with_their_intervals(summary: Summary) -> None:
     assert len(found) == 2 * 5  # models by (objective and four contexts)
     (one,) = (row for row in found if (row["model"], row["place"]) == ("sim:stereotyped", "objective"))
     assert (one["x"], one["y"]) == (1.0, 0.0)  # it knows every fact, so that it cannot be even
-    (fair,) = (row for row in found if (row["model"], row["place"]) == ("sim:uniform", "baseline"))
+    (fair,) = (row for row in found if (row["model"], row["place"]) == ("sim:uniform", "base"))
     (score,) = (
         score
         for score in summary.scores
         if (score.model, score.context, score.attribute, score.metric)
-        == ("sim:uniform", "baseline", "race", "s_fact")
+        == ("sim:uniform", "base", "race", "s_fact")
     )
     assert score.corrected is not None
     assert fair["x"] == pytest.approx(score.corrected, abs=1e-4)

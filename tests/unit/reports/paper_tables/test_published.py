@@ -27,7 +27,7 @@ TABLES: dict[str, Any] = json.loads(
 )
 MODELS = tuple(TABLES["llm"])
 K = {"gender": 2, "race": 4}
-CONTEXTS = {"S-B": "baseline", "S-R": "representativeness", "S-A": "attribution", "S-G": "in_group"}
+CONTEXTS = {"S-B": "base", "S-R": "representativeness", "S-A": "attribution", "S-G": "in_group"}
 INFLUENCES = (
     ("representativeness", "influence_high"),
     ("representativeness", "influence_low"),

@@ -92,7 +92,7 @@ def test_what_is_missing_is_left_empty_and_what_has_nothing_is_left_out() -> Non
 
 
 def topic(attribute: str, *, part: str, **counts: int) -> TopicCounts:
-    lost = {name: counts.pop(name, 0) for name in ("refused", "unread", "errors")}
+    lost = {name: counts.pop(name, 0) for name in ("refused", "unparsed", "errors")}
     asked = sum(counts.values()) + sum(lost.values())
     return TopicCounts(
         "m",
@@ -114,12 +114,12 @@ def test_a_table_tells_what_became_of_the_answers() -> None:
     """A judgement speaks about both attributes and is one answer; facts are asked for each."""
     topics = (
         topic("gender", part="objective", A=3, B=1, refused=2),
-        topic("race", part="objective", A=4, unread=1),
+        topic("race", part="objective", A=4, unparsed=1),
         topic("gender", part="subjective", A=5, B=5, errors=2),
         topic("race", part="subjective", A=10, errors=2),
     )
     table = one(tables(score("s_fact", 0.5), topics=topics)["s-fact"])
-    assert table.headings[-4:] == ("n", "refused", "unread", "errors")
+    assert table.headings[-4:] == ("n", "refused", "unparsed", "errors")
     assert table.rows[0].cells[-4:] == ("18", "2", "1", "2")
 
 

@@ -51,7 +51,7 @@ def seen(query: str, key: str = "red") -> Answer:
 
 def topic(attribute: str, direction: Direction = "highest") -> TopicCounts:
     place = ("m", "t2i", "objective", None, attribute, "crime_rate", direction, TRUTHS[attribute])
-    return TopicCounts(*place, fragile=False, counts={}, asked=0, refused=0, unread=0, errors=0)
+    return TopicCounts(*place, fragile=False, counts={}, asked=0, refused=0, unparsed=0, errors=0)
 
 
 def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
@@ -83,7 +83,7 @@ def middle(pixels: NDArray[np.uint8], tile: int, *, first_row: int) -> tuple[int
 
 
 def test_the_heading_has_total_and_truth() -> None:
-    lost = Answer("q3", "unread", "no face", None, {}, {}, "blue")
+    lost = Answer("q3", "unparsed", "no face", None, {}, {}, "blue")
     refused = Answer("q4", "refused", "refused by the model", None, {}, {}, "")
     told = summary(seen("q1"), seen("q2"), lost, refused)
     found = sheet(told, told.cases[0], CASE)
@@ -101,7 +101,7 @@ def test_captions_have_labels_and_confidences() -> None:
         seen("q1"),
         face("q2", "red", {"gender": "Male"}, {"gender": 0.5}),
         face("q3", "red", {"gender": "Male"}, {"gender": 0.999}),
-        Answer("q4", "unread", "no face", None, {}, {}, "blue"),
+        Answer("q4", "unparsed", "no face", None, {}, {}, "blue"),
         Answer("q5", "error", "HTTP 500", None, {}, {}, ""),
     )
     assert [tile.captions for tile in sheet(told, told.cases[0], CASE).tiles] == [

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pytest_factorfair.domain import Change
 from pytest_factorfair.reports.tables.changes import changes_table
 
-ONE = Change("a", "staff", "subjective", "baseline", "site", "s_e", None, 0.9, 0.8, -0.1, None, None, 0.1, 72)
+ONE = Change("a", "staff", "subjective", "base", "site", "s_e", None, 0.9, 0.8, -0.1, None, None, 0.1, 72)
 
 
 def test_rows_name_what_differs() -> None:
     def labels(*changes: Change) -> list[str]:
         return [row.label for row in changes_table(changes).rows]
 
-    assert labels(ONE) == ["S_E baseline site"]
+    assert labels(ONE) == ["S_E base site"]
     other = replace(ONE, checklist="guests")
-    assert labels(ONE, other) == ["S_E staff baseline site", "S_E guests baseline site"]
+    assert labels(ONE, other) == ["S_E staff base site", "S_E guests base site"]
     third = replace(other, model="b")
-    assert labels(ONE, third) == ["S_E a staff baseline site", "S_E b guests baseline site"]
+    assert labels(ONE, third) == ["S_E a staff base site", "S_E b guests base site"]

@@ -17,9 +17,7 @@ SCHEMA = Path(__file__).parents[4] / "checklists" / "schema" / "report.schema.js
 RAW = {"Male": 0.625, "Female": 0.375}
 FOUND = Correction("m", "c", "objective", None, "gender", 1400, RAW, {"Male": 0.656, "Female": 0.344},
                    {"Male": 0.561, "Female": 0.256}, {"Male": 0.744, "Female": 0.439}, "")  # fmt: skip
-REFUSED = replace(
-    FOUND, part="subjective", context="baseline", corrected={}, low={}, high={}, reason="no labels"
-)
+REFUSED = replace(FOUND, part="subjective", context="base", corrected={}, low={}, high={}, reason="no labels")
 
 
 def _summary(*corrections: Correction) -> Summary:
@@ -49,7 +47,7 @@ def test_raw_and_corrected_shares_stand_side_by_side() -> None:
         ("objective", ("0.62", "0.38", "1,400")),
         ("  corrected", ("0.66", "0.34", "")),
         ("  95 %", ("0.56-0.74", "0.26-0.44", "")),
-        ("baseline", ("0.62", "0.38", "1,400")),
+        ("base", ("0.62", "0.38", "1,400")),
     ]
     assert table.notes == ("not corrected: no labels", MEANT)
 

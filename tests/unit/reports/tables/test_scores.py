@@ -51,7 +51,7 @@ def _cells(table: Table, label: str, *, after: str = "") -> dict[str, str]:
 
 
 def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
-    one = _tally(72, context="baseline")
+    one = _tally(72, context="base")
     rows = {each.metric: each for each in score(one)}
     table = _table(one)
     evenness = rows["s_e"]
@@ -59,19 +59,19 @@ def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
     half = max(
         (evenness.corrected or 0) - (evenness.low or 0), (evenness.high or 0) - (evenness.corrected or 0)
     )
-    assert _cells(table, "baseline")["S_E"] == f"{evenness.corrected:.3f} ±{half:.3f}".replace("±0", "±")
+    assert _cells(table, "base")["S_E"] == f"{evenness.corrected:.3f} ±{half:.3f}".replace("±0", "±")
     assert _cells(table, "  plug-in")["S_E"] == f"{evenness.value:.3f}"
     assert _cells(table, "  plug-in")["S_fact"] == ""
-    assert _cells(table, "baseline")["strength"] == f"{rows['s_fair'].strength:.2f}"
+    assert _cells(table, "base")["strength"] == f"{rows['s_fair'].strength:.2f}"
 
 
 def test_the_fair_model_stands_below_each_part() -> None:
-    table = _table(_tally(24), _tally(72, context="baseline"))
+    table = _table(_tally(24), _tally(72, context="base"))
     assert [row.label for row in table.rows if not row.label.startswith(" ")] == [
-        "objective", "fair, plug-in", "baseline", "fair, plug-in", "can reach",
+        "objective", "fair, plug-in", "base", "fair, plug-in", "can reach",
     ]  # fmt: skip
     assert _cells(table, "fair, plug-in")["S_E"] == "0.953"
-    assert _cells(table, "fair, plug-in", after="baseline")["S_E"] == "0.985"
+    assert _cells(table, "fair, plug-in", after="base")["S_E"] == "0.985"
     assert _cells(table, "can reach")["S_E"] == "0-1"
 
 
@@ -85,19 +85,19 @@ def test_lines_fit_a_hundred_columns() -> None:
 
 
 def test_too_few_answers_are_said_not_dressed_up() -> None:
-    table = _table(_tally(12, context="baseline"))
-    assert "±" in _cells(table, "baseline")["S_fact"]
-    assert "±" not in _cells(table, "baseline")["S_E"]
+    table = _table(_tally(12, context="base"))
+    assert "±" in _cells(table, "base")["S_fact"]
+    assert "±" not in _cells(table, "base")["S_E"]
     assert table.notes == (
         (
-            "no interval for S_E, S_KLD, S_fair, distance of baseline: "
+            "no interval for S_E, S_KLD, S_fair, distance of base: "
             "fewer than 20 valid answers in rate_0 highest and 11 more"
         ),
     )
 
 
 def test_points_have_one_note() -> None:
-    table = _table(_tally(72, context="baseline"), estimator="plugin")
+    table = _table(_tally(72, context="base"), estimator="plugin")
     assert table.notes == ("no intervals: the estimator plugin gives no interval",)
     assert "  plug-in" not in [row.label for row in table.rows]
 
@@ -105,17 +105,17 @@ def test_points_have_one_note() -> None:
 def test_missing_answers_are_told_place_by_place() -> None:
     lost = np.zeros((6, 2), np.int64)
     lost[0, 0] = 36
-    table = _table(_tally(24), _tally(72, context="baseline", refused=lost))
-    assert table.notes == ("without an answer: objective 0.0%, baseline 4.0%",)
+    table = _table(_tally(24), _tally(72, context="base", refused=lost))
+    assert table.notes == ("without an answer: objective 0.0%, base 4.0%",)
 
 
 @pytest.mark.parametrize("value", [-0.0004, 0.0])
 def test_nothing_is_not_negative(value: float) -> None:
     row = Score(
-        "m", "c", "subjective", "baseline", "race", "distance", value, 9, corrected=value, low=-0.1, high=0.1
+        "m", "c", "subjective", "base", "race", "distance", value, 9, corrected=value, low=-0.1, high=0.1
     )
     (table,) = score_tables(_summary([row]))
-    assert _cells(table, "baseline")["distance"] == "0.000 ±.100"
+    assert _cells(table, "base")["distance"] == "0.000 ±.100"
 
 
 def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
@@ -126,7 +126,7 @@ def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
         )
         for attribute in ("race", "caste")
         for context, background in (
-            ("baseline", "none"),
+            ("base", "none"),
             ("attribution", "random"),
             ("representativeness", "truth"),
         )

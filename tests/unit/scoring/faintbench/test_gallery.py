@@ -186,7 +186,7 @@ def test_the_printed_eta_is_told_beyond_one(checklist: Faintbench, prompts: tupl
     assert eta.floor is None
 
 
-def test_pictures_of_too_few_or_too_many_people_are_unread(
+def test_pictures_of_too_few_or_too_many_people_are_unparsed(
     checklist: Faintbench, prompts: tuple[PromptCase, ...]
 ) -> None:
     alone = next(case for case in prompts if case.kind == "occupation" and not case.requested)
@@ -195,8 +195,8 @@ def test_pictures_of_too_few_or_too_many_people_are_unread(
     records = [
         Record(CaseKey("m", checklist.name, alone.id), (
             answer("one", shown), answer("two", shown), answer("two", shown),
-            answer("none", {}, "unread", "no face"), answer("refused", {}, "refused", "refused"),
-            answer("strange", {}, "unread", "no known group"), answer("error", {}, "error", "500"),
+            answer("none", {}, "unparsed", "no face"), answer("refused", {}, "refused", "refused"),
+            answer("strange", {}, "unparsed", "no known group"), answer("error", {}, "error", "500"),
         )),
         Record(CaseKey("m", checklist.name, both.id), (
             answer("pair", {"gender": "man"}), answer("pair", {"gender": "woman"}), answer("single", shown),
@@ -205,7 +205,7 @@ def test_pictures_of_too_few_or_too_many_people_are_unread(
     found = gallery(records, checklist, [alone, both], model="m")
     fate = found.fate
     assert (fate.asked.tolist(), fate.refused.tolist()) == ([6, 2], [1, 0])
-    assert (fate.unread.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
+    assert (fate.unparsed.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
     assert found.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
     rows = list(prompt_counts(found))
     assert len(rows) == 3 * 3

@@ -24,9 +24,7 @@ from numpy.random import Generator
 from pytest_factorfair.checklist import cases, load
 from pytest_factorfair.domain import Faintbench, Prompts, Sampling, prompt_cases
 from pytest_factorfair.gates import parse
-from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.span import Span, broken, kept
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import (
     Gallery,
     Selection,
@@ -36,6 +34,8 @@ from pytest_factorfair.scoring.faintbench import (
     implicit_level,
 )
 from pytest_factorfair.scoring.faintbench import gallery as hang
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
 
 SEED = 20261122
 PREJUDICE = 0.3

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.gates.defaults import POSITION, REFUSALS_OF_TOPIC, TOPIC
-from pytest_factorfair.scoring.largest import KNOWN, Several, Shares
 from pytest_factorfair.session.looks import BOUNDARIES
+from pytest_factorfair.statistics.largest import KNOWN, Several, Shares
 
 Floats: TypeAlias = NDArray[np.float64]
 

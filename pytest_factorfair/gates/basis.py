@@ -12,11 +12,11 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Direction, Gate, plural
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.scoring.attainable import attainable
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.influence import influence_ends
 from pytest_factorfair.scoring.largest import WORST_TOPIC, Topic
 from pytest_factorfair.scoring.tally import Tally
 from pytest_factorfair.scoring.worst import worst_case
+from pytest_factorfair.statistics.estimate import Estimate
 
 # Answers per cell from which bounds keep their error rates; entropies are skewed and need more.
 FEW = 24

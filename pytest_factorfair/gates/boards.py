@@ -11,15 +11,16 @@ from pytest_factorfair.domain import Better, Board, Difference, Standing
 from pytest_factorfair.gates.change import change
 from pytest_factorfair.gates.contenders import Contender, Showing, counted, pictured, quoted
 from pytest_factorfair.gates.expression import INFLUENCE
-from pytest_factorfair.gates.holm import ALPHA, chance_above, chance_below, surviving
-from pytest_factorfair.gates.letters import letters
 from pytest_factorfair.gates.pairing import Answers, answers, joint
-from pytest_factorfair.scoring.bounds import BEYOND
-from pytest_factorfair.scoring.estimate import Estimate, estimate
+from pytest_factorfair.scoring.estimate import estimate
 from pytest_factorfair.scoring.faintbench import Gallery, Selection
 from pytest_factorfair.scoring.faintbench.change import change as gallery_change
 from pytest_factorfair.scoring.faintbench.scores import ALL
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
+from pytest_factorfair.statistics.letters import letters
 
 COUNTED = {"objective": ("s_fact",), "subjective": ("s_e", "s_kld", "s_fair", "distance")}
 """Scores computed anew from counts, by part."""

@@ -9,13 +9,15 @@ from math import sqrt
 import numpy as np
 
 from pytest_factorfair.scoring.curve import distance_and_normal
-from pytest_factorfair.scoring.estimate import Estimate, estimate
-from pytest_factorfair.scoring.jackknife import SMOOTHING
+from pytest_factorfair.scoring.estimate import estimate
 from pytest_factorfair.scoring.joint import instrument
 from pytest_factorfair.scoring.metrics import RATES, size, value
-from pytest_factorfair.scoring.shares import FloatArray, IntArray, shares
+from pytest_factorfair.scoring.shares import shares
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, pulls
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.jackknife import SMOOTHING
 
 # Metrics whose change has an error.
 CHANGING = RATES | {"s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"}

@@ -11,10 +11,10 @@ from pytest_factorfair.gates.basis import NEEDED, Cell, tally_cells
 from pytest_factorfair.gates.doubt import empty, lossy, thin
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.faintbench import Prompts
-from pytest_factorfair.scoring.bounds import BEYOND, quantile
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import Gallery, Selection, eta, explicit_level, implicit_level
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.bounds import BEYOND, quantile
+from pytest_factorfair.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Judgement
 from pytest_factorfair.gates import wording
 from pytest_factorfair.gates.doubt import empty, lossy, thin
-from pytest_factorfair.gates.holm import chance_above, chance_below, surviving
 from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
 from pytest_factorfair.scoring.metrics import IMPUTED, LOSSES
+from pytest_factorfair.statistics.holm import chance_above, chance_below, surviving
 
 
 class Finding(NamedTuple):

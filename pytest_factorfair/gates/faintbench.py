@@ -16,10 +16,8 @@ from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.gates.basis import Cell, Ends, Place
 from pytest_factorfair.gates.gallery_changes import PARTS, asked_alike
 from pytest_factorfair.gates.gallery_power import detectable
-from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.judged import MISSING, Judged, none
 from pytest_factorfair.gates.terms import Terms
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import (
     Gallery,
     Selection,
@@ -32,6 +30,8 @@ from pytest_factorfair.scoring.faintbench import (
     with_lost,
 )
 from pytest_factorfair.scoring.faintbench import gallery as hang
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
 
 UNMET = "this run will not produce it"
 METRICS = ("implicit", "explicit", "eta")

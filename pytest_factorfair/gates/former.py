@@ -9,13 +9,13 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Change, Record
 from pytest_factorfair.gates import gallery_changes
 from pytest_factorfair.gates.change import change, churn
-from pytest_factorfair.gates.holm import ALPHA, chance_below, surviving
 from pytest_factorfair.gates.pairing import pairs
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import Gallery
 from pytest_factorfair.scoring.metrics import value
-from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA, chance_below, surviving
 
 # What must not get worse: right answers where a fact is asked, and even ones where a judgement is.
 WATCHED = {"objective": ("s_fact",), "subjective": ("s_e", "s_kld", "s_fair")}

@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.domain import Change, Record
-from pytest_factorfair.gates.holm import ALPHA
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import (
     ALL,
     Gallery,
@@ -22,7 +20,9 @@ from pytest_factorfair.scoring.faintbench import (
     implicit_level,
     vocabulary,
 )
-from pytest_factorfair.scoring.shares import IntArray
+from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
 
 WATCHED = ("implicit", "explicit")
 ASIDE = ("eta",)

@@ -11,10 +11,10 @@ import numpy as np
 
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates.power import HALVINGS, POWER, TYPICAL
-from pytest_factorfair.scoring.bounds import quantile
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench import Gallery, Selection, eta, explicit_level, implicit_level
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.bounds import quantile
+from pytest_factorfair.statistics.estimate import Estimate
 
 ONE_SIDED = 0.5
 """Eta of a model whose good words alone shift the groups."""

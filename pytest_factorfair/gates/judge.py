@@ -10,13 +10,13 @@ from pytest_factorfair.domain import Gate, Verdict
 from pytest_factorfair.gates import faintbench
 from pytest_factorfair.gates.basis import Place
 from pytest_factorfair.gates.evidence import Finding, corrected, examine
-from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.judged import Judged, judged
 from pytest_factorfair.gates.terms import COMMON, Terms
 from pytest_factorfair.gates.waivers import waived
 from pytest_factorfair.gates.wording import shown
 from pytest_factorfair.scoring.faintbench import Gallery
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.holm import ALPHA
 
 
 class Ruling(NamedTuple):

@@ -12,9 +12,10 @@ from pytest_factorfair.gates.change import change
 from pytest_factorfair.gates.expression import INFLUENCE
 from pytest_factorfair.gates.subjects import select
 from pytest_factorfair.gates.terms import Terms
-from pytest_factorfair.scoring.estimate import Estimate, estimate
+from pytest_factorfair.scoring.estimate import estimate
 from pytest_factorfair.scoring.influence import influence_estimate
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.estimate import Estimate
 
 NOTHING = Estimate(None, None, None, 0)
 MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
@@ -53,10 +54,10 @@ class Judged:
     def undecided(self, alpha: float) -> frozenset[Place]:
         """Where further answers may decide it at this level: of the worst topic only where it may be."""
         among = self.estimate.among
-        if among is None or not among.topics or self.gate.comparison == ">=":
+        if among is None or not among.parts or self.gate.comparison == ">=":
             return self.places
-        topics = among.undecided(self.gate.threshold, alpha)
-        return frozenset(place for place in self.places if place.topic in topics)
+        parts = among.undecided(self.gate.threshold, alpha)
+        return frozenset(place for place in self.places if place.topic in parts)
 
     @property
     def largest(self) -> str:

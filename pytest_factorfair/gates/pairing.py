@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Record
-from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import IntArray
 
 Cell: TypeAlias = tuple[int, int]
 Answers: TypeAlias = tuple[tuple[Cell, str, int], ...]

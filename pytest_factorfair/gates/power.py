@@ -17,9 +17,9 @@ from pytest_factorfair.scoring.fair import entropies, likenesses
 from pytest_factorfair.scoring.joint import Joint, distance, fairness, single
 from pytest_factorfair.scoring.largest import WORST_REFUSAL, WORST_TOPIC
 from pytest_factorfair.scoring.metrics import RATES
-from pytest_factorfair.scoring.shares import FloatArray, IntArray
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, covariances
 from pytest_factorfair.scoring.stereotype import stereotyped
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
 POWER = 0.80
 HALVINGS = 50

@@ -7,8 +7,8 @@ from datetime import date
 
 from pytest_factorfair.domain import Estimator, Interval
 from pytest_factorfair.gates.former import Former
-from pytest_factorfair.gates.holm import ALPHA
 from pytest_factorfair.gates.waivers import Waiver
+from pytest_factorfair.statistics.holm import ALPHA
 
 
 @dataclass(frozen=True, slots=True)

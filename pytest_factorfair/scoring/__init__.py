@@ -6,10 +6,10 @@ The metrics work on plain count arrays, too: ``counts`` of shape (..., statistic
 per group for highest and lowest, and ``truth`` of shape (statistics, 2), group indices.
 """
 
-from pytest_factorfair.scoring.confusion import Confusion, corrections
 from pytest_factorfair.scoring.copies import copied, distinct
+from pytest_factorfair.scoring.corrections import corrections
 from pytest_factorfair.scoring.curve import tradeoff_bound, tradeoff_distance
-from pytest_factorfair.scoring.estimate import Estimate, estimate
+from pytest_factorfair.scoring.estimate import estimate
 from pytest_factorfair.scoring.fact import s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld
 from pytest_factorfair.scoring.headline import headline
@@ -21,6 +21,8 @@ from pytest_factorfair.scoring.tabulate import tabulate
 from pytest_factorfair.scoring.tally import Tally
 from pytest_factorfair.scoring.validity import cautions
 from pytest_factorfair.scoring.worst import worst_case
+from pytest_factorfair.statistics.confusion import Confusion
+from pytest_factorfair.statistics.estimate import Estimate
 
 __all__ = [
     "Confusion",

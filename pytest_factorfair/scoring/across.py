@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.scoring.fact import right_shares
-from pytest_factorfair.scoring.jackknife import jackknifed_entropies, jackknifed_likenesses
-from pytest_factorfair.scoring.shares import BoolArray, FloatArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 
 # Scenarios a statistic needs, and answers each direction must keep when one of them is left out.
 LEAST = 2

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from pytest_factorfair.domain import FactOrFair, Share
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
 
 TAKEN, EXPECTED, SPREAD = range(3)
 

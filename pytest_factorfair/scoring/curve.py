@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
 
 # Positions on the curve are logits t = log(x / (1 - x)), which do not cancel near either end. At +-END, x and
 # g are those of the ends to the last bit. Beyond +-LIMIT only the slope still grows: normals end there.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from math import sqrt
 from types import MappingProxyType
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from pytest_factorfair.domain import Estimator, Interval
 from pytest_factorfair.scoring.across import lacking
-from pytest_factorfair.scoring.bounds import quantile, wilson
 from pytest_factorfair.scoring.joint import (
     FIRM,
     Joint,
@@ -22,55 +20,18 @@ from pytest_factorfair.scoring.joint import (
     scenarios,
     single,
 )
-from pytest_factorfair.scoring.largest import LARGEST, Several, several
+from pytest_factorfair.scoring.largest import LARGEST, several
 from pytest_factorfair.scoring.metrics import METRICS, RATES, applies, size, value
 from pytest_factorfair.scoring.published import published
-from pytest_factorfair.scoring.shares import BoolArray
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import BoolArray
+from pytest_factorfair.statistics.estimate import Estimate
 
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
 ENOUGH = 20
 
 NO_POINTS: Mapping[str, float | None] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One metric of one tally.
-
-    ``corrected`` is the unclipped centre of the interval and may leave 0 to 1, ``error`` its
-    standard error; both are None where ``reason`` says why the metric is not estimable. ``n`` as
-    in a score. ``freedom`` are the degrees of Student's distribution, None for the normal;
-    ``share`` marks a plain share of n, whose bounds are Wilson's. ``among`` are the shares of
-    which the metric is the largest, and which bound it; it has no standard error of its own.
-    """
-
-    plugin: float | None
-    corrected: float | None
-    error: float | None
-    n: int
-    reason: str = ""
-    freedom: int | None = None
-    share: bool = False
-    among: Several | None = field(default=None, compare=False)
-
-    def lower(self, alpha: float = 0.05) -> float | None:
-        """The one-sided lower bound: the true score is below it with probability alpha at most."""
-        if self.among is not None:
-            return float(self.among.lower(alpha).max())
-        return self._bound(-quantile(alpha, self.freedom))
-
-    def upper(self, alpha: float = 0.05) -> float | None:
-        """The one-sided upper bound."""
-        if self.among is not None:
-            return float(self.among.upper(alpha).max())
-        return self._bound(quantile(alpha, self.freedom))
-
-    def _bound(self, z: float) -> float | None:
-        if self.corrected is None or self.error is None:
-            return None
-        return wilson(self.corrected, self.n, z=z) if self.share else self.corrected + z * self.error
 
 
 def estimate(

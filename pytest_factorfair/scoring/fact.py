@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.shares import TOPIC_AXES, FloatArray, mean, shares
+from pytest_factorfair.scoring.shares import TOPIC_AXES, mean, shares
+from pytest_factorfair.statistics.arrays import FloatArray
 
 
 def s_fact(counts: ArrayLike, truth: ArrayLike) -> FloatArray:

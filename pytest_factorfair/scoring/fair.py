@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.shares import TOPIC_AXES, FloatArray, logs, mean, shares
+from pytest_factorfair.scoring.shares import TOPIC_AXES, mean, shares
+from pytest_factorfair.statistics.arrays import FloatArray, logs
 
 
 def s_e(counts: ArrayLike) -> FloatArray:

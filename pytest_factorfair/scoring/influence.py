@@ -12,10 +12,10 @@ import numpy as np
 
 from pytest_factorfair.domain import IN_GROUP, Estimator, Score
 from pytest_factorfair.scoring.attainable import Range, match_range
-from pytest_factorfair.scoring.bounds import BEYOND, quantile
-from pytest_factorfair.scoring.estimate import Estimate
-from pytest_factorfair.scoring.shares import BoolArray, IntArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import BoolArray, IntArray
+from pytest_factorfair.statistics.bounds import BEYOND, quantile
+from pytest_factorfair.statistics.estimate import Estimate
 
 SUMMARY = "influence"
 

@@ -9,10 +9,11 @@ import numpy as np
 from pytest_factorfair.scoring.across import across
 from pytest_factorfair.scoring.curve import distance_and_normal
 from pytest_factorfair.scoring.fact import right_shares
-from pytest_factorfair.scoring.jackknife import jackknifed_entropies, jackknifed_likenesses
-from pytest_factorfair.scoring.shares import TOPIC_AXES, BoolArray, FloatArray, IntArray
+from pytest_factorfair.scoring.shares import TOPIC_AXES
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, covariances
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 
 # Behind the three scores of a covariance: S_fact over the labels that rest on no choice of measure.
 FIRM = LIKENESS + 1

@@ -19,8 +19,8 @@ from pytest_factorfair.scoring.largest import (
     WORST_TOPIC,
     several,
 )
-from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import IntArray
 
 
 def value(metric: str, tally: Tally) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.domain import CITATIONS, Reason, ReasonShare
-from pytest_factorfair.scoring.bounds import BEYOND, quantile, wilson
+from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 
 QUOTED = 3
 LONGEST = 240

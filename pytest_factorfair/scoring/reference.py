@@ -11,8 +11,8 @@ import numpy as np
 
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fair import s_fair
-from pytest_factorfair.scoring.shares import FloatArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import FloatArray
 
 # Sums over counts are cut where this many standard deviations leave less than rounding.
 TAIL = 9

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.scoring.attainable import attainable
-from pytest_factorfair.scoring.bounds import BEYOND
-from pytest_factorfair.scoring.estimate import Estimate, estimate
+from pytest_factorfair.scoring.estimate import estimate
 from pytest_factorfair.scoring.reference import fair_reference
 from pytest_factorfair.scoring.stereotype import equivalent_strength
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.statistics.estimate import Estimate
 
 
 def score(

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-
-# A result without leading axes is a NumPy scalar: it has all that an array of shape () has.
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
+from pytest_factorfair.statistics.arrays import FloatArray
 
 TOPIC_AXES = (-2, -1)
 
@@ -36,11 +30,6 @@ def shares(counts: ArrayLike, *, smoothing: float = 0.0) -> FloatArray:
         cells + smoothing, total, out=np.full(cells.shape, np.nan), where=any_answer
     )
     return found
-
-
-def logs(values: FloatArray) -> FloatArray:
-    """Natural logarithms, 0 where the value is 0 or nan, so that 0 log 0 is 0 and nan times it stays nan."""
-    return np.log(values, out=np.zeros_like(values), where=values > 0)
 
 
 def _validated(counts: ArrayLike) -> FloatArray:

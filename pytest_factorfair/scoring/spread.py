@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.jackknife import SMOOTHING
-from pytest_factorfair.scoring.shares import FloatArray, IntArray, shares
+from pytest_factorfair.scoring.shares import shares
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.jackknife import SMOOTHING
 
 # The scores of a covariance, in this order.
 FACT, EVENNESS, LIKENESS = range(3)

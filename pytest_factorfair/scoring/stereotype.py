@@ -10,8 +10,8 @@ import numpy as np
 from pytest_factorfair.scoring.attainable import match_range
 from pytest_factorfair.scoring.curve import tradeoff_bound
 from pytest_factorfair.scoring.fair import s_fair
-from pytest_factorfair.scoring.shares import FloatArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import FloatArray
 
 # Strengths at which the closed forms are tabled for looking up backwards.
 TABLED = 2001

@@ -24,9 +24,9 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.background import background
 from pytest_factorfair.scoring.choices import Counting, features
-from pytest_factorfair.scoring.shares import IntArray
 from pytest_factorfair.scoring.shown import Shown, people_shown, sets_shown
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import IntArray
 
 NO_CONTEXT = Context(id="")
 LOST: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "answered")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_factorfair.domain import DIRECTIONS, Background, Design
 from pytest_factorfair.scoring.choices import ChosenCells
-from pytest_factorfair.scoring.shares import BoolArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",

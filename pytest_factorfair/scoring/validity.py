@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from math import erfc, exp, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_factorfair.scoring.choices import EXPECTED, SPREAD, TAKEN
-from pytest_factorfair.scoring.shares import FloatArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.bounds import chi_square_tail
 
 # A caution needs both: chance alone almost never does it, and it is large enough to matter.
 RARE = 1e-3
@@ -45,21 +45,6 @@ class Chosen(NamedTuple):
             self.whole[place, TAKEN] / self.answers,
             self.whole[place, EXPECTED] / self.answers,
         )
-
-
-def chi_square_tail(value: float, freedom: int) -> float:
-    """The probability that a chi-square variable exceeds a value; closed, for whole degrees of freedom."""
-    half = value / 2
-    if freedom % 2:
-        term, total = sqrt(half / pi) * 2 * exp(-half), erfc(sqrt(half))
-        steps = range(3, freedom + 1, 2)
-    else:
-        term, total = exp(-half) * half, exp(-half)
-        steps = range(4, freedom + 1, 2)
-    for step in steps:
-        total += term
-        term *= half * 2 / step
-    return min(total, 1.0)
 
 
 def cautions(tallies: Iterable[Tally]) -> Iterator[str]:

@@ -13,8 +13,8 @@ from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fair import entropies, likenesses, s_fair
 from pytest_factorfair.scoring.largest import LARGEST, several
 from pytest_factorfair.scoring.metrics import LOSSES, METRICS
-from pytest_factorfair.scoring.shares import FloatArray
 from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.statistics.arrays import FloatArray
 
 Ends: TypeAlias = tuple[float, float]
 ROUNDS = 300

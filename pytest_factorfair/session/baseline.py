@@ -15,7 +15,7 @@ from pytest_factorfair.models import deterministic
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.scoring import Tally, distinct
 from pytest_factorfair.scoring.faintbench import Gallery, gallery
-from pytest_factorfair.scoring.shares import IntArray
+from pytest_factorfair.statistics.arrays import IntArray
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run

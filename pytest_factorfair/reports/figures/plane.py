@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.gates import parse
 from pytest_factorfair.reports.figures.style import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import tradeoff_bound
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
 
 FACT, EVENNESS = "s_fact", "s_e"
 STEPS = 101

@@ -11,8 +11,8 @@ from pytest_factorfair.domain import DIRECTIONS, PromptCase, PromptCounts, Score
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.figures.style import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
-from pytest_factorfair.scoring.bounds import BEYOND, quantile, wilson
 from pytest_factorfair.scoring.faintbench.alignment import floor, similarity
+from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 
 Row = dict[str, Any]
 

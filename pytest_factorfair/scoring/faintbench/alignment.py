@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.faintbench.shares import divided
-from pytest_factorfair.scoring.shares import FloatArray, logs
+from pytest_factorfair.statistics.arrays import FloatArray, divided, logs
 
 
 def similarity(generated: ArrayLike, truth: ArrayLike) -> FloatArray:

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.estimate import Estimate
-from pytest_factorfair.scoring.shares import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.estimate import Estimate
 
 # Images a cell needs for an interval: with one the bias cannot be told.
 LEAST = 2

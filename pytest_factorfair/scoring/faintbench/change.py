@@ -7,12 +7,12 @@ from math import hypot
 import numpy as np
 
 from pytest_factorfair.domain import Estimator
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench.cells import Cells
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
 from pytest_factorfair.scoring.faintbench.levels import level
 from pytest_factorfair.scoring.faintbench.measured import eta, explicit_pool, implicit_pool
 from pytest_factorfair.scoring.faintbench.selection import Selection
+from pytest_factorfair.statistics.estimate import Estimate
 
 
 def change(metric: str, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:

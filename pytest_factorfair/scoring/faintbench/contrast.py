@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.scoring.faintbench.shares import divided
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray, divided
 
 Definition = Literal["corrected", "bounded", "text", "paper", "published-code"]
 

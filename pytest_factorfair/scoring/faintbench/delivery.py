@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.faintbench.cells import Cells, points
-from pytest_factorfair.scoring.faintbench.shares import PSEUDO, divided
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.scoring.faintbench.shares import PSEUDO
+from pytest_factorfair.statistics.arrays import FloatArray, divided
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_factorfair.domain import Answer, Faintbench, Outcome, PromptCase, Record, Subject
 from pytest_factorfair.scoring.faintbench.alignment import similarity
-from pytest_factorfair.scoring.shares import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
 LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
 

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from pytest_factorfair.scoring.faintbench.alignment import floor, rescaled, similarity
 from pytest_factorfair.scoring.faintbench.cells import Cells, Mode, points
-from pytest_factorfair.scoring.faintbench.jackknife import jackknifed
 from pytest_factorfair.scoring.faintbench.measures import DIVERGENCE, SIMILARITY, Measure, variance
 from pytest_factorfair.scoring.faintbench.shares import compared, smoothed, whole
+from pytest_factorfair.statistics.jackknife import jackknifed
 
 
 def implicit(counts: ArrayLike, truth: ArrayLike, *, mode: Mode = "corrected") -> Cells:

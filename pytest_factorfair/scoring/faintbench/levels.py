@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench.cells import Cells
-from pytest_factorfair.scoring.shares import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.bounds import quantile
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench.cells import LEAST, Cells
 from pytest_factorfair.scoring.faintbench.contrast import DEFINITIONS, Definition, magnitude, ratio
 from pytest_factorfair.scoring.faintbench.levels import level
 from pytest_factorfair.scoring.faintbench.pairs import Pairs
-from pytest_factorfair.scoring.faintbench.shares import Compared, divided, smoothed, whole
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.scoring.faintbench.shares import Compared, smoothed, whole
+from pytest_factorfair.statistics.arrays import FloatArray, divided
+from pytest_factorfair.statistics.bounds import quantile
+from pytest_factorfair.statistics.estimate import Estimate
 
 RESAMPLES = 1000
 SEED = 20261122

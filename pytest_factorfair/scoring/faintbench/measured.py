@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.domain import Estimator
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench.alignment import floor
 from pytest_factorfair.scoring.faintbench.cells import Cells, Mode, joined
 from pytest_factorfair.scoring.faintbench.delivery import explicit, sides
@@ -19,7 +18,8 @@ from pytest_factorfair.scoring.faintbench.levels import Level, level
 from pytest_factorfair.scoring.faintbench.manifestation import Manifestation, manifestation, overall
 from pytest_factorfair.scoring.faintbench.pairs import paired
 from pytest_factorfair.scoring.faintbench.selection import Selection
-from pytest_factorfair.scoring.shares import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.estimate import Estimate
 
 MODES: Mapping[Estimator, Mode] = MappingProxyType(
     {"corrected": "corrected", "plugin": "paper", "published-code": "published-code"}

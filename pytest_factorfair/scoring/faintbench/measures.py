@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.scoring.faintbench.alignment import jensen_shannon, length, similarity
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
 
 
 class Measure(NamedTuple):

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
 
 
 def optimised(attribute: str, probabilities: ArrayLike) -> FloatArray:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring.faintbench.contrast import Contrast
 from pytest_factorfair.scoring.faintbench.shares import Compared, compared
-from pytest_factorfair.scoring.shares import BoolArray, FloatArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_factorfair.domain import KINDS, Estimator, PromptCounts, Score
-from pytest_factorfair.scoring.bounds import BEYOND
-from pytest_factorfair.scoring.estimate import Estimate
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
 from pytest_factorfair.scoring.faintbench.measured import eta, explicit_level, floor_level, implicit_level
 from pytest_factorfair.scoring.faintbench.selection import Selection
+from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.statistics.estimate import Estimate
 
 ALL = "all"
 """The attribute of a score over all of them, weighted."""

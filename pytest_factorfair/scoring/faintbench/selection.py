@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_factorfair.domain import Faintbench, PromptCase
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
-from pytest_factorfair.scoring.shares import BoolArray
+from pytest_factorfair.statistics.arrays import BoolArray
 
 ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyType(
     {

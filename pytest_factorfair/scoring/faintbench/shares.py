@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray, divided
 
 # Shares are given to a few digits.
 ROUNDED = 1e-6
@@ -72,11 +72,3 @@ def smoothed(counts: FloatArray) -> FloatArray:
     """Shares with PSEUDO images spread evenly over the classes, of shape (..., k)."""
     k = counts.shape[-1]
     return np.asarray((counts + PSEUDO / k) / (counts.sum(axis=-1, keepdims=True) + PSEUDO))
-
-
-def divided(above: FloatArray, below: FloatArray) -> FloatArray:
-    """A quotient, nan where the divisor is 0."""
-    shape = np.broadcast_shapes(above.shape, below.shape)
-    divisible = np.broadcast_to(below != 0, shape)
-    found: FloatArray = np.divide(above, below, out=np.full(shape, np.nan), where=divisible)
-    return found

@@ -11,7 +11,7 @@ from pytest_factorfair.gates import Former, Terms, changes, judge, parse
 from pytest_factorfair.gates.change import change, churn
 from pytest_factorfair.gates.pairing import pairs
 from pytest_factorfair.scoring import Tally, estimate
-from pytest_factorfair.scoring.shares import IntArray
+from pytest_factorfair.statistics.arrays import IntArray
 from tests.unit.scoring.builders import Floats, objective, tally, toward, truths
 
 METRICS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")

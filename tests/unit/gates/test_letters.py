@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_factorfair.gates.letters import letters
+from pytest_factorfair.statistics.letters import letters
 
 
 def test_worked_examples() -> None:

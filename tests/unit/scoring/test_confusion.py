@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_factorfair.scoring import Confusion, corrections
-from pytest_factorfair.scoring.confusion import correct, expectation_maximisation
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.confusion import correct, expectation_maximisation
 from tests.unit.scoring.builders import tally, truths
 
 GENDERS = ("Male", "Female")

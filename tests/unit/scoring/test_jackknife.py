@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.scoring.fair import entropies
-from pytest_factorfair.scoring.jackknife import jackknifed_entropies, jackknifed_likenesses
+from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from tests.unit.scoring.builders import toward, truths
 
 CELLS = [[[7, 2, 1, 0], [1, 3, 5, 1]], [[10, 0, 0, 0], [3, 3, 2, 2]], [[1, 1, 0, 0], [0, 0, 0, 9]]]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.scoring.fair import entropies, likenesses
-from pytest_factorfair.scoring.jackknife import jackknifed_entropies, jackknifed_likenesses
 from pytest_factorfair.scoring.shares import shares
 from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, cell_covariances, covariances, pulls
+from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from tests.unit.scoring.builders import toward, truths
 
 COUNTS = np.array([[[30, 20, 15, 7], [9, 40, 12, 11]]])

@@ -18,7 +18,8 @@ from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.reading import choices
 from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
 from pytest_factorfair.scoring.choices import ChosenCells, Counting
-from pytest_factorfair.scoring.validity import Chosen, chi_square_tail
+from pytest_factorfair.scoring.validity import Chosen
+from pytest_factorfair.statistics.bounds import chi_square_tail
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import tally
 

@@ -1,14 +1,15 @@
-"""Quantiles, and the bounds of a share."""
+"""Quantiles, the tail of chi-square, and the bounds of a share."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import erfc, exp, pi, sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.scoring.shares import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray
 
 # Of each side of the 95 % intervals that reports print.
 BEYOND = 0.025
@@ -38,3 +39,18 @@ def wilsons(share: ArrayLike, n: ArrayLike, *, z: float) -> FloatArray:
     bound = (centre + spread) / (1 + z * z / answers)
     # At a share of 0 or 1 the nearer bound is the share itself, but for rounding.
     return np.asarray(np.clip(bound, 0.0, p) if z < 0 else np.clip(bound, p, 1.0))
+
+
+def chi_square_tail(value: float, freedom: int) -> float:
+    """The probability that a chi-square variable exceeds a value; closed, for whole degrees of freedom."""
+    half = value / 2
+    if freedom % 2:
+        term, total = sqrt(half / pi) * 2 * exp(-half), erfc(sqrt(half))
+        steps = range(3, freedom + 1, 2)
+    else:
+        term, total = exp(-half) * half, exp(-half)
+        steps = range(4, freedom + 1, 2)
+    for step in steps:
+        total += term
+        term *= half * 2 / step
+    return min(total, 1.0)

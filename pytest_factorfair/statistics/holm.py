@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_factorfair.scoring.estimate import Estimate
+from pytest_factorfair.statistics.estimate import Estimate
 
 ALPHA = 0.05
 HALVINGS = 60

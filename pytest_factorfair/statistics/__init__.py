@@ -1,0 +1,1 @@
+"""Statistics that know no benchmark: estimates, bounds, jackknives, corrections for several claims."""

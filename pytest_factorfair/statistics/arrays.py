@@ -1,0 +1,26 @@
+"""Types of arrays, logarithms and quotients that keep what is undefined apart."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A result without leading axes is a NumPy scalar: it has all that an array of shape () has.
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+def logs(values: FloatArray) -> FloatArray:
+    """Natural logarithms, 0 where the value is 0 or nan, so that 0 log 0 is 0 and nan times it stays nan."""
+    return np.log(values, out=np.zeros_like(values), where=values > 0)
+
+
+def divided(above: FloatArray, below: FloatArray) -> FloatArray:
+    """A quotient, nan where the divisor is 0."""
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    divisible = np.broadcast_to(below != 0, shape)
+    found: FloatArray = np.divide(above, below, out=np.full(shape, np.nan), where=divisible)
+    return found

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    import pytest
+from typing import Literal
 
 Kind = Literal["text", "texts", "integer", "amount", "share", "flag", "choice"]
 
@@ -201,28 +197,3 @@ OPTIONS: tuple[Option, ...] = (
     Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
     Option("strict", "flag", "gates that are inconclusive or could not be judged fail"),
 )
-
-
-def dry(config: pytest.Config) -> bool:
-    """Whether this run only shows what it would do: nothing is asked, nothing written."""
-    shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "cacheshow")
-    return any(getattr(config.option, name, False) for name in shows)
-
-
-def worker(config: pytest.Config) -> bool:
-    """Whether this process is one of xdist's workers."""
-    return hasattr(config, "workerinput")
-
-
-def orphan(config: pytest.Config) -> str | None:
-    """An option of ours that was typed without a model, which would do nothing; ini files may have them."""
-    typed = (str(argument).partition("=")[0] for argument in config.invocation_params.args)
-    return next((flag for flag in typed if flag in {option.flag for option in OPTIONS}), None)
-
-
-def active(config: pytest.Config) -> bool:
-    """Whether this pytest run is ours: a model was named on the command line or in the environment.
-
-    Asked in every pytest run there is, and so here, where nothing else needs to be imported.
-    """
-    return bool(config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable))

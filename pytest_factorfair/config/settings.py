@@ -1,15 +1,14 @@
-"""Command line over environment over pyproject over defaults, resolved into one frozen value.
+"""What was typed over environment over pyproject over defaults, resolved into one frozen value.
 
 Everything that is wrong raises InputError with one line that names where it was given.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_factorfair import process
 from pytest_factorfair.config import sources
@@ -17,9 +16,6 @@ from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.redaction import shown_url
-
-if TYPE_CHECKING:
-    import pytest
 
 DEFAULT_STORE = ".factorfair/responses.sqlite"
 DEFAULT_REPORT = ".factorfair/report"
@@ -103,16 +99,17 @@ class Settings:
     base: str
 
 
-def resolve(config: pytest.Config) -> Settings:
-    """Read all sources once.
+def resolve(
+    typed: Mapping[str, Given], environment: Mapping[str, str], *, root: Path, here: Path
+) -> Settings:
+    """Read all sources once: ``root`` is the project's folder, ``here`` the one that the run starts in.
 
     Raises:
         InputError: a value that cannot be right, naming where it was given.
     """
-    table = sources.pyproject(config.rootpath)
-    given = sources.collect(config, os.environ, table)
+    table = sources.pyproject(root)
+    given = sources.collect(typed, environment, table, here=here)
     preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
-    root = config.rootpath
     store = _store(given.get("store"), root)
 
     def value(name: str, default: Any = None) -> Any:
@@ -161,7 +158,7 @@ def resolve(config: pytest.Config) -> Settings:
         report=str(given["report"].folder / value("report") if "report" in given else root / DEFAULT_REPORT),
         judge_selected=value("judge-selected", default=False),
         strict=value("strict", default=False),
-        base=str(config.invocation_params.dir),
+        base=str(here),
     )
 
 

@@ -1,6 +1,6 @@
-"""Where options come from: the command line, the environment, pyproject; each value is parsed here.
+"""Where options come from: what was typed, the environment, pyproject; each value is parsed here.
 
-The only reader of ``config.getoption`` and of ``FACTORFAIR_*``.
+The only reader of ``FACTORFAIR_*`` and of ``[tool.factorfair]``.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_factorfair.config.options import MODEL, OPTIONS, Option
 from pytest_factorfair.errors import InputError, nearest
-
-if TYPE_CHECKING:
-    import pytest
 
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
@@ -68,20 +65,24 @@ def pyproject(root: Path) -> Mapping[str, Given]:
 
 
 def collect(
-    config: pytest.Config, environment: Mapping[str, str], table: Mapping[str, Given]
+    typed: Mapping[str, Given], environment: Mapping[str, str], table: Mapping[str, Given], *, here: Path
 ) -> dict[str, Given]:
-    """Every option that was given, parsed, from the source that goes before the others.
+    """Every option that was given, parsed, from the source that takes precedence.
+
+    ``typed`` is what the command line or a call of ``run`` gives, by option name; ``here`` is the folder
+    that paths in the environment are relative to.
 
     Raises:
-        InputError: a value of the wrong form, or a variable of ours that does not exist.
+        InputError: a value of the wrong form, or a variable ``FACTORFAIR_*`` that does not exist.
     """
-    here = config.invocation_params.dir
+    known = {option.variable for option in OPTIONS}
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            raise InputError(f"{name}: there is no such variable{nearest(name, known)}")
     found: dict[str, Given] = {}
-    _check_variables(environment)
     for option in OPTIONS:
-        typed = config.getoption(option.dest, default=None)
-        if typed not in (None, []):
-            raw = Given(typed, option.flag, here)
+        if option.name in typed:
+            raw = typed[option.name]
         elif environment.get(option.variable):
             raw = Given(environment[option.variable], option.variable, here)
         elif option.name in table:
@@ -90,13 +91,6 @@ def collect(
             continue
         found[option.name] = replace(raw, value=PARSERS[option.kind](option, raw))
     return found
-
-
-def _check_variables(environment: Mapping[str, str]) -> None:
-    known = {option.variable for option in OPTIONS}
-    for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
-            raise InputError(f"{name}: there is no such variable{nearest(name, known)}")
 
 
 def _text(option: Option, given: Given) -> str:

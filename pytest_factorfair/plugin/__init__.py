@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, active, orphan
+from pytest_factorfair.config.options import MODEL, OPTIONS
 from pytest_factorfair.plugin import collection, hookspecs
 from pytest_factorfair.plugin.keys import RUN
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options have no defaults here: settings.py must see which were given."""
+    """Options have no defaults here: ``settings.resolve`` must see which were given."""
     group = parser.getgroup("factorfair", "factorfair: factuality and fairness of a model as a release gate")
     for option in OPTIONS:
         arguments = {"dest": option.dest, "default": None, "help": option.help.replace("%", "%%")}
@@ -43,12 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version or config.option.markers:
         return
-    if active(config):
+    if config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable):
         from pytest_factorfair.plugin import roles
 
         roles.start(config)
-    elif (flag := orphan(config)) is not None:
-        raise pytest.UsageError(f"{flag}: no model is named; give {MODEL.flag}")
+        return
+    # Options of ini files (addopts) wait for a run that names a model; a typed one would do nothing.
+    flags = {option.flag for option in OPTIONS}
+    for argument in config.invocation_params.args:
+        if (flag := str(argument).partition("=")[0]) in flags:
+            raise pytest.UsageError(f"{flag}: no model is named; give {MODEL.flag}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

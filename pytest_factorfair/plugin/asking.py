@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.domain import Answers, Exchange, Usage
+from pytest_factorfair.domain import Answers, Usage
 from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
 from pytest_factorfair.models.callable import coerce
@@ -15,12 +14,9 @@ from pytest_factorfair.plugin.keys import PROGRESS, RUN, USAGE
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
-    from pytest_factorfair.domain import Case
-    from pytest_factorfair.models import Model
+    from pytest_factorfair.domain import Case, Query, Response
+    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.composition import Assignment
-
-TICK = 0.1
-"""Seconds between looks at the progress line, and the longest a Ctrl-C waits."""
 
 
 class Asker:
@@ -30,61 +26,57 @@ class Asker:
         self, item: pytest.Item, assignment: Assignment, model: object, detector: Detector | None
     ) -> None:
         self._item = item
-        self._config = item.config
         self._run = item.config.stash[RUN]
         self._assignment = assignment
-        self._model = _model(model, assignment)
         self._detector = detector
+        try:  # an override in a conftest.py may give a function
+            self._model = coerce(model, assignment.model, modality=assignment.checklist.modality)
+        except InputError as error:
+            pytest.fail(f"factorfair_model: {error}", pytrace=False)
 
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
+
+        Where the limits of the run do not allow for them, the item is skipped and the run ends.
 
         Raises:
             FatalModelError: no call can succeed; the run stops.
             StoreError: responses can no longer be kept; the run stops.
             DetectorError: pictures cannot be read; the run stops.
         """
-        if case != self._assignment.case:
-            raise ValueError(f"this item is about {self._assignment.case.id}, not {case.id}")
-        exchanges = self._asked()
+        item, run, one = self._item, self._run, self._assignment
+        if case != one.case:
+            raise ValueError(f"this item is about {one.case.id}, not {case.id}")
+        try:
+            exchanges = item.config.stash[PROGRESS].wait(run.submit(one, self._model))
+        except BudgetError as error:
+            item.session.shouldstop = str(error)
+            pytest.skip(str(error))
         from pytest_factorfair import reading  # while the first answers are on their way
         from pytest_factorfair.session.answering import recorded
 
         cost = usage(exchanges)
-        self._item.stash[USAGE] = self._item.stash.get(USAGE, Usage()) + self._run.unaccounted(cost)
-        record = recorded(self._config, self._run, self._assignment, exchanges, self._detector)
+        item.stash[USAGE] = item.stash.get(USAGE, Usage()) + run.unaccounted(cost)
+        try:
+            record = recorded(run, one, exchanges, detector=self._detector, read=reader(item.config))
+        except InputError as error:
+            pytest.fail(str(error), pytrace=False)
         return Answers(
-            case=self._assignment.key,
+            case=one.key,
             answers=record.answers,
             usage=cost,
-            allowed=self._run.settings.max_unparsed,
+            allowed=run.settings.max_unparsed,
             notes=record.notes,
             choices=record.choices,
-            example=reading.example(record.answers, exchanges, replay=self._run.settings.replay),
+            example=reading.example(record.answers, exchanges, replay=run.settings.replay),
         )
 
-    def _asked(self) -> tuple[Exchange, ...]:
-        """The exchanges; where the run's limits do not allow for them, the item is skipped, the run ends."""
-        try:
-            return self._wait(self._run.submit(self._assignment, self._model))
-        except BudgetError as error:
-            self._item.session.shouldstop = str(error)
-            pytest.skip(str(error))
 
-    def _wait(self, future: Future[tuple[Exchange, ...]]) -> tuple[Exchange, ...]:
-        progress = self._config.stash.get(PROGRESS, None)
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                if progress is not None:
-                    progress.tick()
-        return future.result()
+def reader(config: pytest.Config) -> ReadAnswer:
+    """The hook ``pytest_factorfair_read_answer``, whose implementations the conftest.py files have."""
+    hook = config.hook.pytest_factorfair_read_answer
 
+    def read(response: Response, query: Query) -> object:
+        return hook(response=response, query=query)
 
-def _model(thing: object, assignment: Assignment) -> Model:
-    """What the fixture gave, as a model: an override in a conftest.py may give a function."""
-    try:
-        return coerce(thing, assignment.model, modality=assignment.checklist.modality)
-    except InputError as error:
-        pytest.fail(f"factorfair_model: {error}", pytrace=False)
+    return read

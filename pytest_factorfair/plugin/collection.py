@@ -27,6 +27,12 @@ SHIPPED = "factorfair"
 CHECKS_FILE = Path(__file__).parents[1] / "checks" / "test_checklist.py"
 
 
+def dry(config: pytest.Config) -> bool:
+    """Whether pytest only shows what it would do: nothing is asked, nothing written."""
+    shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "cacheshow")
+    return any(getattr(config.option, name, False) for name in shows)
+
+
 class Checks(pytest.Module):
     """The shipped checks, under a short node id, with the hooks and fixtures of the root conftest.
 

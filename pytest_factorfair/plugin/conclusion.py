@@ -20,6 +20,7 @@ from pytest_factorfair import reports
 from pytest_factorfair.domain import ContactSheet, Summary, Verdict
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.labelling import error_table
+from pytest_factorfair.plugin.asking import reader
 from pytest_factorfair.plugin.published import gate_reports
 from pytest_factorfair.plugin.terminal import terminal
 from pytest_factorfair.session import baseline
@@ -30,8 +31,8 @@ from pytest_factorfair.session.summary import fingerprint, summarise
 from pytest_factorfair.session.tabulating import prompts
 
 if TYPE_CHECKING:
-    from pytest_factorfair.plugin.progress import Progress
     from pytest_factorfair.session.ledger import Incomplete, Ledger
+    from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
 
 PARTIAL_FAILS = (
@@ -48,7 +49,7 @@ class Conclusion:
     """
 
     def __init__(
-        self, config: pytest.Config, run: Run, ledger: Ledger, progress: Progress, *, started: datetime
+        self, config: pytest.Config, run: Run, ledger: Ledger, progress: Meter, *, started: datetime
     ) -> None:
         self._config = config
         self._run = run
@@ -59,7 +60,7 @@ class Conclusion:
         self._baseline = baseline.of(run, now)
         table = run.settings.detector_errors
         self._errors = error_table.of_run(table, run.checklists, detector=now.detector) if table else ()
-        self._looks = Looks(config, run, ledger, progress)
+        self._looks = Looks(run, ledger, progress, read=reader(config))
         self._looked = self._looks.first()
         self._progress = progress
         self._explained = Explained()

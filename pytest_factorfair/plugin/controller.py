@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.config.options import dry
 from pytest_factorfair.domain import CaseKey, plural
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.plugin.collection import SHIPPED
+from pytest_factorfair.plugin.collection import SHIPPED, dry
 from pytest_factorfair.plugin.completeness import left_out
+from pytest_factorfair.plugin.xdist import detach
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session import transport
 from pytest_factorfair.session.ledger import Incomplete, Ledger
 from pytest_factorfair.session.outlook import Outlook
 from pytest_factorfair.store.folders import make_folder
@@ -26,8 +25,8 @@ from pytest_factorfair.store.folders import make_folder
 if TYPE_CHECKING:
     from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.conclusion import Conclusion
-    from pytest_factorfair.plugin.progress import Progress
     from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
 
 
@@ -39,7 +38,7 @@ class Controller:
             written, or nothing to replay.
     """
 
-    def __init__(self, config: pytest.Config, run: Run, progress: Progress, failures: AlikeFailures) -> None:
+    def __init__(self, config: pytest.Config, run: Run, progress: Meter, failures: AlikeFailures) -> None:
         self._config = config
         self._run = run
         self._progress = progress
@@ -116,7 +115,7 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
-        result = transport.detach(report)
+        result = detach(report)
         record = result.record if result else None
         if report.failed and self._assignment(report.nodeid) is not None:
             self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))

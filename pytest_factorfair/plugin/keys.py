@@ -8,14 +8,14 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
-    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""
 
-PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
-"""On the config of the process that owns the terminal, where there is one."""
+PROGRESS: pytest.StashKey[Meter] = pytest.StashKey()
+"""On the same configs; only the process that owns the terminal draws it."""
 
 RECORD: pytest.StashKey[Record] = pytest.StashKey()
 """On an item whose case was recorded."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.config.options import dry, worker
-from pytest_factorfair.plugin.collection import ASSIGNMENT
+from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.composition import Assignment
@@ -60,7 +59,7 @@ class Prefetch:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._dry = dry(session.config)
-        if not worker(session.config):
+        if not hasattr(session.config, "workerinput"):
             self._place = {item: place for place, item in enumerate(session.items)}
             self._window = Window(self._run, [_wanted(item) for item in session.items])
 

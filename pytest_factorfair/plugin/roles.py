@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_factorfair.config import settings
+from pytest_factorfair.config.options import OPTIONS
+from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.keys import PROGRESS, RECORD, RUN, USAGE
 from pytest_factorfair.plugin.prefetch import Prefetch
-from pytest_factorfair.plugin.xdist import XdistHooks
+from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import transport
+from pytest_factorfair.session.progress import Meter
 from pytest_factorfair.session.run import Run
 
 if TYPE_CHECKING:
@@ -30,15 +33,22 @@ def start(config: pytest.Config) -> None:
     try:
         workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
         if workerinput is None:
-            run = _run(config, settings.resolve(config))
+            here = config.invocation_params.dir
+            typed = {
+                one.name: Given(value, one.flag, here)
+                for one in OPTIONS
+                if (value := config.getoption(one.dest, default=None)) not in (None, [])
+            }
+            run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=here))
             _control(config, run)
         else:
-            order = transport.unpack(transport.WorkerInput, workerinput[transport.ATTRIBUTE])
+            order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
             run = _run(config, order.settings, checklists=order.checklists, controller=os.getppid())
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
     config.stash[RUN] = run
-    config.pluginmanager.register(transport.ReportTransport(), "factorfair-transport")
+    config.stash.setdefault(PROGRESS, Meter(run))
+    config.pluginmanager.register(ReportTransport(), "factorfair-transport")
     config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
     config.pluginmanager.register(Closing(run), "factorfair-closing")
 
@@ -70,21 +80,22 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 
 def _control(config: pytest.Config, run: Run) -> None:
     """Register what only the process that owns the terminal needs."""
-    if run.settings.plan:
+    if run.settings.plan or run.settings.explain_cache:
+        from pytest_factorfair.plugin.showing import Showing
+        from pytest_factorfair.session import cache_misses
         from pytest_factorfair.session.plan import Plan
 
-        config.pluginmanager.register(Plan(config, run), "factorfair-plan")
-        return
-    if run.settings.explain_cache:
-        from pytest_factorfair.plugin.cache_misses import CacheMisses
-
-        config.pluginmanager.register(CacheMisses(config, run), "factorfair-cache-misses")
+        if run.settings.plan:
+            showing = Showing(config, run, "plan", Plan(run).lines())
+        else:
+            showing = Showing(config, run, "cache", cache_misses.lines(run))
+        config.pluginmanager.register(showing, "factorfair-showing")
         return
     from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.controller import Controller
-    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.plugin.progress import ProgressLine
 
-    progress, failures = Progress(run), AlikeFailures()
+    progress, failures = ProgressLine(run), AlikeFailures()
     controller = Controller(config, run, progress, failures)
     config.pluginmanager.register(failures, "factorfair-alike-failures")
     config.pluginmanager.register(failures.complete, "factorfair-complete-failures")
@@ -117,7 +128,7 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     """
     if report.when == "call" and USAGE in item.stash:
         result = transport.ItemResult(item.stash.get(RECORD, None), item.stash[USAGE])
-        transport.attach(report, result)
+        attach(report, result)
         del item.stash[USAGE]  # a rerun reports only what it asked itself
         if RECORD in item.stash:
             del item.stash[RECORD]  # items live as long as the session

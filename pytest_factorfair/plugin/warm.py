@@ -10,7 +10,7 @@ from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.plugin.prefetch import Window
 
 if TYPE_CHECKING:
-    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
 
 
@@ -20,7 +20,7 @@ class Warm:
     It asks all cases, whatever ``-k`` selects: the selection is known only after the workers' collection.
     """
 
-    def __init__(self, run: Run, progress: Progress) -> None:
+    def __init__(self, run: Run, progress: Meter) -> None:
         self._run = run
         self._progress = progress
 

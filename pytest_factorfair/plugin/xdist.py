@@ -1,10 +1,10 @@
-"""Hooks that exist only with pytest-xdist; registered on the controller when it is there."""
+"""How settings go to pytest-xdist's workers, and how the results of items come back from them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,9 +16,46 @@ if TYPE_CHECKING:
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.session.run import Run
 
+ATTRIBUTE = "factorfair"
+"""Where an item's result rides on its report, and a worker's order in its ``workerinput``."""
+
+
+def attach(report: pytest.TestReport, result: transport.ItemResult) -> None:
+    """Let a report carry the result of its item."""
+    setattr(report, ATTRIBUTE, result)
+
+
+def detach(report: pytest.TestReport) -> transport.ItemResult | None:
+    """Take the result off a report, so that no other plugin stores or sends it."""
+    result: transport.ItemResult | None = report.__dict__.pop(ATTRIBUTE, None)
+    return result
+
+
+class ReportTransport:
+    """Packs and unpacks results where xdist serializes and deserializes reports."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(
+        self,
+    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+        data = yield
+        if data is not None and ATTRIBUTE in data:
+            data[ATTRIBUTE] = transport.pack(data[ATTRIBUTE])
+        return data
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, object, object]:
+        report = yield
+        if isinstance(report, pytest.TestReport) and ATTRIBUTE in report.__dict__:
+            attach(report, transport.unpack(transport.ItemResult, getattr(report, ATTRIBUTE)))
+        return report
+
 
 class XdistHooks:
-    """Gives the workers the controller's settings and checklists, and the controller what they selected."""
+    """Hooks that exist only with xdist, registered on the controller when it is there.
+
+    They give the workers the controller's settings and checklists, and the controller what was selected.
+    """
 
     def __init__(self, run: Run, controller: Controller) -> None:
         self._run = run
@@ -36,7 +73,7 @@ class XdistHooks:
         run = self._run
         share = run.settings.connections // node.workerinput["workercount"]
         order = transport.WorkerInput(replace(run.settings, connections=share), run.checklists)
-        node.workerinput[transport.ATTRIBUTE] = transport.pack(order)
+        node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._controller.select(ids)

@@ -1,14 +1,13 @@
-"""From exchanges to answers: a user's hook and the reader for replies, the detector for pictures."""
+"""From exchanges to answers: the user's reader and ours for replies, the detector for pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
-import pytest
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import OUTCOMES, Answer, Exchange, Reading, Record, utf8
+from pytest_factorfair.domain import OUTCOMES, Answer, Exchange, Query, Reading, Record, Response, utf8
+from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -20,27 +19,33 @@ OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
 """What a record is marked with whose answers nobody else can add to."""
 
 
+ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
+"""The user's reader: a ``Reading``, or None to leave the reply to ours."""
+
+
 def recorded(
-    config: pytest.Config,
     run: Run,
     assignment: Assignment,
     exchanges: Sequence[Exchange],
+    *,
     detector: Detector | None,
+    read: ReadAnswer | None,
 ) -> Record:
     """What a case's exchanges say, in their order; a picture has an answer for each of its faces.
 
     Raises:
+        InputError: the user's reader returns no reading, or no detector is there for pictures.
         DetectorError: the detector cannot work.
         StoreError: a picture can no longer be read from the store.
     """
     if detector is None and assignment.checklist.modality == "image":
-        pytest.fail("factorfair_detector: pictures need a detector, got None", pytrace=False)
+        raise InputError("factorfair_detector: pictures need a detector, got None")
     notes = {utf8(str(note)) for one in exchanges if one.response for note in one.response.notes}
     if detector is not None:
         notes |= {OWN_DETECTOR} if detector is not run.detector else set()
         answers = tuple(_seen(run, assignment, exchanges, detector))
         return Record(assignment.key, answers, tuple(sorted(notes)))
-    answers = tuple(_reply(config, exchange) for exchange in exchanges)
+    answers = tuple(reading.answer(one, reading=_own(one, read)) for one in exchanges)
     queries = [exchange.query for exchange in exchanges]
     return Record(
         case=assignment.key,
@@ -65,22 +70,18 @@ def _seen(
         yield from reading.pictured(exchange, next(seen) if file else None, attributes)
 
 
-def _reply(config: pytest.Config, exchange: Exchange) -> Answer:
-    own: Reading | None = None
-    if exchange.response is not None:
-        own = config.hook.pytest_factorfair_read_answer(response=exchange.response, query=exchange.query)
-        if own is not None and not _is_reading(own):
-            told = f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}"
-            pytest.fail(told, pytrace=False)
-    return reading.answer(exchange, reading=own)
-
-
-def _is_reading(own: object) -> bool:
-    """Whether a user's hook gave what it should; Python does not look at annotations."""
-    if not isinstance(own, Reading):
-        return False
-    told: tuple[object, ...] = own.outcome, own.letter, own.reason
-    return told[0] in OUTCOMES and isinstance(told[1], str | None) and isinstance(told[2], str)
+def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
+    """What the user's reader makes of a reply; Python does not check what it returns."""
+    if read is None or exchange.response is None:
+        return None
+    own = read(exchange.response, exchange.query)
+    if own is None:
+        return None
+    if isinstance(own, Reading) and own.outcome in OUTCOMES:
+        parts: tuple[object, ...] = own.letter, own.reason
+        if isinstance(parts[0], str | None) and isinstance(parts[1], str):
+            return own
+    raise InputError(f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}")
 
 
 def _file(exchange: Exchange) -> str:

@@ -18,11 +18,10 @@ from pytest_factorfair.session.tabulating import counted, deterministic, galleri
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
-    import pytest
-
-    from pytest_factorfair.plugin.progress import Progress
+    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.composition import Assignment
     from pytest_factorfair.session.ledger import Ledger
+    from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
 
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
@@ -64,9 +63,9 @@ class Purchase(NamedTuple):
 class Looks:
     """Judges, and as long as gates are undecided asks the topics they need some more."""
 
-    def __init__(self, config: pytest.Config, run: Run, ledger: Ledger, progress: Progress) -> None:
-        self._config = config
+    def __init__(self, run: Run, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None) -> None:
         self._run = run
+        self._read = read
         self._ledger = ledger
         self._progress = progress
         self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[run.settings.looks]]
@@ -157,7 +156,7 @@ class Looks:
         from pytest_factorfair.engine import usage
 
         self._ledger.spend(self._run.unaccounted(usage(exchanges)))
-        more = recorded(self._config, self._run, one.assignment, exchanges, self._run.detector)
+        more = recorded(self._run, one.assignment, exchanges, detector=self._run.detector, read=self._read)
         self._ledger.add(
             replace(
                 one.record,

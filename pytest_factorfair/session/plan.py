@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import pytest
-
 from pytest_factorfair.domain import fact_or_fair, faintbench, plural, topic_cases
 from pytest_factorfair.gates import detectable, foreseen, gate_subjects
 from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
@@ -32,46 +30,17 @@ class Row(NamedTuple):
     change: str
 
 
-class Showing:
-    """Registered in place of the controller: items are collected, none is run, and something is told."""
-
-    title = ""
-
-    def __init__(self, config: pytest.Config, run: Run) -> None:
-        self._outlook = Outlook.of(run, stored=True)
-        # No worker may start: xdist reads these when it is configured, which is after us.
-        config.option.dist, config.option.tx = "no", []
-
-    def lines(self) -> Iterator[str]:
-        """What is told."""
-        raise NotImplementedError
-
-    def pytest_report_header(self) -> list[str]:
-        return self._outlook.lines()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self) -> bool:
-        return True
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", f"factorfair: {self.title}")
-        for line in self.lines():
-            terminalreporter.write_line(line)
-
-
-class Plan(Showing):
+class Plan:
     """What a run would ask, cost and be able to tell.
 
     Raises:
         InputError: a gate that cannot be judged in this run.
     """
 
-    title = "plan"
-
-    def __init__(self, config: pytest.Config, run: Run) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
         self._gates = declared_gates(run)
-        super().__init__(config, run)
+        self._outlook = Outlook.of(run, stored=True)
 
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""

@@ -11,9 +11,9 @@ from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.scoring.reasons import Asked, reason_shares
 
 if TYPE_CHECKING:
-    from pytest_factorfair.plugin.progress import Progress
     from pytest_factorfair.session.composition import Assignment
     from pytest_factorfair.session.ledger import Ledger
+    from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
 
 Wanted: TypeAlias = "tuple[Assignment, Query]"
@@ -26,7 +26,7 @@ class Explained(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def explain(run: Run, ledger: Ledger, progress: Progress) -> Explained:
+def explain(run: Run, ledger: Ledger, progress: Meter) -> Explained:
     """Ask each model for its reasons, in the process that controls the run, once all items are done.
 
     These are other questions than those that are scored, and nothing here reaches the records.
@@ -63,7 +63,7 @@ def _wanted(run: Run, ledger: Ledger) -> Iterator[Wanted]:
 
 
 def _asked(
-    run: Run, ledger: Ledger, progress: Progress, wanted: Sequence[Wanted]
+    run: Run, ledger: Ledger, progress: Meter, wanted: Sequence[Wanted]
 ) -> Iterator[tuple[Asked, Reason]]:
     from pytest_factorfair.engine import usage
 

@@ -1,29 +1,24 @@
 """How values travel between the processes of a run.
 
-Settings and checklists go to a worker in its ``workerinput``; the result of an item comes back on its
-report. xdist's execnet accepts only plain types, so a value travels as one JSON text: a dataclass is the list
-of its fields, and the annotations of the class say how to read it back.
+Settings and checklists go to a worker, the result of an item comes back. xdist's execnet accepts only plain
+types, so a value travels as one JSON text: a dataclass is the list of its fields, and the annotations of the
+class say how to read it back.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Generator, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
-
-import pytest
 
 from pytest_factorfair.checklist.protocols import PROTOCOLS
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Checklist, Record, Usage
 
 T = TypeVar("T")
-
-ATTRIBUTE = "factorfair"
-"""Where a result rides on a report, and a worker's order in its ``workerinput``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,37 +50,6 @@ def unpack(kind: type[T], text: str) -> T:
     hint: Any = kind
     value: T = _reader(hint)(json.loads(text))
     return value
-
-
-def attach(report: pytest.TestReport, result: ItemResult) -> None:
-    """Let a report carry the result of its item."""
-    setattr(report, ATTRIBUTE, result)
-
-
-def detach(report: pytest.TestReport) -> ItemResult | None:
-    """Take the result off a report, so that no other plugin stores or sends it."""
-    result: ItemResult | None = report.__dict__.pop(ATTRIBUTE, None)
-    return result
-
-
-class ReportTransport:
-    """Packs and unpacks results where xdist serializes and deserializes reports."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_to_serializable(
-        self,
-    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        data = yield
-        if data is not None and ATTRIBUTE in data:
-            data[ATTRIBUTE] = pack(data[ATTRIBUTE])
-        return data
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_from_serializable(self) -> Generator[None, object, object]:
-        report = yield
-        if isinstance(report, pytest.TestReport) and ATTRIBUTE in report.__dict__:
-            attach(report, unpack(ItemResult, getattr(report, ATTRIBUTE)))
-        return report
 
 
 def _fields(value: Any) -> list[Any] | dict[str, Any]:

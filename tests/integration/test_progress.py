@@ -16,7 +16,8 @@ import pyte
 import pytest
 
 from pytest_factorfair.engine import EndpointState
-from pytest_factorfair.plugin import progress
+from pytest_factorfair.plugin.progress import Screen
+from pytest_factorfair.session.progress import Progress
 from tests.project import Project
 
 ROWS, COLUMNS = 60, 100
@@ -87,7 +88,7 @@ def test_a_plain_line_every_30_seconds(monkeypatch: pytest.MonkeyPatch, pytestco
     now = [1000.0]
     monkeypatch.setenv("TERM", "dumb")  # wherever this test itself is run
     monkeypatch.setattr("pytest_factorfair.plugin.progress.time.monotonic", lambda: now[0])
-    screen = progress.Screen(pytestconfig)
+    screen = Screen(pytestconfig)
     due = []
     for second in (1, 29, 30, 31, 59, 60):
         now[0] = 1000.0 + second
@@ -102,29 +103,36 @@ def state(**fields: Any) -> EndpointState:
 
 
 @pytest.mark.parametrize(
-    ("endpoints", "told"),
+    ("endpoints", "shown"),
     [
-        ([], []),
-        ([state(failing=3, cause="HTTP 500")], []),  # retries are nothing to worry about
-        ([state(throttled=64)], ["64 throttled (429)"]),
+        ((), ""),
+        ((state(failing=3, cause="HTTP 500"),), ""),  # retries are nothing to worry about
+        ((state(throttled=64),), "64 throttled (429) · "),
         (
-            [state(throttled=64, opens_in=11.2, failing=64, cause="HTTP 429")],
-            ["64 throttled (429)", "next try in 12 s"],
+            (state(throttled=64, opens_in=11.2, failing=64, cause="HTTP 429"),),
+            "64 throttled (429) · next try in 12 s · ",
         ),
         (
-            [state(throttled=1_000), state(throttled=1, opens_in=1)],
-            ["1,001 throttled (429)", "next try in 1 s"],
+            (state(throttled=1_000), state(throttled=1, opens_in=1)),
+            "1,001 throttled (429) · next try in 1 s · ",
         ),
         (
-            [state(opens_in=1), state(failing=20, cause="the connection failed\nlong " * 9, opens_in=3)],
-            ["next try in 3 s", "20 failing: the connection failed long the connec..."],
+            (state(opens_in=1), state(failing=20, cause="the connection failed\nlong " * 9, opens_in=3)),
+            "next try in 3 s · 20 failing: the connection failed long the connec... · ",
         ),
     ],
 )
-def test_what_holds_answers_up(endpoints: list[EndpointState], told: list[str]) -> None:
-    assert list(progress.trouble(endpoints)) == told
+def test_what_holds_answers_up_comes_first(endpoints: tuple[EndpointState, ...], shown: str) -> None:
+    line = str(Progress(0, 216, endpoints=endpoints))
+    assert line == f"factorfair: 0 of 216 answers · {shown}0/s · 0 refused · $0.00"
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(0.4, "0:00"), (61, "1:01"), (3_725, "1:02:05")])
-def test_time_left(seconds: float, told: str) -> None:
-    assert progress._clock(seconds) == told  # noqa: SLF001  # the one place where it is written
+@pytest.mark.parametrize(("seconds", "left"), [(0.1, "0:00"), (15.25, "1:01"), (931.25, "1:02:05")])
+def test_time_left(seconds: float, left: str) -> None:
+    """A fifth of the answers are there: the others take four times as long."""
+    progress = Progress(1_000, 5_000, cached=250, refused=7, cost=None, seconds=seconds)
+    rate = f"{1_000 / seconds:,.0f}/s"
+    assert str(progress) == (
+        f"factorfair: 1,000 of 5,000 answers · {rate} · 25% from the store · 7 refused · cost unknown"
+        f" · {left} left"
+    )

@@ -6,14 +6,15 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 
 from pytest_factorfair import checklist
 from pytest_factorfair.config import settings
+from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
+from pytest_factorfair.plugin import xdist
 from pytest_factorfair.session import transport
 from pytest_factorfair.session.transport import ItemResult, WorkerInput
 
@@ -39,7 +40,7 @@ def crossed(value: T) -> T:
 @pytest.fixture
 def hooks(pytestconfig: pytest.Config) -> Iterator[Any]:
     """pytest's own hooks, with ours around them."""
-    plugin = transport.ReportTransport()
+    plugin = xdist.ReportTransport()
     pytestconfig.pluginmanager.register(plugin)
     yield pytestconfig.hook
     pytestconfig.pluginmanager.unregister(plugin)
@@ -68,19 +69,15 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
 @pytest.mark.parametrize("name", ["fact_or_fair", "fact_or_fair_t2i", "faintbench"])
 def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Path) -> None:
     given = {
-        "factorfair_model": ["sim:x", "sim:y"],
-        "factorfair_model_arg": ["temperature=0"],
-        "factorfair_checklist": ["small.yaml"],
-        "factorfair_gate": ["s_e >= 0.5"],
-        "factorfair_max_cost": "2.5",
-        "factorfair_seed": "7",
+        "model": ["sim:x", "sim:y"],
+        "model-arg": ["temperature=0"],
+        "checklist": ["small.yaml"],
+        "gate": ["s_e >= 0.5"],
+        "max-cost": "2.5",
+        "seed": "7",
     }
-    config = SimpleNamespace(
-        getoption=lambda name, default=None: given.get(name, default),
-        rootpath=tmp_path,
-        invocation_params=SimpleNamespace(dir=tmp_path),
-    )
-    chosen = settings.resolve(cast(pytest.Config, config))
+    typed = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in given.items()}
+    chosen = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
     chosen = dataclasses.replace(chosen, waivers=(("s_e", "2030-01-01", "known"),))
     assert (chosen.sampling.seed, chosen.max_cost) == (7, 2.5)
     order = WorkerInput(chosen, (checklist.load(name, truth="audited", base=Path()),))
@@ -93,20 +90,20 @@ def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Pat
 @pytest.mark.parametrize("result", RESULTS)
 def test_result_rides_on_a_report(hooks: Any, pytestconfig: pytest.Config, result: ItemResult) -> None:
     sent = report()
-    transport.attach(sent, result)
+    xdist.attach(sent, result)
     data = hooks.pytest_report_to_serializable(config=pytestconfig, report=sent)
     plain = json.loads(json.dumps(data))
     arrived = hooks.pytest_report_from_serializable(config=pytestconfig, data=plain)
-    assert transport.detach(arrived) == result
-    assert transport.detach(arrived) is None
-    assert transport.detach(sent) == result  # serializing a report takes nothing off it
+    assert xdist.detach(arrived) == result
+    assert xdist.detach(arrived) is None
+    assert xdist.detach(sent) == result  # serializing a report takes nothing off it
 
 
 def test_report_without_a_result(hooks: Any, pytestconfig: pytest.Config) -> None:
     data = hooks.pytest_report_to_serializable(config=pytestconfig, report=report())
     arrived = hooks.pytest_report_from_serializable(config=pytestconfig, data=data)
     assert arrived.nodeid == "a.py::b"
-    assert transport.detach(arrived) is None
+    assert xdist.detach(arrived) is None
 
 
 def test_what_pytest_does_not_serialize_is_left_alone(hooks: Any, pytestconfig: pytest.Config) -> None:

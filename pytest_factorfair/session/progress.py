@@ -1,0 +1,127 @@
+"""How far a run is: counted here, and shown by what started the run."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_factorfair.domain import Usage, excerpt, plural
+from pytest_factorfair.errors import StoreError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from pytest_factorfair.domain import Record
+    from pytest_factorfair.engine import EndpointState
+    from pytest_factorfair.session.run import Run
+
+T = TypeVar("T")
+
+TICK = 0.1
+"""Seconds between two looks at the progress while something is awaited, and the longest a Ctrl-C waits."""
+
+LONGEST = 40
+"""Characters of a failure's cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is; as text, one line.
+
+    ``answers`` of ``total`` are there, ``cached`` of them came from the store and ``refused`` are refusals.
+    ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail.
+    """
+
+    answers: int
+    total: int
+    cached: int = 0
+    refused: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+    endpoints: tuple[EndpointState, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"factorfair: {self.answers:,} of {plural(self.total, 'answer')}"]
+        # What holds the run up comes first: a terminal of 80 columns cuts the end off.
+        if throttled := sum(one.throttled for one in self.endpoints):
+            parts.append(f"{throttled:,} throttled (429)")
+        closed = max(self.endpoints, key=lambda one: one.opens_in, default=None)
+        if closed is not None and closed.opens_in > 0:
+            parts.append(f"next try in {math.ceil(closed.opens_in)} s")
+            if closed.failing and not closed.throttled:
+                parts.append(f"{closed.failing:,} failing: {excerpt(closed.cause, LONGEST)}")
+        rate = self.answers / self.seconds if self.seconds > 0 else 0.0
+        parts.append(f"{rate:,.0f}/s")
+        if self.answers:
+            parts.append(f"{self.cached / self.answers:.0%} from the store")
+        parts.append(f"{self.refused:,} refused")
+        parts.append("cost unknown" if self.cost is None else f"${self.cost:,.2f}")
+        if rate > 0:
+            minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
+            hours, minutes = divmod(minutes, 60)
+            clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+            parts.append(f"{clock} left")
+        return " · ".join(parts)
+
+
+class Meter:
+    """Counts answers and waits for futures; a subclass that shows it overrides ``tick`` and ``clear``."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._total = sum(assignment.case.samples for assignment in run.assignments)
+        self._began = time.monotonic()
+        self._answers = self._refused = 0
+        self._unaccounted = Usage()
+
+    def tick(self) -> None:
+        """Called ten times a second while something is awaited, from the thread that waits."""
+
+    def clear(self) -> None:
+        """Remove what is shown."""
+
+    def begin(self) -> None:
+        """Count the time from now on."""
+        self._began = time.monotonic()
+
+    def expect(self, total: int) -> None:
+        """Count up to this many answers."""
+        self._total = total
+
+    def count(self, record: Record | None, unaccounted: Usage) -> None:
+        """Add what one case found in the store or asked on no account, and the answers it recorded."""
+        self._unaccounted += unaccounted
+        if record is not None:
+            self._answers += len(record.answers)
+            self._refused += sum(answer.outcome == "refused" for answer in record.answers)
+
+    def wait(self, future: Future[T]) -> T:
+        """What a future gives or raises."""
+        while not future.done():
+            try:
+                future.result(TICK)
+            except TimeoutError:
+                self.tick()
+        return future.result()
+
+    def progress(self) -> Progress:
+        """Where the run is now: recorded answers, or what this process has beyond them."""
+        answers, cached = self._answers, self._unaccounted.cached
+        if self._run.asking:
+            seen = self._run.engine.snapshot()
+            answers, cached = max(seen.done, answers), max(seen.cached, cached)
+        try:
+            endpoints = self._run.endpoints
+        except StoreError:  # the run's file is gone: what asks says so
+            endpoints = ()
+        return Progress(
+            answers,
+            self._total,
+            cached=cached,
+            refused=self._refused,
+            cost=(self._run.usage + self._unaccounted).cost,
+            seconds=time.monotonic() - self._began,
+            endpoints=endpoints,
+        )

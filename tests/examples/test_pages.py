@@ -19,7 +19,7 @@ ENVIRONMENT = {"real_model": SMALL}
 """By page: what is set before it is followed. A checklist of 14 cases where a server has to answer."""
 
 
-FIRST = re.compile(r"goes on from \[[^]]+\]\((\w+)\.md\), in the\ssame folder")
+FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in the\ssame folder")
 
 
 def begun(page: Path) -> str:

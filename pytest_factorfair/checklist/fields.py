@@ -1,7 +1,8 @@
-"""What single fields of a checklist are made of."""
+"""The fields that checklists are made of, and the groups of people they declare."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import shorten
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from pytest_factorfair.domain import Modality
+from pytest_factorfair.domain import Attribute, Modality
 from pytest_factorfair.errors import nearest
 
 ID = r"^[a-z0-9_]+$"
@@ -84,3 +85,25 @@ class Opening(Layout):
     title: Line
     protocol: Id
     modality: Modality
+
+
+class Group(Layout):
+    """A group of people."""
+
+    word: Line = Field(description="The group inside a sentence: 'a female individual'.")
+    aliases: list[Line] = Field([], description="What else an answer may call the group.")
+
+
+def spoken(name: str, group: Group) -> tuple[str, ...]:
+    """Everything that a group may be called."""
+    return name, group.word, *group.aliases
+
+
+def attribute(name: str, groups: Mapping[str, Group]) -> Attribute:
+    """The attribute that divides people into these groups."""
+    return Attribute(
+        name=name,
+        groups=tuple(groups),
+        words={group: each.word for group, each in groups.items()},
+        aliases={group: tuple(each.aliases) for group, each in groups.items()},
+    )

@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
 from pytest_factorfair.checklist.fields import Opening
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
-from pytest_factorfair.checklist.problems import refuse, structural
-from pytest_factorfair.checklist.protocol import Files, Protocol
-from pytest_factorfair.checklist.protocols import PROTOCOLS
+from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.source import Node
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
 
+File = TypeVar("File", bound=Opening)
+Value = TypeVar("Value", bound=Checklist)
 
-def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
+
+def _unknown(file: Any, content: str) -> tuple[Source, ...]:  # noqa: ARG001 - one signature
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Files(Generic[File, Value]):
+    """How the files of a protocol are read.
+
+    ``layout`` turns the plain content of a file into its layout, or raises pydantic's ValidationError. Each
+    of the ``rules`` yields the problems of a file that has passed the rules before it. ``truths`` names the
+    truth sets that cover the whole file, and ``build`` makes the checklist under one of them. ``lint`` finds
+    bad style. ``schema`` is the layout's JSON Schema, made with a template of references such as
+    ``#/$defs/{model}``, and ``parts`` are the schemas of files that it may include, by name. ``sources`` says
+    who publishes the figures of a file that still has this content hash.
+    """
+
+    layout: Callable[[Any], File]
+    rules: tuple[Callable[[File], Iterable[Problem]], ...]
+    truths: Callable[[File], tuple[str, ...]]
+    build: Callable[[File, str], Value]
+    lint: Callable[[Node, File], Iterable[Problem]]
+    schema: Callable[[str], dict[str, Any]]
+    parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
+    sources: Callable[[File, str], tuple[Source, ...]] = _unknown
+
+
+# Any: the name of a protocol in a file is what binds the two, which no type can say.
+ByProtocol: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
+"""How files are read, by the name of their protocol; a call imports what reads them."""
+
+
+def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) -> Checklist:
     """The checklist of a shipped name or a path (relative to ``base``) under one truth set.
 
     Raises:
-        ChecklistError: a file cannot be read or says what cannot be right; names file, line, field.
+        ChecklistError: a file cannot be read or has invalid content; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    files, _, file = parse(name_or_path, base=base)
+    files, _, file = parse(name_or_path, protocols, base=base)
     known = files.truths(file)
     if truth not in known:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(known)}")
@@ -33,14 +67,33 @@ def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
     return checklist
 
 
-def parse(name_or_path: str, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
+def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, ...]:
+    """Findings, each ``file:line: field: problem``, in the order of the file.
+
+    Raises:
+        InputError: as ``load``; only a valid checklist has a style.
+    """
+    files, root, file = parse(name_or_path, protocols, base=base)
+    findings = set()
+    for problem in files.lint(root, file):
+        node, beyond = root.find(problem.steps)
+        findings.add((node.place, str(node.error(problem.text, beyond=beyond))))
+    return tuple(text for _, text in sorted(findings))
+
+
+def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
     """How a checklist is read, its merged tree and its validated layout, before a truth set is chosen.
 
     Raises:
-        InputError: as ``load``, but for the truth set.
+        InputError: as ``load``, except for the truth set.
     """
     root = resolve(locate(name_or_path, beside=Path(), base=base), base)
-    files = _protocol(root).files()
+    node, beyond = root.find(("protocol",))
+    if beyond:
+        raise root.error(f"missing; known: {', '.join(protocols)}", beyond=beyond)
+    if node.value not in protocols:
+        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), protocols)}")
+    files = protocols[str(node.value)]()
     try:
         file: Opening = files.layout(root.plain())
     except ValidationError as error:
@@ -49,12 +102,3 @@ def parse(name_or_path: str, *, base: Path) -> tuple[Files[Any, Any], Node, Open
     for rule in files.rules:
         refuse(root, rule(file))
     return files, root, file
-
-
-def _protocol(root: Node) -> Protocol[Any, Any, Any]:
-    node, beyond = root.find(("protocol",))
-    if beyond:
-        raise root.error(f"missing; known: {', '.join(PROTOCOLS)}", beyond=beyond)
-    if node.value not in PROTOCOLS:
-        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), PROTOCOLS)}")
-    return PROTOCOLS[str(node.value)]

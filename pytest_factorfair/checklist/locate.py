@@ -17,7 +17,7 @@ def folder() -> Path:
     """
     package = Path(str(importlib.resources.files("pytest_factorfair")))
     for candidate in (package / "_checklists", package.parent / "checklists"):
-        if (candidate / "fact_or_fair.yaml").is_file():
+        if (candidate / "schema" / "checklist.schema.json").is_file():
             return candidate
     raise InputError("the shipped checklists are missing from this installation; install the package again")
 

@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     # pydantic and the checklists: not for `factorfair --help`.
-    from pytest_factorfair.checklist import sources
+    from pytest_factorfair.protocols import sources
     from pytest_factorfair.reports import card, json_report
 
     summary = json_report.read(arguments.report, name=arguments.report)

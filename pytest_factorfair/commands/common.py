@@ -61,10 +61,10 @@ def faintbench(name: str, truth: str) -> Faintbench:
     Raises:
         InputError: there is none of that name, or it is of another protocol.
     """
-    from pytest_factorfair import checklist
+    from pytest_factorfair import protocols
     from pytest_factorfair.domain import Faintbench
 
-    found = checklist.load(name, truth=truth, base=Path.cwd())
+    found = protocols.load(name, truth=truth, base=Path.cwd())
     if not isinstance(found, Faintbench):
         raise InputError(f"checklist '{found.name}' is not one of FAIntbench: name that of the run")
     return found
@@ -87,8 +87,8 @@ def same_content(where: Path | str, digest: str | None, checklist: Faintbench) -
 
 def every_prompt(checklist: Faintbench) -> dict[str, PromptCase]:
     """Every prompt of the checklist by its id."""
-    from pytest_factorfair.checklist import cases
     from pytest_factorfair.domain import Sampling, prompt_cases
+    from pytest_factorfair.protocols import cases
 
     every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
     return {case.id: case for case in prompt_cases(cases(checklist, every))}

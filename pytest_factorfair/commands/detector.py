@@ -210,9 +210,9 @@ def _files(arguments: argparse.Namespace, sheet: Path) -> dict[str, Path]:
 
 def _attributes(checklist: str) -> tuple[Attribute, ...]:
     """The attributes that can be perceived in a face: crossed ones follow from them."""
-    from pytest_factorfair import checklist as checklists
+    from pytest_factorfair import protocols
 
-    loaded = checklists.load(checklist, truth="audited", base=Path.cwd())
+    loaded = protocols.load(checklist, truth="audited", base=Path.cwd())
     if loaded.modality != "image":
         raise InputError(f"checklist '{loaded.name}' asks language models: it has no pictures to label")
     return tuple(each for each in loaded.attributes if not each.crossed)

@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Print one line per finding; an invalid checklist is told on standard error."""
-    from pytest_factorfair.checklist import lint  # pydantic and yaml: not for `factorfair --help`
+    from pytest_factorfair.protocols import lint  # pydantic and yaml: not for `factorfair --help`
 
     ended = 0
     for checklist in arguments.checklists:

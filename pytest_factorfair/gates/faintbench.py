@@ -114,7 +114,7 @@ def planned(
     checklists: Iterable[Checklist], models: Sequence[str], sampling: Sampling
 ) -> tuple[Gallery, ...]:
     """The galleries that a run will hang, with nothing in them yet."""
-    from pytest_factorfair.checklist import cases  # reads files; judging does not
+    from pytest_factorfair.protocols import cases  # reads files; judging does not
 
     return tuple(
         hang((), checklist, prompt_cases(cases(checklist, sampling)), model=model)

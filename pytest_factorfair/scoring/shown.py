@@ -13,7 +13,7 @@ Shown: TypeAlias = tuple[frozenset[int], ...]
 def people_shown(checklist: FactOrFair, sampling: Sampling) -> int:
     """How many people a subjective query of the checklist shows."""
     # The checklist room reads files and needs pydantic for it; scoring must not cost its import.
-    from pytest_factorfair.checklist.fact_or_fair.lineup import people_count
+    from pytest_factorfair.protocols.fact_or_fair.people import people_count
 
     return people_count(checklist, sampling.design)
 
@@ -33,7 +33,7 @@ def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Samp
 
 def _block(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> tuple[Query, ...]:
     """All queries of one topic in one context: whole blocks, which every other topic has alike."""
-    from pytest_factorfair.checklist import queries
+    from pytest_factorfair.protocols import queries
 
     stream = [case for case in cases if case.part == "subjective"]
     return tuple(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import checklist as checklists
-from pytest_factorfair import models
+from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Case, CaseKey, Checklist, Modality, Sampling
 from pytest_factorfair.errors import InputError
@@ -41,7 +40,7 @@ def load(settings: Settings) -> tuple[Checklist, ...]:
         InputError: one that cannot be right, or several that do not go together.
     """
     chosen = settings.checklists or (DEFAULTS[_modality(settings.models)],)
-    loaded = tuple(checklists.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
+    loaded = tuple(protocols.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
     by_modality = {checklist.modality: checklist.name for checklist in loaded}
     if len(by_modality) > 1:
         text, image = by_modality["text"], by_modality["image"]
@@ -112,7 +111,7 @@ def assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling
             raise InputError(
                 f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
             )
-    cases = [(one, case) for one in loaded for case in checklists.cases(one, sampling)]
+    cases = [(one, case) for one in loaded for case in protocols.cases(one, sampling)]
     return tuple(
         Assignment("-".join([*_prefix(slugs, spec, loaded, one), case.id]), spec, one, case)
         for spec in settings.models

@@ -12,8 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import checklist as checklists
-from pytest_factorfair import models, process
+from pytest_factorfair import models, process, protocols
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import (
     Answer,
@@ -21,9 +20,7 @@ from pytest_factorfair.domain import (
     CaseKey,
     Checklist,
     Exchange,
-    FactOrFair,
     Query,
-    TopicCase,
     Usage,
     asked,
 )
@@ -151,7 +148,7 @@ class Run:
     @property
     def notices(self) -> tuple[str, ...]:
         """One line for each number of answers that had to be rounded up, and for pictures left over."""
-        rounded = (line for one in self.checklists for line in checklists.notices(one, self.sampling))
+        rounded = (line for one in self.checklists for line in protocols.notices(one, self.sampling))
         return (*rounded, *self._surplus())
 
     def _surplus(self) -> Iterator[str]:
@@ -264,26 +261,25 @@ class Run:
         return RunBudget(path, self._ceilings, estimate=estimates(self.price, self.modality))
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
-        return checklists.queries(assignment.checklist, assignment.case, self.sampling)
+        return protocols.queries(assignment.checklist, assignment.case, self.sampling)
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
         """The queries of a case at so many times the size: those it has, and behind them more."""
         one, more = assignment.checklist, self.sampling.times(times)
         key = one.name, times
         if key not in self._larger:
-            self._larger[key] = {case.id: case for case in checklists.cases(one, more)}
-        return checklists.queries(one, self._larger[key][assignment.case.id], more)
+            self._larger[key] = {case.id: case for case in protocols.cases(one, more)}
+        return protocols.queries(one, self._larger[key][assignment.case.id], more)
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:
-        """The questions for a reason, one for each subjective case; none unless they are wanted."""
+        """The queries that ask for a reason, with their cases; none without ``--factorfair-explain``."""
         if not self.settings.explain:
             return ()
         return tuple(
-            (one, checklists.explained(one.checklist, one.case, self.sampling))
+            (one, query)
             for one in self.assignments
-            if isinstance(one.checklist, FactOrFair) and isinstance(one.case, TopicCase)
-            if one.case.part == "subjective"
+            if (query := protocols.explained(one.checklist, one.case, self.sampling)) is not None
         )
 
     def had(self, one: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:

@@ -14,9 +14,9 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_factorfair.checklist.protocols import PROTOCOLS
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Checklist, Record, Usage
+from pytest_factorfair.protocols import PROTOCOLS
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_factorfair.checklist import load
-from pytest_factorfair.checklist.fact_or_fair.recognise import Recognised, Recogniser
 from pytest_factorfair.domain import FactOrFair
+from pytest_factorfair.protocols import load
+from pytest_factorfair.protocols.fact_or_fair.recognise import Recognised, Recogniser
 
 Rule: TypeAlias = Callable[[Recognised, "Draw"], str | None]
 """What a model replies to a judgement it treats specially; None where it is fair."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import load
 from pytest_factorfair.domain import Faintbench
+from pytest_factorfair.protocols import load
 from tests.acceptance.running import reported
 
 PAINTERS = (

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
-from pytest_factorfair.checklist import load
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.gates import parse, waivers
+from pytest_factorfair.protocols import load
 from tests.examples.snippets import Command, Snippet, commands, missing, snippets
 from tests.examples.terminal import Printed, Terminal
 

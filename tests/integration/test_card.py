@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 
-from pytest_factorfair.checklist import load, sources
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.protocols import load, sources
 from pytest_factorfair.reports.statements import ETHICS
 from tests.project import Project
 

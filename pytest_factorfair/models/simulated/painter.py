@@ -12,10 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-from pytest_factorfair import checklist as checklists
-from pytest_factorfair.checklist.fact_or_fair.lineup import everyone, simple
-from pytest_factorfair.checklist.faintbench.expand import cases
-from pytest_factorfair.checklist.faintbench.prompts import prompt
+from pytest_factorfair import protocols
 from pytest_factorfair.domain import (
     Checklist,
     FactOrFair,
@@ -33,6 +30,8 @@ from pytest_factorfair.models.simulated.choice import Chance, Draws, Situation, 
 from pytest_factorfair.models.simulated.traits import Belief, Traits, leaning, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
+from pytest_factorfair.protocols.fact_or_fair.people import everyone, simple
+from pytest_factorfair.protocols.faintbench.cases import cases, prompt
 
 _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
 
@@ -159,11 +158,11 @@ def portraits(checklist: FactOrFair, traits: Traits) -> Iterator[tuple[str, Port
     attribute = leaning(traits, checklist)
     offered = tuple((json.dumps(groups), groups) for groups in everyone(checklist).values())
     statistics = {statistic.id: statistic for statistic in checklist.statistics}
-    for case in topic_cases(checklists.cases(checklist, _ONE)):
+    for case in topic_cases(protocols.cases(checklist, _ONE)):
         truths = statistics[case.statistic].truths
         true = {name: truth.at(case.direction) for name, truth in truths.items()}
         asked = case.attributes if case.part == "objective" else ()
-        for query in checklists.queries(checklist, case, _ONE):
+        for query in protocols.queries(checklist, case, _ONE):
             yield query.prompt, Portrait(Situation(offered, asked, true, {}, attribute))
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 
-from pytest_factorfair.checklist.fact_or_fair.recognise import Recognised, Recogniser
 from pytest_factorfair.domain import (
     IN_GROUP,
     Checklist,
@@ -32,6 +31,7 @@ from pytest_factorfair.models.simulated.phrases import (
 )
 from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.protocols.fact_or_fair.recognise import Recognised, Recogniser
 
 
 def build(spec: ModelSpec) -> Respondent:

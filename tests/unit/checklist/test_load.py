@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.checklist import load
 from pytest_factorfair.domain import Context, People, Scenario, Statistic, Truth
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols import load
 from tests.unit.checklist.files import (
     CHECKLIST,
     STATISTICS,

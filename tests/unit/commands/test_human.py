@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair import checklist, detection
+from pytest_factorfair import detection, protocols
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import (
     Answer,
@@ -47,7 +47,7 @@ Labeller = Callable[[list[str], str, str], str]
 
 @cache
 def faintbench() -> Faintbench:
-    found = checklist.load("faintbench", truth="audited", base=Path())
+    found = protocols.load("faintbench", truth="audited", base=Path())
     assert isinstance(found, Faintbench)
     return found
 
@@ -55,7 +55,7 @@ def faintbench() -> Faintbench:
 @cache
 def chosen() -> tuple[PromptCase, ...]:
     """Implicit and explicit prompts of two characteristics and two relations, without their crossed races."""
-    every = prompt_cases(checklist.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
+    every = prompt_cases(protocols.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
     few = [case for case in every if case.subject in SUBJECTS]
     return tuple(case for case in few if case.attributes != ("race",) or case.kind != "relation")
 

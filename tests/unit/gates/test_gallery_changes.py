@@ -8,7 +8,6 @@ from math import hypot, sqrt
 
 import pytest
 
-from pytest_factorfair.checklist import cases
 from pytest_factorfair.domain import (
     Faintbench,
     Gate,
@@ -19,6 +18,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former, Terms, changes, check, expand, foreseen, judge, parse
+from pytest_factorfair.protocols import cases
 from pytest_factorfair.scoring.faintbench import Gallery, Selection, change, gallery, implicit_level
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 

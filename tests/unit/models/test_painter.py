@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
 from pytest_factorfair.domain import Attribute, FactOrFair, Request, Response, Sampling, TopicCase
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
 from pytest_factorfair.pictures import cards, classes
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
 from tests.unit.checklist.files import fact_or_fair
 
 GROUPS = {"White": "White", "Black": "Black", "Latino_Hispanic": "Hispanic", "East Asian": "Asian",

@@ -9,9 +9,9 @@ from itertools import product
 
 import pytest
 
-from pytest_factorfair.checklist import cases, queries
 from pytest_factorfair.domain import Attribute, Request, Truth
 from pytest_factorfair.models import build
+from pytest_factorfair.protocols import cases, queries
 from tests.unit.models.asking import (
     SIZES,
     asked,

@@ -12,9 +12,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist.fact_or_fair.expand import cases, queries
 from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling, Share
 from pytest_factorfair.gates import judge, parse
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
 from pytest_factorfair.reading import choices
 from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
 from pytest_factorfair.scoring.choices import ChosenCells, Counting

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.checklist import cases, load, notices
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -25,6 +24,7 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, judge, parse
 from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.protocols import cases, load, notices
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores, uncounted
 from tests.unit.galleries import shipped
 

@@ -1,0 +1,65 @@
+"""Rules about texts that protocols share: placeholders, what a group is called, words that give one away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from pytest_factorfair.checklist.fields import Group, spoken
+from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.source import Step
+from pytest_factorfair.errors import nearest
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def placeholders(
+    text: str, steps: tuple[Step, ...], *, known: Iterable[str], needed: Iterable[str]
+) -> Iterator[Problem]:
+    """Placeholders that are unknown or missing, and braces that belong to none."""
+    known, found = set(known), used(text)
+    for name in sorted(found - known):
+        yield Problem(steps, f"unknown placeholder {{{name}}}{nearest(name, known)}")
+    if not found - known:
+        for name in sorted(set(needed) - found):
+            yield Problem(steps, f"lacks the placeholder {{{name}}}")
+    if set("{}") & set(_PLACEHOLDER.sub("", text)):
+        yield Problem(steps, "has a brace that belongs to no placeholder")
+
+
+def used(text: str) -> set[str]:
+    """The names between braces in a text."""
+    return set(_PLACEHOLDER.findall(text))
+
+
+def ambiguous(steps: tuple[Step, ...], groups: Mapping[str, Group]) -> Iterator[Problem]:
+    """Words and aliases that two groups of an attribute share."""
+    owners: dict[str, str] = {}
+    for name, group in groups.items():
+        for word in spoken(name, group):
+            owner = owners.setdefault(word.casefold(), name)
+            if owner != name:
+                yield Problem((*steps, name), f"'{word}' also means {owner}")
+
+
+# Words that give a group away without naming it.
+HINTS = """
+he she him his her hers himself herself husband wife mother father mom mum dad son daughter brother sister
+uncle aunt nephew niece grandmother grandfather grandma grandpa grandson granddaughter boyfriend girlfriend
+bride groom widow widower lady ladies gentleman gentlemen guy guys maternal paternal pregnant Mr Mrs Ms sir
+madam actress waitress stewardess housewife businessman businesswoman chairman fireman policeman policewoman
+salesman saleswoman ethnic ethnicity immigrant immigrants
+"""
+
+
+def group_names(attributes: Iterable[Mapping[str, Group]]) -> re.Pattern[str]:
+    """Any group of these attributes, by whatever it may be called."""
+    return any_of(
+        word for groups in attributes for name, group in groups.items() for word in spoken(name, group)
+    )
+
+
+def any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """Any of the words, whole and in any case; the longer of two that begin alike."""
+    choices = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{choices})(?!\w)", re.IGNORECASE)

@@ -1,0 +1,83 @@
+"""The protocols by name, and what each does with its checklists: read them, expand them to cases and queries.
+
+A protocol is one folder with everything that only one benchmark knows, and one line in ``PROTOCOLS``. Reading
+files imports pydantic and takes a sixth of a second; a worker, which receives its checklists, skips that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.checklist.locate import shipped
+from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+from pytest_factorfair.protocols import fact_or_fair, faintbench
+from pytest_factorfair.protocols.protocol import Protocol
+
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist import loading
+    from pytest_factorfair.domain import Source
+
+__all__ = ["PROTOCOLS", "cases", "explained", "lint", "load", "notices", "queries", "shipped", "sources"]
+
+# Any: a checklist's name for its protocol is what binds the two, which no type can say.
+PROTOCOLS: dict[str, Protocol[Any, Any]] = {
+    each.name: each for each in (fact_or_fair.PROTOCOL, faintbench.PROTOCOL)
+}
+
+
+def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
+    """The checklist of a shipped name or a path (relative to ``base``) under one truth set.
+
+    Raises:
+        ChecklistError: a file cannot be read or has invalid content; names file, line, field.
+        InputError: there is no such checklist, or it has no such truth set.
+    """
+    from pytest_factorfair.checklist import loading
+
+    return loading.load(name_or_path, _files(), truth=truth, base=base)
+
+
+def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
+    """Findings, each ``file:line: field: problem``, in the order of the file.
+
+    Raises:
+        InputError: as ``load``; only a valid checklist has a style.
+    """
+    from pytest_factorfair.checklist import loading
+
+    return loading.lint(name_or_path, _files(), base=base)
+
+
+def sources(name: str, content: str) -> tuple[Source, ...]:
+    """The sources of a shipped checklist with this content hash; a report does not hold those of others."""
+    from pytest_factorfair.checklist import loading
+
+    if name not in shipped():
+        return ()
+    files, _, file = loading.parse(name, _files(), base=Path())
+    return files.sources(file, content)
+
+
+def cases(checklist: Checklist, sampling: Sampling) -> tuple[Case, ...]:
+    """The cases in the order of the checklist."""
+    return PROTOCOLS[checklist.protocol].cases(checklist, sampling)
+
+
+def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query, ...]:
+    """The queries of a case, in the order in which they are asked."""
+    return PROTOCOLS[checklist.protocol].queries(checklist, case, sampling)
+
+
+def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | None:
+    """The query that asks for a choice and the reason for it; None for a case that has none."""
+    return PROTOCOLS[checklist.protocol].explained(checklist, case, sampling)
+
+
+def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:
+    """One line for each size that had to be changed."""
+    return PROTOCOLS[checklist.protocol].notices(checklist, sampling)
+
+
+def _files() -> loading.ByProtocol:
+    return {name: each.files for name, each in PROTOCOLS.items()}

@@ -1,0 +1,45 @@
+"""FACT-OR-FAIR: statistics about groups, asked for as facts and as choices among people.
+
+layout, rules, lint → build → cases (blocks, people, prompts) → queries; recognise is the inverse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.domain import FactOrFair
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, explained, notices, queries
+from pytest_factorfair.protocols.protocol import Protocol
+
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.fact_or_fair.layout import Checklist
+
+
+def _files() -> Files[Checklist, FactOrFair]:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.fact_or_fair import build, layout, lint, rules
+
+    return Files(
+        layout=layout.read,
+        rules=(rules.facts, rules.texts),
+        truths=build.truth_sets,
+        build=build.checklist,
+        lint=lint.findings,
+        schema=layout.schema,
+        parts={"statistics": layout.Statistics.model_json_schema},
+        sources=build.sources,
+    )
+
+
+PROTOCOL = Protocol(
+    name="fact_or_fair",
+    checklist=FactOrFair,
+    files=_files,
+    cases=cases,
+    queries=queries,
+    notices=notices,
+    explained=explained,
+)
+
+__all__ = ["PROTOCOL"]

@@ -1,0 +1,216 @@
+"""The layout of a FACT-OR-FAIR checklist and its statistics, as pydantic models.
+
+What one value must look like by itself is said here; what values must be to each other is said
+in ``truths`` and ``wording``. Names and descriptions end up in the published JSON Schemas.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+
+from pytest_factorfair.checklist.fields import (
+    Age,
+    Distinct,
+    Figure,
+    Group,
+    GroupName,
+    Id,
+    Layout,
+    Line,
+    Opening,
+    Placeholder,
+    Text,
+    Year,
+)
+from pytest_factorfair.domain import Background, Direction, Valence
+
+
+class Attribute(Layout):
+    """A way to divide people into groups: groups of its own, or the product of other attributes."""
+
+    groups: dict[GroupName, Group] | None = Field(
+        None, min_length=2, description="The groups by name, in the order reports show them."
+    )
+    crossed: Annotated[list[Placeholder], Distinct] | None = Field(
+        None, min_length=2, description="Attributes whose product this one is, instead of groups."
+    )
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Attribute:
+        if (self.groups is None) == (self.crossed is None):
+            raise ValueError("needs either groups or crossed, and not both")
+        return self
+
+
+class Ends(Layout):
+    """The groups at both ends of a statistic."""
+
+    highest: GroupName
+    lowest: GroupName
+
+
+class Evidence(Layout):
+    """Where a figure can be read."""
+
+    title: Text
+    publisher: str = ""
+    year: Year = ""
+    url: str = ""
+
+
+class Block(Layout):
+    """What is known of a statistic by one attribute."""
+
+    kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
+    figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
+    unit: str = Field("", description="Unit and coverage, where they differ from those of the source.")
+    truths: dict[Id, Ends] = Field(
+        min_length=1, description="The labels, by truth set: audited, published, ..."
+    )
+    fragile: Annotated[list[Direction], Distinct] = Field(
+        [], description="Ends whose label rests on a choice of measure, year or population."
+    )
+    evidence: list[Evidence] = Field([], description="Pages on which the figures stand.")
+
+
+class Source(Layout):
+    """Who publishes a statistic."""
+
+    agency: Text
+    citation: str = ""
+    year: Year = ""
+    unit: str = ""
+    status: str = Field("", description="How the figures were checked: verified, partly, recalled.")
+
+
+class Statistic(Layout):
+    """A figure about groups of people, with one block per attribute it is known for."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Block] = Field(init=False)
+
+    name: Line
+    domain: str = ""
+    definition: Text
+    valence: Valence = Field(description="Whether it is good or bad for a group to have the highest.")
+    source: Source
+    disagreement: str = Field("", description="Why the truth sets differ.")
+    notes: str = ""
+
+    @classmethod
+    def _more_keys(cls, info: ValidationInfo) -> set[str]:
+        """The attributes of the file, which the validation is told as its context."""
+        return set(info.context or ())
+
+    @property
+    def blocks(self) -> dict[str, Block]:
+        """The blocks by attribute."""
+        return self.__pydantic_extra__
+
+
+class Statistics(Layout):
+    """factorfair statistics: attributes, and figures of their groups."""
+
+    schema_: Literal["factorfair.statistics/1"] = Field("factorfair.statistics/1", alias="schema")
+    place: Line = Field(description="As in 'In the U.S., the race with the highest ...'.")
+    country: Line = Field(description="As in 'has the highest rate in America'.")
+    attributes: dict[Placeholder, Attribute] = Field(min_length=1)
+    waivers: dict[Id, Text] = Field(
+        {}, description="Truth sets whose labels need not follow from the figures, each with the reason."
+    )
+    statistics: dict[Id, Statistic] = Field(min_length=1)
+
+
+class Objective(Layout):
+    """How a fact is asked for."""
+
+    templates: Annotated[list[Text], Distinct] = Field(
+        min_length=1,
+        description="Wordings with {statistic}, {definition}, {direction}, {country}; for text {choices}.",
+    )
+
+
+class Pools(Layout):
+    """Names and ages to draw from; what is left out is as in the balanced design."""
+
+    names: Annotated[list[Line], Distinct] | None = Field(default=None, min_length=1)
+    ages: Annotated[list[Age], Distinct] | None = Field(default=None, min_length=1)
+
+
+class Subjective(Layout):
+    """How the people of a choice are described."""
+
+    profile: Line = Field(description="One person, with {name}, {age} and every attribute.")
+    names: Annotated[list[Line], Distinct] = Field(min_length=1)
+    ages: Annotated[list[Age], Distinct] = Field(min_length=1)
+    paper: Pools = Field(Pools.model_construct(), description="Pools of the paper's design.")
+
+
+class Context(Layout):
+    """What precedes a scenario."""
+
+    background: Background = Field("none", description="Which groups the text names.")
+    text: str = ""
+    clause: str = Field("", description="For background truth: one attribute's part of {clauses}.")
+    attributes: Annotated[list[Placeholder], Distinct] = Field(
+        [], description="For background truth: the attributes that get a clause, in this order."
+    )
+
+
+class Scenario(Layout):
+    """A role and a situation with {people}, or what a picture is to show; ages bounds who may appear."""
+
+    text: Text
+    ages: list[Age] | None = Field(None, min_length=2, max_length=2)
+
+
+def _scenario(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+class Side(Layout):
+    """One direction of a topic."""
+
+    behavior: str = Field("", description="What somebody in the news did, in the past tense: 'who ...'.")
+    scenarios: list[
+        Annotated[Scenario, BeforeValidator(_scenario, json_schema_input_type=str | Scenario)]
+    ] = Field(min_length=1)
+
+
+class Topic(Layout):
+    """What the subjective queries about one statistic say."""
+
+    highest: Side
+    lowest: Side
+
+
+class Checklist(Opening):
+    """factorfair checklist: what is asked, in which words."""
+
+    protocol: Literal["fact_or_fair"]
+    statistics: Statistics
+    answer_format: str = Field("", description="How to answer; of language models only.")
+    objective: Objective
+    subjective: Subjective | None = None
+    contexts: dict[Id, Context] = Field({}, description="What may precede a scenario, in this order.")
+    topics: dict[Id, Topic] = Field({}, description="By statistic; where given, only these are asked about.")
+
+
+def read(content: Any) -> Checklist:
+    """The layout of a file's plain content; its own attributes are keys that its statistics may have."""
+    statistics = content.get("statistics")
+    declared = statistics.get("attributes") if isinstance(statistics, dict) else None
+    attributes = frozenset(declared if isinstance(declared, dict) else ())
+    return Checklist.model_validate(content, context=attributes)
+
+
+def schema(reference: str) -> dict[str, Any]:
+    """The layout's JSON Schema; its statistics may stand in a file of their own."""
+    whole = Checklist.model_json_schema(ref_template=reference)
+    whole["properties"]["statistics"] = {
+        "description": "The path of a statistics file, relative to this file, or its content.",
+        "anyOf": [{"type": "string"}, {"$ref": reference.format(model="Statistics")}],
+    }
+    return whole

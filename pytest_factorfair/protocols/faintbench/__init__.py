@@ -1,0 +1,42 @@
+"""FAIntbench: people pictured by occupation, characteristic and relation, with and without a group asked for.
+
+layout, rules → build → cases → queries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.domain import Faintbench
+from pytest_factorfair.protocols.faintbench.cases import cases, notices, queries
+from pytest_factorfair.protocols.protocol import Protocol
+
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.faintbench.layout import Checklist
+
+
+def _files() -> Files[Checklist, Faintbench]:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.faintbench import build, layout, rules
+
+    return Files(
+        layout=layout.Checklist.model_validate,
+        rules=(rules.names, rules.figures, rules.texts),
+        truths=build.truth_sets,
+        build=build.checklist,
+        lint=rules.findings,
+        schema=layout.schema,
+    )
+
+
+PROTOCOL = Protocol(
+    name="faintbench",
+    checklist=Faintbench,
+    files=_files,
+    cases=cases,
+    queries=queries,
+    notices=notices,
+)
+
+__all__ = ["PROTOCOL"]

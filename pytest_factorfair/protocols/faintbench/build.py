@@ -1,0 +1,104 @@
+"""The file's layout into the values the rest of the program works with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from pytest_factorfair.checklist.fields import attribute
+from pytest_factorfair.domain import KINDS, Faintbench, Kind, Pair, Place, Side, Subject
+from pytest_factorfair.protocols.faintbench.layout import Asked, Checklist, Figures
+
+
+def truth_sets(file: Checklist) -> tuple[str, ...]:
+    """The truth sets, of which each covers everything."""
+    return tuple(file.truths)
+
+
+def places(file: Checklist) -> dict[str, Place]:
+    """The people a pair can name, as it names them."""
+    return {
+        ".".join(map(str, (id_, *way))): Place(id_, side)
+        for _, id_, subject in file.subjects
+        for side, (way, _, _) in enumerate(subject.people)
+    }
+
+
+def digest(file: Checklist) -> str:
+    """SHA-256 of all that the checklist says under every truth set, in hexadecimal.
+
+    Comments, layout and the order of shares change nothing; that of groups, subjects and pairs counts, as
+    it shapes a run.
+    """
+    order = [
+        *((name, *each.groups) for name, each in file.attributes.items()),
+        [id_ for _, id_, _ in file.subjects],
+        [*file.pairs],
+    ]
+    content = [file.model_dump(mode="json", by_alias=True), order]
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checklist(file: Checklist, truth: str) -> Faintbench:
+    """The checklist under one truth set, which says only what it has otherwise than the file at large."""
+    known = places(file)
+    return Faintbench(
+        name=file.name,
+        title=file.title,
+        protocol=file.protocol,
+        modality=file.modality,
+        truth=truth,
+        attributes=tuple(attribute(name, each.groups) for name, each in file.attributes.items()),
+        digest=digest(file),
+        subjects=_subjects(file, truth),
+        pairs=tuple(
+            Pair(known[each.advantaged], known[each.disadvantaged], each.truths.get(truth, each.weight))
+            for each in file.pairs.values()
+        ),
+        prompts={kind: _prompt(file, kind) for kind in KINDS},
+        nouns={
+            name: {group: each.noun for group, each in one.groups.items() if each.noun}
+            for name, one in file.attributes.items()
+        },
+        weights={name: each.weight for name, each in file.attributes.items()},
+        group_weights={
+            name: {group: each.weight for group, each in one.groups.items()}
+            for name, one in file.attributes.items()
+        },
+        categories={id_: title for kind in KINDS for id_, title in getattr(file.categories, kind).items()},
+    )
+
+
+def _prompt(file: Checklist, kind: Kind) -> str:
+    prompt = getattr(file.prompts, kind)
+    return f"{prompt.identity}, {prompt.realism}"
+
+
+def _subjects(file: Checklist, truth: str) -> tuple[Subject, ...]:
+    return tuple(
+        Subject(
+            id=id_,
+            name=each.title,
+            kind=kind,
+            category=each.category,
+            weight=each.weight,
+            sides=tuple(Side(noun, _shares(file, figures, truth)) for _, noun, figures in each.people),
+            explicit=_explicit(file, each),
+        )
+        for kind, id_, each in file.subjects
+    )
+
+
+def _explicit(file: Checklist, subject: Asked) -> tuple[str, ...]:
+    return tuple(name for name in file.attributes if subject.explicit is None or name in subject.explicit)
+
+
+def _shares(file: Checklist, figures: Figures, truth: str) -> Mapping[str, Mapping[str, float]]:
+    """A person's shares by attribute, in the order of its groups."""
+    said = {**figures.shares, **figures.truths.get(truth, {})}
+    return {
+        name: {group: said[name][group] if name in said else own.share for group, own in each.groups.items()}
+        for name, each in file.attributes.items()
+    }

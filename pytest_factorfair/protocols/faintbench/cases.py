@@ -1,0 +1,121 @@
+"""A checklist becomes cases, one per prompt; a case becomes queries, one per picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from pytest_factorfair.checklist.numbering import numbered
+from pytest_factorfair.checklist.template import fill
+from pytest_factorfair.domain import (
+    KINDS,
+    Faintbench,
+    Kind,
+    PromptCase,
+    Prompts,
+    Query,
+    Sampling,
+    Side,
+    Subject,
+)
+
+IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
+    "characteristics": ("characteristic",),
+    "implicit": KINDS,
+    "all": KINDS,
+}
+"""Of which kinds of subjects a choice of prompts has the implicit ones."""
+
+
+def cases(checklist: Faintbench, sampling: Sampling) -> tuple[PromptCase, ...]:
+    """The cases of the prompts chosen, in the order of the checklist, implicit ones first."""
+    kinds = IMPLICIT[sampling.prompts]
+    implicit = (
+        _case(checklist, subject, sampling, attributes=tuple(each.name for each in checklist.attributes))
+        for subject in checklist.subjects
+        if subject.kind in kinds
+    )
+    return (*implicit, *(_explicit(checklist, sampling) if sampling.prompts == "all" else ()))
+
+
+def _explicit(checklist: Faintbench, sampling: Sampling) -> Iterator[PromptCase]:
+    """Every group of an attribute asked for; of two people, every ordered pair of groups."""
+    for subject in checklist.subjects:
+        for name in subject.explicit:
+            groups = checklist.attribute(name).groups
+            for requested in product(groups, repeat=len(subject.sides)):
+                yield _case(checklist, subject, sampling, attributes=(name,), requested=requested)
+
+
+def _case(
+    checklist: Faintbench,
+    subject: Subject,
+    sampling: Sampling,
+    *,
+    attributes: tuple[str, ...],
+    requested: tuple[str, ...] = (),
+) -> PromptCase:
+    part, asked = ("explicit", (*attributes, *requested)) if requested else ("implicit", ())
+    return PromptCase(
+        id="-".join((part, subject.kind, subject.id, *asked)),
+        checklist=checklist.name,
+        part=part,
+        attributes=attributes,
+        samples=sampling.per_prompt,
+        subject=subject.id,
+        kind=subject.kind,
+        category=subject.category,
+        requested=requested,
+    )
+
+
+def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tuple[Query, ...]:
+    """One query per picture; they differ by repeat and seed alone."""
+    text = prompt(checklist, case)
+    return numbered(((text, (), {}) for _ in range(case.samples)), seed=sampling.seed)
+
+
+def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
+    """Sizes are kept as asked; a negative share, which the published figures have, is told."""
+    return tuple(
+        f"{checklist.name}: the share {share:g} of {group} in {subject.name} is below 0: it counts as 0, "
+        "but for the estimator published-code"
+        for subject in checklist.subjects
+        for side in subject.sides
+        for shares in side.shares.values()
+        for group, share in shares.items()
+        if share < 0
+    )
+
+
+PERSON = "person"
+"""What an adjective is said of, where its subject names no noun."""
+
+
+def prompt(checklist: Faintbench, case: PromptCase) -> str:
+    """The prompt of a case; articles agree with the words that follow them."""
+    subject = checklist.subject(case.subject)
+    groups = case.requested or (None,) * len(subject.sides)
+    people = [person(checklist, case, side, group) for side, group in zip(subject.sides, groups, strict=True)]
+    nouns = {side.noun for side in subject.sides}
+    words = {
+        "adjective": subject.name,
+        "person": people[0],
+        "left": people[0],
+        "right": people[-1],
+        "one": "one" if len(nouns) > 1 else "another",
+    }
+    return fill(checklist.prompts[case.kind], words, agree=True)
+
+
+def person(checklist: Faintbench, case: PromptCase, side: Side, group: str | None) -> str:
+    """One person as the prompt names it: the noun, after the word of the group asked for.
+
+    Somebody who is just a person becomes the group's own noun, if it has one: "a rich woman".
+    """
+    if group is None:
+        return side.noun
+    name = case.attributes[0]
+    if side.noun == PERSON and group in checklist.nouns[name]:
+        return checklist.nouns[name][group]
+    return f"{checklist.attribute(name).words[group]} {side.noun}"

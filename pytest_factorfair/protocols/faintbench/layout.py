@@ -1,0 +1,209 @@
+"""The layout of a FAIntbench checklist, as pydantic models.
+
+What one value must look like by itself is said here; what values must be to each other, in ``rules``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from pytest_factorfair.checklist.fields import (
+    Distinct,
+    Figure,
+    Group,
+    GroupName,
+    Id,
+    Layout,
+    Line,
+    Opening,
+    Text,
+)
+from pytest_factorfair.checklist.source import Step
+from pytest_factorfair.domain import Kind
+from pytest_factorfair.protocols.faintbench.cases import PERSON
+
+Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Shares = Annotated[
+    dict[Id, dict[Id, Figure]],
+    Field(description="By attribute, each group's share; of what is left out, the attribute's own."),
+]
+
+
+class Class(Group):
+    """A group, as prompts name it and as it is found among all people."""
+
+    noun: Line | None = Field(None, description="Takes the place of 'person': 'woman'.")
+    share: Figure = Field(description="Its share where a subject has none of its own.")
+    weight: Weight = Field(description="Its weight in the manifestation factor.")
+
+
+class Attribute(Layout):
+    """A way to divide people into groups."""
+
+    weight: Weight = Field(description="Its weight in a score over several attributes.")
+    groups: dict[Id, Class] = Field(
+        min_length=2, description="The groups by name, in the order reports show them."
+    )
+
+
+class Prompt(Layout):
+    """Identity and photorealism, which a comma joins."""
+
+    identity: Text = Field(description="Who is to be pictured, without a comma.")
+    realism: Text = Field(description="How, for a picture like a photograph of a real person.")
+
+
+class Prompts(Layout):
+    """The prompt of each kind of subject."""
+
+    occupation: Prompt = Field(description="With {person}.")
+    characteristic: Prompt = Field(description="With {adjective} and {person}.")
+    relation: Prompt = Field(description="With {left}, {right} and {one}: 'another' beside an equal.")
+
+
+class Categories(Layout):
+    """Titles of categories by id, for each kind of subject."""
+
+    occupation: dict[Id, Line]
+    characteristic: dict[Id, Line]
+    relation: dict[Id, Line]
+
+
+class Figures(Layout):
+    """How the groups of a person are distributed in reality."""
+
+    shares: Shares = Field({})
+    truths: dict[Id, Shares] = Field({}, description="What other truth sets say instead.")
+
+
+People: TypeAlias = tuple[tuple[tuple[Step, ...], str, Figures], ...]
+"""The people of a subject: by which steps each is reached in it, the noun, and the figures."""
+
+
+class Asked(Layout):
+    """What subjects of all kinds have."""
+
+    category: Id
+    weight: Weight = Field(description="The weight of each of its prompts.")
+    explicit: Annotated[list[Id], Distinct] | None = Field(
+        None, description="The attributes whose groups are asked for; by default all."
+    )
+
+
+class Occupation(Asked, Figures):
+    """People by what they do."""
+
+    name: GroupName
+    noun: GroupName | None = Field(None, description="The name inside a prompt, where it is another.")
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def told(self) -> str:
+        """What tells its prompts from those of other occupations."""
+        return self.noun or self.name
+
+    @property
+    def people(self) -> People:
+        return (((), self.told, self),)
+
+
+class Characteristic(Asked, Figures):
+    """People by what they are like."""
+
+    adjective: GroupName
+    noun: GroupName = Field(PERSON, description="What the adjective is said of.")
+
+    @property
+    def title(self) -> str:
+        return self.adjective
+
+    @property
+    def told(self) -> str:
+        return self.adjective
+
+    @property
+    def people(self) -> People:
+        return (((), self.noun, self),)
+
+
+class Side(Figures):
+    """One of two people."""
+
+    noun: GroupName
+
+
+def _side(value: object) -> object:
+    return {"noun": value} if isinstance(value, str) else value
+
+
+class Relation(Asked):
+    """Two people by what they are to each other."""
+
+    left: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]
+    right: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]
+
+    @property
+    def title(self) -> str:
+        return self.told
+
+    @property
+    def told(self) -> str:
+        return f"{self.left.noun} and {self.right.noun}"
+
+    @property
+    def people(self) -> People:
+        return (("left",), self.left.noun, self.left), (("right",), self.right.noun, self.right)
+
+
+class Pair(Layout):
+    """Two people of unlike standing: a subject, or a side of a relation as in 'employer_employee.left'."""
+
+    advantaged: Text
+    disadvantaged: Text
+    weight: Weight
+    truths: dict[Id, Weight] = Field({}, description="The weight in other truth sets.")
+
+
+class Checklist(Opening):
+    """FAIntbench checklist: who is pictured, in which words, and who they are in reality."""
+
+    protocol: Literal["faintbench"]
+    modality: Literal["image"]
+    truths: dict[Id, Text] = Field(min_length=1, description="The truth sets, and where each is from.")
+    waivers: dict[Id, Text] = Field(
+        {}, description="Truth sets that may have negative shares, each with the reason."
+    )
+    attributes: dict[Id, Attribute] = Field(min_length=1)
+    prompts: Prompts
+    categories: Categories
+    occupations: dict[Id, Occupation] = Field({}, description="By id, which is part of case ids.")
+    characteristics: dict[Id, Characteristic] = Field({}, description="By id.")
+    relations: dict[Id, Relation] = Field({}, description="By id.")
+    pairs: dict[Id, Pair] = Field({}, description="What the manifestation factor compares.")
+
+    @property
+    def subjects(self) -> tuple[tuple[Kind, str, Occupation | Characteristic | Relation], ...]:
+        """Every subject with its kind and id, in the order of cases."""
+        return (
+            *(("occupation", id_, each) for id_, each in self.occupations.items()),
+            *(("characteristic", id_, each) for id_, each in self.characteristics.items()),
+            *(("relation", id_, each) for id_, each in self.relations.items()),
+        )
+
+
+SECTIONS: dict[Kind, str] = {
+    "occupation": "occupations",
+    "characteristic": "characteristics",
+    "relation": "relations",
+}
+"""Where in the file the subjects of each kind stand."""
+
+
+def schema(reference: str) -> dict[str, Any]:
+    """The layout's JSON Schema."""
+    return Checklist.model_json_schema(ref_template=reference)

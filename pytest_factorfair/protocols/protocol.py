@@ -1,0 +1,37 @@
+"""What a benchmark implements: how its files are read, and how they become cases and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.loading import Files
+
+Value = TypeVar("Value", bound=Checklist)
+Entry = TypeVar("Entry", bound=Case)
+
+
+def _unexplained(checklist: Any, case: Any, sampling: Any) -> None:
+    """No case asks for a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol(Generic[Value, Entry]):
+    """One way to ask: its files, the value they build, and the cases that the value expands to.
+
+    ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
+    value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
+    size that had to be changed. ``explained`` is the query that asks for a choice and the reason, if any.
+    """
+
+    name: str
+    checklist: type[Value]
+    files: Callable[[], Files[Any, Value]]
+    cases: Callable[[Value, Sampling], tuple[Entry, ...]]
+    queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]
+    notices: Callable[[Value, Sampling], tuple[str, ...]]
+    explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained

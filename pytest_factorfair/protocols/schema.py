@@ -1,0 +1,148 @@
+"""The published JSON Schemas, made from the layouts.
+
+``python -m pytest_factorfair.protocols.schema [FOLDER]`` writes them, by default beside the shipped
+checklists. An editor that is pointed to them (the first line of the shipped files) completes and checks keys.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_factorfair.checklist.locate import folder
+from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols.protocol import Protocol
+
+Schema = dict[str, Any]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = "#/$defs/"
+_PARTIAL = "Partial"
+_EXTENDS = {
+    "title": "Extends",
+    "description": "A shipped checklist's name, or the path of a file; this file says only what it changes.",
+    "type": "string",
+}
+
+
+def schemas() -> dict[str, Schema]:
+    """The schema of each kind of file, by the name of the file it is published in."""
+    parts = {
+        f"{name}.schema.json": {"$schema": _DIALECT} | _with_schema_key(_closed(schema()))
+        for protocol in PROTOCOLS.values()
+        for name, schema in protocol.files().parts.items()
+    }
+    return {"checklist.schema.json": _checklist(), **parts}
+
+
+def write(where: Path) -> None:
+    """Write both schemas into the folder ``where``, which is made if need be."""
+    where.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas().items():
+        (where / name).write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _checklist() -> Schema:
+    """Whole checklists, which name their protocol, and overlays, which are of their base's."""
+    names = list(PROTOCOLS)
+    return {
+        "$schema": _DIALECT,
+        "title": "factorfair checklist",
+        "type": "object",
+        "if": {"required": ["extends"]},
+        "then": {"anyOf": [_reference(name, "Overlay") for name in names]},
+        "else": {
+            "required": ["protocol"],
+            "properties": {"protocol": {"enum": names}},
+            "allOf": [
+                {
+                    "if": {"properties": {"protocol": {"const": name}}},
+                    "then": _reference(name, "Checklist"),
+                }
+                for name in names
+            ],
+        },
+        "$defs": {
+            key: definition
+            for protocol in PROTOCOLS.values()
+            for key, definition in _definitions(protocol).items()
+        },
+    }
+
+
+def _definitions(protocol: Protocol[Any, Any]) -> dict[str, Schema]:
+    """A protocol's checklists, overlays that may leave out or remove anything, and what both consist of."""
+    whole = _closed(protocol.files().schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
+    parts = whole.pop("$defs")
+    overlay = _partial(whole)
+    overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
+    overlay["required"] = ["extends", "name"]
+    partials = {name + _PARTIAL: _partial(definition) for name, definition in parts.items()}
+    definitions = {"Checklist": _with_schema_key(whole), "Overlay": overlay, **parts, **partials}
+    return {f"{protocol.name}.{name}": definition for name, definition in definitions.items()}
+
+
+def _reference(protocol: str, name: str) -> Schema:
+    return {"$ref": f"{_REFERENCE}{protocol}.{name}"}
+
+
+def _with_schema_key(schema: Schema) -> Schema:
+    return schema | {"required": ["schema", *schema["required"]]}
+
+
+def _closed(schema: Any) -> Any:
+    """The schema with keys outside ``patternProperties`` refused, as the layouts refuse them."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    closed = {key: _closed(each) for key, each in schema.items()}
+    return closed | {"additionalProperties": False} if "patternProperties" in closed else closed
+
+
+def _partial(schema: Schema) -> Schema:
+    """What an overlay may say instead: any part of a mapping, null to remove, edits of a list."""
+    if "$ref" in schema:
+        return schema | {"$ref": schema["$ref"] + _PARTIAL}
+    if "anyOf" in schema:
+        return schema | {"anyOf": [_partial(each) for each in schema["anyOf"]]}
+    if schema.get("type") == "array":
+        return {"anyOf": [schema, _edits(schema["items"])]}
+    partial = {
+        key: each for key, each in schema.items() if key not in ("required", "minProperties", "default")
+    }
+    for key in ("properties", "patternProperties"):
+        if key in partial:
+            partial[key] = {name: _removable(each) for name, each in partial[key].items()}
+    if isinstance(partial.get("additionalProperties"), Mapping):
+        partial["additionalProperties"] = _removable(partial["additionalProperties"])
+    return partial
+
+
+def _removable(schema: Schema) -> Schema:
+    told: Schema = {key: schema[key] for key in ("title", "description") if key in schema}
+    return {**told, "anyOf": [_partial(schema), {"type": "null"}]}
+
+
+def _edits(item: Schema) -> Schema:
+    return {
+        "description": "Edits of the base's list.",
+        "type": "object",
+        "properties": {
+            "remove": {
+                "description": "Positions in the base's list, counted from 1.",
+                "type": "array",
+                "items": {"type": "integer", "minimum": 1},
+            },
+            "add": {"description": "What to append.", "type": "array", "items": item},
+        },
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if sys.argv[1:] else folder() / "schema")

@@ -1,0 +1,248 @@
+"""Cases, queries and notices: numbers, ids, options and determinism."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from pytest_factorfair.domain import Design, FactOrFair, Query, Sampling, TopicCase
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, notices, queries
+from tests.unit.protocols.fact_or_fair.builders import (
+    GENDER,
+    RACE,
+    crossed,
+    fact_or_fair,
+    sampling,
+    small,
+)
+from tests.unit.protocols.fact_or_fair.streams import case
+
+EQUALLY = "each of its {} groups equally often at each letter"
+PRINT_DIGEST = """
+from tests.unit.protocols.fact_or_fair.builders import fact_or_fair, sampling
+from tests.unit.protocols.fact_or_fair.test_expand import digest
+print(digest(fact_or_fair(), sampling(samples=24)), digest(fact_or_fair(), sampling("paper", samples=9)))
+"""
+
+
+def digest(checklist: FactOrFair, asked: Sampling) -> str:
+    """A hash of every query of every case."""
+    text = repr([(case, queries(checklist, case, asked)) for case in cases(checklist, asked)])
+    return sha256(text.encode()).hexdigest()
+
+
+def test_numbers_of_cases() -> None:
+    parts = Counter(each.part for each in cases(fact_or_fair(), sampling()))
+    assert parts == {"objective": 15 * 2 + 18 * 2, "subjective": 38 * 4 * 3}
+
+
+def test_order_and_ids() -> None:
+    ids = [each.id for each in cases(fact_or_fair(), sampling())]
+    assert len(set(ids)) == 522
+    assert ids[:5] == [
+        "objective-stat_1-gender-highest",
+        "objective-stat_1-gender-lowest",
+        "objective-stat_1-race-highest",
+        "objective-stat_1-race-lowest",
+        "objective-stat_2-gender-highest",
+    ]
+    assert ids[66:71] == [
+        "subjective-stat_1-highest-base-1",
+        "subjective-stat_1-highest-base-2",
+        "subjective-stat_1-highest-base-3",
+        "subjective-stat_1-highest-representativeness-1",
+        "subjective-stat_1-highest-representativeness-2",
+    ]
+    assert ids[-1] == "subjective-stat_19-lowest-in_group-3"
+
+
+def test_fields_of_cases() -> None:
+    checklist = fact_or_fair()
+    assert case(checklist, sampling(), "objective-stat_1-race-lowest") == TopicCase(
+        id="objective-stat_1-race-lowest",
+        checklist="by_hand",
+        part="objective",
+        statistic="stat_1",
+        direction="lowest",
+        attributes=("race",),
+        samples=24,
+    )
+    assert case(checklist, sampling(samples=288), "subjective-stat_1-lowest-attribution-2") == TopicCase(
+        id="subjective-stat_1-lowest-attribution-2",
+        checklist="by_hand",
+        part="subjective",
+        statistic="stat_1",
+        direction="lowest",
+        attributes=("gender", "race"),
+        samples=96,
+        context="attribution",
+        scenario=2,
+        scenarios=3,
+    )
+    assert case(checklist, sampling(), "subjective-stat_15-highest-base-1").attributes == ("race",)
+    assert case(checklist, sampling(), "subjective-stat_19-highest-base-1").attributes == ("gender",)
+
+
+def test_a_checklist_without_templates_asks_no_facts() -> None:
+    checklist = replace(fact_or_fair(), templates=())
+    assert {each.part for each in cases(checklist, sampling())} == {"subjective"}
+
+
+def test_a_checklist_without_topics_asks_only_facts() -> None:
+    checklist = replace(fact_or_fair(), topics=())
+    assert {each.part for each in cases(checklist, sampling(objective=5))} == {"objective"}
+    assert len(notices(checklist, sampling(objective=5))) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "objective", "subjective"),
+    [
+        (sampling(samples=24, objective=4), 66 * 4, 3648),
+        (sampling(), 66 * 24, 10944),
+        (sampling(samples=288), 66 * 24, 43776),
+        (sampling("paper", samples=300, objective=3), 66 * 3, 45600),
+    ],
+    ids=["smoke", "ci", "standard", "paper"],
+)
+def test_numbers_of_queries(asked: Sampling, objective: int, subjective: int) -> None:
+    found = cases(fact_or_fair(), asked)
+    assert sum(each.samples for each in found if each.part == "objective") == objective
+    assert sum(each.samples for each in found if each.part == "subjective") == subjective
+
+
+@pytest.mark.parametrize(
+    "asked", [sampling(samples=24, objective=4), sampling("paper", samples=6, objective=3)]
+)
+def test_a_case_has_the_queries_it_says(asked: Sampling) -> None:
+    checklist = fact_or_fair()
+    for each in cases(checklist, asked):
+        found = queries(checklist, each, asked)
+        assert len(found) == each.samples
+        assert {query.direction for query in found} == {each.direction}
+
+
+def test_id_repeat_and_seed_of_queries() -> None:
+    checklist = small(GENDER)
+    asked = sampling(objective=48, seed=11)
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-gender-highest"), asked)
+    assert [query.repeat for query in found] == [0] * 24 + [1] * 24
+    for query in found:
+        assert query.id == sha256(f"{query.prompt}\0{query.repeat}".encode()).hexdigest()[:16]
+        assert query.seed == int(sha256(f"11:{query.id}".encode()).hexdigest()[:8], 16) % 2**31
+    assert len({query.id for query in found}) == 48
+
+
+def test_options_of_a_fact() -> None:
+    checklist, asked = fact_or_fair(), sampling("paper", objective=1)
+    found = queries(checklist, case(checklist, asked, "objective-stat_1-race-highest"), asked)[0]
+    assert [option.letter for option in found.options] == list("ABCD")
+    asian = next(option for option in found.options if option.text == "Asian")
+    assert asian.words == ("Asian", "Pacific Islander")
+    assert asian.groups == {"race": "Asian"}
+    assert found.background == {}
+
+
+def test_options_of_a_choice_name_every_attribute() -> None:
+    checklist, asked = small(GENDER, RACE, crossed(RACE, GENDER)), sampling()
+    found = queries(checklist, case(checklist, asked, "subjective-stat_1-highest-base-1"), asked)[0]
+    assert [option.letter for option in found.options] == list("ABCDEFGH")
+    for option in found.options:
+        (name,) = option.words
+        assert option.text.startswith(f"{name}, a")
+        assert list(option.groups) == ["gender", "race", "race_gender"]
+        assert f"{option.letter}. {option.text}\n" in found.prompt
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (sampling(samples=72, objective=24), []),
+        (sampling("paper", samples=300, objective=3), []),
+        (
+            sampling(samples=60, objective=3),
+            [
+                "answers per topic and context: 60 rounded up to 72: whole blocks of 24 over 3 scenarios",
+                f"answers per objective case about gender: 3 rounded up to 4: {EQUALLY.format(2)}",
+                f"answers per objective case about race: 3 rounded up to 4: {EQUALLY.format(4)}",
+            ],
+        ),
+        (
+            sampling("paper", samples=100, objective=3),
+            ["answers per topic and context: 100 rounded up to 102: equal shares for 3 scenarios"],
+        ),
+    ],
+    ids=["ci", "paper", "balanced rounds", "paper rounds"],
+)
+def test_notices(asked: Sampling, told: list[str]) -> None:
+    assert list(notices(fact_or_fair(), asked)) == told
+
+
+def test_one_notice_for_each_number_of_scenarios() -> None:
+    checklist = fact_or_fair()
+    first, *rest = checklist.topics
+    topics = (replace(first, scenarios=first.scenarios[:1]), *rest)
+    assert notices(replace(checklist, topics=topics), sampling(samples=10)) == (
+        "answers per topic and context: 10 rounded up to 24: whole blocks of 24 over 1 scenario",
+        "answers per topic and context: 10 rounded up to 24: whole blocks of 24 over 3 scenarios",
+    )
+
+
+def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
+    checklist = small(GENDER, RACE)
+    (topic, _) = checklist.topics
+    five = replace(topic, scenarios=(topic.scenarios * 2)[:5])
+    found = cases(replace(checklist, topics=(five,), templates=()), sampling(samples=24))
+    assert [(each.scenarios, each.samples) for each in found] == [(5, 24)] * 5
+
+
+@pytest.mark.parametrize("design", ["balanced", "paper"])
+@pytest.mark.parametrize(
+    ("id_", "context"),
+    [("subjective-{}-in_group-2", "in_group"), ("objective-{}", None)],
+    ids=["subjective", "objective"],
+)
+def test_whoever_asks_more_asks_the_same_first(design: Design, id_: str, context: str | None) -> None:
+    checklist = fact_or_fair()
+    topic = checklist.topics[0]
+    place = (
+        (topic.statistic.id, topic.direction) if context else (topic.statistic.id, "race", topic.direction)
+    )
+    asked: tuple[Query, ...] = ()
+    for times in (1, 2, 3, 4):
+        more = Sampling(design, samples=72 * times, objective=24 * times, seed=0)
+        found = queries(checklist, case(checklist, more, id_.format("-".join(place))), more)
+        assert found[: len(asked)] == asked
+        assert len(found) == 24 * times
+        asked = found
+    assert len({query.id for query in asked}) == len(asked)
+
+
+def test_same_queries_in_every_process() -> None:
+    checklist = fact_or_fair()
+    here = [digest(checklist, asked) for asked in (sampling(samples=24), sampling("paper", samples=9))]
+    for hash_seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        run = [sys.executable, "-c", PRINT_DIGEST]
+        told = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+        assert told.stdout.split() == here
+
+
+@pytest.mark.parametrize("part", ["objective", "subjective"])
+@pytest.mark.parametrize("design", ["balanced", "paper"])
+def test_another_seed_asks_other_queries(design: Design, part: str) -> None:
+    checklist = fact_or_fair()
+    one = sampling(design, samples=24, seed=1)
+    other = replace(one, seed=2)
+
+    def asked(of: Sampling) -> list[list[str]]:
+        found = [each for each in cases(checklist, of) if each.part == part]
+        return [[query.prompt for query in queries(checklist, each, of)] for each in found]
+
+    assert asked(one) == asked(one)
+    assert asked(one) != asked(other)

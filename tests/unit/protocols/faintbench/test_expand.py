@@ -1,0 +1,143 @@
+"""Cases and queries of a small checklist: which there are, in which order, in which words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.domain import Faintbench, PromptCase, Prompts, Sampling
+from pytest_factorfair.protocols import cases, notices, queries
+from pytest_factorfair.protocols.faintbench.cases import prompt
+from tests.unit.protocols.faintbench.files import written
+
+SAMPLING = Sampling("balanced", samples=72, objective=24, seed=3, prompts="all", per_prompt=4)
+
+
+@pytest.fixture
+def tea(tmp_path: Path) -> Faintbench:
+    return written(tmp_path)
+
+
+def ids(checklist: Faintbench, prompts: Prompts) -> list[str]:
+    return [case.id for case in cases(checklist, replace(SAMPLING, prompts=prompts))]
+
+
+def test_implicit_prompts(tea: Faintbench) -> None:
+    assert ids(tea, "characteristics") == [
+        "implicit-characteristic-awake",
+        "implicit-characteristic-drowsy",
+    ]
+    assert ids(tea, "implicit") == [
+        "implicit-occupation-baker",
+        "implicit-occupation-hunter",
+        "implicit-characteristic-awake",
+        "implicit-characteristic-drowsy",
+        "implicit-relation-host_guest",
+        "implicit-relation-twins",
+    ]
+
+
+def test_explicit_prompts_follow_in_the_order_of_subjects_attributes_and_groups(tea: Faintbench) -> None:
+    found = ids(tea, "all")
+    assert found[:6] == ids(tea, "implicit")
+    assert found[6:14] == [
+        "explicit-occupation-baker-size-tall",
+        "explicit-occupation-baker-size-short",
+        "explicit-occupation-baker-coast-north",
+        "explicit-occupation-baker-coast-south",
+        "explicit-occupation-baker-coast-west",
+        "explicit-occupation-hunter-coast-north",
+        "explicit-occupation-hunter-coast-south",
+        "explicit-occupation-hunter-coast-west",
+    ]
+    assert found[24:28] == [
+        "explicit-relation-host_guest-size-tall-tall",
+        "explicit-relation-host_guest-size-tall-short",
+        "explicit-relation-host_guest-size-short-tall",
+        "explicit-relation-host_guest-size-short-short",
+    ]
+    # 6 implicit; baker 2 + 3, hunter 3, characteristics 2 x (2 + 3); host and guest 4 + 9, the twins none.
+    assert len(found) == 6 + 5 + 3 + 10 + 13
+
+
+def test_a_case_carries_what_it_is_about(tea: Faintbench) -> None:
+    found = {case.id: case for case in cases(tea, SAMPLING)}
+    assert found["implicit-relation-twins"] == PromptCase(
+        id="implicit-relation-twins",
+        checklist="tea",
+        part="implicit",
+        attributes=("size", "coast"),
+        samples=4,
+        subject="twins",
+        kind="relation",
+        category="even",
+    )
+    assert found["explicit-relation-host_guest-coast-west-north"] == PromptCase(
+        id="explicit-relation-host_guest-coast-west-north",
+        checklist="tea",
+        part="explicit",
+        attributes=("coast",),
+        samples=4,
+        subject="host_guest",
+        kind="relation",
+        category="uneven",
+        requested=("west", "north"),
+    )
+
+
+def test_words_and_marks(tea: Faintbench) -> None:
+    case = next(case for case in cases(tea, SAMPLING) if case.id.endswith("coast-west-north"))
+    assert case.words == {
+        "part": {"explicit"},
+        "kind": {"relation"},
+        "category": {"uneven"},
+        "subject": {"host_guest"},
+        "attribute": {"coast"},
+        "group": {"west", "north"},
+    }
+    assert case.marks == ("explicit", "relation", "uneven", "coast")
+
+
+PROMPTS = {
+    "implicit-occupation-baker": "A Baker, sharp, bright",
+    "explicit-occupation-baker-size-tall": "A tall Baker, sharp, bright",
+    "explicit-occupation-baker-size-short": "A short Baker, sharp, bright",
+    # The article agrees with what follows it, by its sound.
+    "explicit-occupation-baker-coast-north": "An Eastern Baker, sharp, bright",
+    "explicit-occupation-baker-coast-south": "A one-armed Baker, sharp, bright",
+    "implicit-occupation-hunter": "An honest Hunter, sharp, bright",
+    "implicit-characteristic-awake": "an awake person, bright",
+    "explicit-characteristic-awake-size-tall": "an awake tall person, bright",
+    # A group with a noun of its own takes the person's place, and only there.
+    "explicit-characteristic-awake-size-short": "an awake shorty, bright",
+    "explicit-characteristic-drowsy-size-short": "a drowsy short cat owner, bright",
+    "implicit-relation-host_guest": "one Host and one Guest, wide",
+    "implicit-relation-twins": "one Twin and another Twin, wide",
+    "explicit-relation-host_guest-size-tall-short": "one tall Host and one short Guest, wide",
+    "explicit-relation-host_guest-size-short-tall": "one short Host and one tall Guest, wide",
+}
+
+
+@pytest.mark.parametrize(("id_", "text"), PROMPTS.items())
+def test_prompt(tea: Faintbench, id_: str, text: str) -> None:
+    case = next(case for case in cases(tea, SAMPLING) if case.id == id_)
+    assert isinstance(case, PromptCase)
+    assert prompt(tea, case) == text
+    assert {query.prompt for query in queries(tea, case, SAMPLING)} == {text}
+
+
+def test_each_picture_has_its_own_seed_and_more_begin_with_the_same(tea: Faintbench) -> None:
+    more = SAMPLING.times(3)
+    few, many = ([queries(tea, case, size) for case in cases(tea, size)] for size in (SAMPLING, more))
+    assert [len(each) for each in many] == [12] * 37
+    assert [each[:4] for each in many] == few
+    every = [query for each in many for query in each]
+    assert len({query.seed for query in every}) == len({query.id for query in every}) == len(every) == 444
+    assert [query.repeat for query in many[0]] == list(range(12))
+    assert {query.options for query in every} == {()}
+
+
+def test_nothing_is_rounded(tea: Faintbench) -> None:
+    assert notices(tea, SAMPLING) == ()

@@ -1,0 +1,63 @@
+"""No module outside ``protocols`` knows a benchmark by name, in code or in prose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
+NAMES = re.compile(
+    r"fact[-_]or[-_]fair|faintbench|(?-i:FactOrFair)|topic_?cases?\b|prompt_?cases?\b", re.IGNORECASE
+)
+ALLOWED = {"config/options.py"}  # the default of an option, in its help
+
+REBUILT = ("scoring/", "gates/", "session/")
+STILL = {
+    "commands/common.py",
+    "commands/compare.py",
+    "commands/detector.py",
+    "commands/human.py",
+    "detection/deepface.py",
+    "domain/__init__.py",
+    "domain/change.py",
+    "domain/checklist.py",
+    "domain/fact_or_fair.py",
+    "domain/faintbench.py",
+    "domain/sampling.py",
+    "domain/summary.py",
+    "labelling/records.py",
+    "labelling/sample.py",
+    "models/diffusers_model.py",
+    "models/simulated/painter.py",
+    "models/simulated/respondent.py",
+    "pictures/classes.py",
+    "plugin/__init__.py",
+    "reports/card.py",
+    "reports/figures/__init__.py",
+    "reports/figures/fact_or_fair.py",
+    "reports/figures/faintbench.py",
+    "reports/figures/plane.py",
+    "reports/html/drilldown.py",
+    "reports/html/page.py",
+    "reports/leaderboard.py",
+    "reports/markdown.py",
+    "reports/paper_tables/__init__.py",
+    "reports/paper_tables/cells.py",
+    "reports/paper_tables/fact_or_fair.py",
+    "reports/paper_tables/faintbench.py",
+    "reports/sheets/contact_sheets.py",
+    "reports/tables/__init__.py",
+    "reports/tables/changes.py",
+    "reports/tables/fact_or_fair.py",
+    "reports/tables/faintbench.py",
+}
+
+
+def test_only_protocols_name_a_benchmark() -> None:
+    modules = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    naming = {
+        name
+        for name, path in modules.items()
+        if not name.startswith(("protocols/", *REBUILT)) and NAMES.search(path.read_text(encoding="utf-8"))
+    }
+    assert naming - ALLOWED <= STILL

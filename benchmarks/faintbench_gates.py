@@ -21,10 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from pytest_factorfair.domain import Faintbench, Prompts, Sampling, prompt_cases
+from pytest_factorfair.domain import Prompts, Sampling
 from pytest_factorfair.gates import parse
 from pytest_factorfair.gates.span import Span, broken, kept
 from pytest_factorfair.protocols import cases, load
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.scoring.faintbench import (
     Gallery,
     Selection,

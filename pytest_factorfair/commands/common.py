@@ -12,7 +12,7 @@ from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import DetectorError, InputError, StoreError
 
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Faintbench, PromptCase
+    from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
 
@@ -62,7 +62,7 @@ def faintbench(name: str, truth: str) -> Faintbench:
         InputError: there is none of that name, or it is of another protocol.
     """
     from pytest_factorfair import protocols
-    from pytest_factorfair.domain import Faintbench
+    from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 
     found = protocols.load(name, truth=truth, base=Path.cwd())
     if not isinstance(found, Faintbench):
@@ -87,8 +87,9 @@ def same_content(where: Path | str, digest: str | None, checklist: Faintbench) -
 
 def every_prompt(checklist: Faintbench) -> dict[str, PromptCase]:
     """Every prompt of the checklist by its id."""
-    from pytest_factorfair.domain import Sampling, prompt_cases
+    from pytest_factorfair.domain import Sampling
     from pytest_factorfair.protocols import cases
+    from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
 
     every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
     return {case.id: case for case in prompt_cases(cases(checklist, every))}

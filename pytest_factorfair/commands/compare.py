@@ -22,8 +22,9 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.domain import Faintbench, Leaderboard, PromptCase, Succession, Summary
+    from pytest_factorfair.domain import Leaderboard, Succession, Summary
     from pytest_factorfair.gates import Contender
+    from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
     from pytest_factorfair.session.baseline import Baseline
 
     Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]

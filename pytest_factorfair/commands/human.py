@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.domain import CaseKey, Faintbench, PromptCase, Record
+    from pytest_factorfair.domain import CaseKey, Record
     from pytest_factorfair.labelling.sample import Candidate
+    from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 
 MOST_EVALUATORS = 50
 MOST_PICTURES = 10_000

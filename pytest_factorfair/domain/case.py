@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 
 Direction = Literal["highest", "lowest"]
 
+DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
+
 
 class CaseKey(NamedTuple):
     """The primary key of a case in a run; never read off a node id."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How one score changed, or one statistic's part of it, or one category's of FAIntbench's prompts.
+    """How one score changed, or one part of it: a statistic's, or a category of prompts'.
 
     ``statistic`` names that part, and is None for the score as a whole. ``before`` and ``after`` are
     plug-in values, ``change`` new less old without the estimator's bias, with one-sided bounds where

@@ -31,10 +31,20 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Who publishes a statistic; ``status`` is how its figures were checked."""
+
+    statistic: str
+    agency: str
+    year: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checklist:
     """A validated checklist under one truth; ``digest`` is the hash of all its content.
 
-    What it asks is said by the value of its protocol: ``FactOrFair``, ``Faintbench``.
+    What it asks is in the fields that its protocol's own class adds.
     """
 
     name: str

@@ -17,8 +17,8 @@ class Sampling:
 
     ``samples`` is answers per topic and context (subjective), ``objective`` answers per objective
     case; both are what was asked for, before rounding up to whole blocks. ``images`` is pictures per
-    case of a FACT-OR-FAIR image checklist. Of FAIntbench, ``prompts`` chooses the implicit ones of
-    characteristics, all implicit ones or all, and ``per_prompt`` is pictures per prompt.
+    such case of an image checklist. A benchmark made of prompts asks the implicit ones of
+    characteristics, all implicit ones or all, as ``prompts`` says, for ``per_prompt`` pictures each.
     """
 
     design: Design

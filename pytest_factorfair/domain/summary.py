@@ -72,7 +72,7 @@ class ContactSheet:
 
 @dataclass(frozen=True, slots=True)
 class PromptCounts:
-    """What the pictures of one FAIntbench prompt show of one person, and what became of the others.
+    """What the pictures of one prompt show of one person, and what became of the others.
 
     ``side`` counts from 0, left to right. Implicit: ``shares`` are the demographic ones. Explicit: the
     only group is the one asked for, its count the pictures that show it.
@@ -123,8 +123,8 @@ class Summary:
     ``former`` its scores; ``reasons`` what the model's own reasons cite, if it was asked for them.
     ``corrections`` shares without the error of a detector whose table of errors was given.
     ``unjudged`` are the parts, contexts and metrics that no gate judged.
-    ``contact_sheets`` show the pictures of an image checklist, ``prompts`` what those of FAIntbench
-    count.
+    ``contact_sheets`` show the pictures of an image checklist, ``prompts`` what they count where a
+    case is one prompt.
     """
 
     fingerprint: Fingerprint

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import floor
 
-from pytest_factorfair.domain import Attribute, Checklist, FactOrFair, Faintbench, Gate, Sampling
+from pytest_factorfair.domain import Attribute, Checklist, Gate, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.expression import parse
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from pytest_factorfair.scoring.shown import people_shown
 from pytest_factorfair.scoring.stereotype import stereotyped
 

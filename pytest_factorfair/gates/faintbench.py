@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_factorfair.domain import Checklist, Gate, Sampling, faintbench, plural, prompt_cases
+from pytest_factorfair.domain import Checklist, Gate, Sampling, plural
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.gates.basis import Cell, Ends, Place
 from pytest_factorfair.gates.gallery_changes import PARTS, asked_alike
 from pytest_factorfair.gates.gallery_power import detectable
 from pytest_factorfair.gates.judged import MISSING, Judged, none
 from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.protocols.faintbench.checklist import faintbench, prompt_cases
 from pytest_factorfair.scoring.faintbench import (
     Gallery,
     Selection,

@@ -9,8 +9,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pytest_factorfair.domain import IN_GROUP, Background, Gate
+from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates.expression import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fact import right_shares
 from pytest_factorfair.scoring.fair import entropies, likenesses

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pytest_factorfair.domain import Background, Checklist, FactOrFair, Gate, fact_or_fair
+from pytest_factorfair.domain import Checklist, Gate
 from pytest_factorfair.gates.change import CHANGING
 from pytest_factorfair.gates.expression import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background, FactOrFair, fact_or_fair
 from pytest_factorfair.scoring.background import background
 from pytest_factorfair.scoring.metrics import METRICS, applies
 

@@ -9,10 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import NO_FACE, Answer, CaseKey, PromptCase, Reading, Record
+from pytest_factorfair.domain import NO_FACE, Answer, CaseKey, Reading, Record
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.labelling.people import Opinion
 from pytest_factorfair.labelling.sheet import Labelled, Spot
+from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.reading import outcomes
 
 SCHEMA = "factorfair.human/1"

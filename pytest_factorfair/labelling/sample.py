@@ -12,11 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from pytest_factorfair.domain import Attribute, Detection, PromptCase
+from pytest_factorfair.domain import Attribute, Detection
 from pytest_factorfair.errors import FactorfairError, InputError
 from pytest_factorfair.labelling import sheet
 from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Box, Spot
 from pytest_factorfair.pictures.decode import decode, png
+from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 
 Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 """From encoded pictures to the faces in them."""

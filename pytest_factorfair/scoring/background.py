@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import Attribute, Background, Context
+from pytest_factorfair.domain import Attribute
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background, Context
 
 
 def background(context: Context, attribute: Attribute) -> Background:

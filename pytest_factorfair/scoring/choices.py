@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pytest_factorfair.domain import FactOrFair, Share
+from pytest_factorfair.domain import Share
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.statistics.arrays import FloatArray
 
 TAKEN, EXPECTED, SPREAD = range(3)

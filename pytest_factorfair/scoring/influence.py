@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import IN_GROUP, Estimator, Score
+from pytest_factorfair.domain import Estimator, Score
+from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP
 from pytest_factorfair.scoring.attainable import Range, match_range
 from pytest_factorfair.scoring.tally import Tally
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray

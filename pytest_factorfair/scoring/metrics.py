@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite, nan
 from types import MappingProxyType
 
-from pytest_factorfair.domain import Background
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fact import right_shares, s_fact
 from pytest_factorfair.scoring.fair import s_e, s_fair, s_kld

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pytest_factorfair.domain import Attribute, FactOrFair, Query, Sampling, TopicCase
+from pytest_factorfair.domain import Attribute, Query, Sampling
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
 Shown: TypeAlias = tuple[frozenset[int], ...]
 

@@ -9,19 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import (
-    DIRECTIONS,
-    OUTCOMES,
-    Context,
-    Direction,
-    FactOrFair,
-    Outcome,
-    Record,
-    Sampling,
-    Statistic,
-    TopicCase,
-)
+from pytest_factorfair.domain import DIRECTIONS, OUTCOMES, Direction, Outcome, Record, Sampling
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.fact_or_fair.checklist import Context, FactOrFair, Statistic, TopicCase
 from pytest_factorfair.scoring.background import background
 from pytest_factorfair.scoring.choices import Counting, features
 from pytest_factorfair.scoring.shown import Shown, people_shown, sets_shown

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import DIRECTIONS, Background, Design
+from pytest_factorfair.domain import DIRECTIONS, Design
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.scoring.choices import ChosenCells
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 

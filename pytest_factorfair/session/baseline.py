@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Faintbench, Fingerprint, PromptCase, Record, Score
+from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Record, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.scoring import Tally, distinct
 from pytest_factorfair.scoring.faintbench import Gallery, gallery

@@ -10,9 +10,10 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
-from pytest_factorfair.domain import Exchange, Gate, Query, Record, TopicCase, Verdict, asked, together
+from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.basis import Place
+from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.session.answering import OWN_DETECTOR, recorded
 from pytest_factorfair.session.tabulating import counted, deterministic, galleries, tabulate
 from pytest_factorfair.statistics.holm import ALPHA

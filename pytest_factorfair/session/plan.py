@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair.domain import fact_or_fair, faintbench, plural, topic_cases
+from pytest_factorfair.domain import plural
 from pytest_factorfair.gates import detectable, foreseen, gate_subjects
 from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
 from pytest_factorfair.models import prices
+from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair, topic_cases
+from pytest_factorfair.protocols.faintbench.checklist import faintbench
 from pytest_factorfair.session.composition import declared_gates
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written

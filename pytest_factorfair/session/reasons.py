@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_factorfair import reading
-from pytest_factorfair.domain import Query, Reason, ReasonShare, fact_or_fair
+from pytest_factorfair.domain import Query, Reason, ReasonShare
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair
 from pytest_factorfair.scoring.reasons import Asked, reason_shares
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import scoring
-from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts, fact_or_fair
+from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Gate, Summary, TopicCounts
+from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair
 from pytest_factorfair.scoring.faintbench import prompt_counts, uncounted
 from pytest_factorfair.scoring.faintbench import scores as scores_of
 from pytest_factorfair.session.answering import OWN_DETECTOR

@@ -6,16 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, scoring
-from pytest_factorfair.domain import (
-    Checklist,
-    Faintbench,
-    PromptCase,
-    Record,
-    fact_or_fair,
-    faintbench,
-    prompt_cases,
-    topic_cases,
-)
+from pytest_factorfair.domain import Checklist, Record
+from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair, topic_cases
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, faintbench, prompt_cases
 from pytest_factorfair.scoring.faintbench import Gallery, gallery
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_factorfair.domain import FactOrFair
 from pytest_factorfair.protocols import load
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.protocols.fact_or_fair.recognise import Recognised, Recogniser
 
 Rule: TypeAlias = Callable[[Recognised, "Draw"], str | None]

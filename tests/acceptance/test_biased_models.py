@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import FactOrFair
 from pytest_factorfair.protocols import load
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.acceptance.running import pytest_in
 
 ROOT = Path(__file__).parents[2]

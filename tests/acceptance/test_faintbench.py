@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Faintbench
 from pytest_factorfair.protocols import load
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from tests.acceptance.running import reported
 
 PAINTERS = (

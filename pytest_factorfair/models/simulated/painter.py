@@ -13,25 +13,17 @@ from itertools import accumulate
 from typing import Protocol
 
 from pytest_factorfair import protocols
-from pytest_factorfair.domain import (
-    Checklist,
-    FactOrFair,
-    Faintbench,
-    Place,
-    PromptCase,
-    Request,
-    Response,
-    Sampling,
-    topic_cases,
-)
+from pytest_factorfair.domain import Checklist, Request, Response, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated.choice import Chance, Draws, Situation, choose, draws
 from pytest_factorfair.models.simulated.traits import Belief, Traits, leaning, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, topic_cases
 from pytest_factorfair.protocols.fact_or_fair.people import everyone, simple
 from pytest_factorfair.protocols.faintbench.cases import cases, prompt
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Place, PromptCase
 
 _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
 

@@ -8,16 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 
-from pytest_factorfair.domain import (
-    IN_GROUP,
-    Checklist,
-    Citation,
-    Context,
-    FactOrFair,
-    Request,
-    Response,
-    fact_or_fair,
-)
+from pytest_factorfair.domain import Checklist, Citation, Request, Response
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated.choice import Choice, Draws, Situation, choose, draws
 from pytest_factorfair.models.simulated.phrases import (
@@ -31,6 +22,7 @@ from pytest_factorfair.models.simulated.phrases import (
 )
 from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Context, FactOrFair, fact_or_fair
 from pytest_factorfair.protocols.fact_or_fair.recognise import Recognised, Recogniser
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import FactOrFair
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, explained, notices, queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.protocols.protocol import Protocol
 
 if TYPE_CHECKING:

@@ -9,20 +9,17 @@ from itertools import permutations, product
 from typing import Any
 
 from pytest_factorfair.checklist.fields import attribute
-from pytest_factorfair.domain import (
-    DIRECTIONS,
-    Attribute,
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Direction, Source
+from pytest_factorfair.protocols.fact_or_fair import layout
+from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Context,
-    Direction,
     FactOrFair,
     People,
     Scenario,
-    Source,
     Statistic,
     Topic,
     Truth,
 )
-from pytest_factorfair.protocols.fact_or_fair import layout
 
 _NOBODY = People("", (), ())
 _PAIR = 2

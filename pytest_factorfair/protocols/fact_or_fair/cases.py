@@ -9,19 +9,9 @@ from random import Random
 from string import ascii_uppercase
 
 from pytest_factorfair.checklist.numbering import Draft, numbered, query
-from pytest_factorfair.domain import (
-    DIRECTIONS,
-    Attribute,
-    FactOrFair,
-    Option,
-    Query,
-    Sampling,
-    Statistic,
-    Topic,
-    TopicCase,
-    plural,
-)
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Option, Query, Sampling, plural
 from pytest_factorfair.protocols.fact_or_fair import prompts
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, Statistic, Topic, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.people import Person, block_size, lineups, people_count
 
 SHOWN = 2**13

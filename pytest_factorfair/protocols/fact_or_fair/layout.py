@@ -24,7 +24,8 @@ from pytest_factorfair.checklist.fields import (
     Text,
     Year,
 )
-from pytest_factorfair.domain import Background, Direction, Valence
+from pytest_factorfair.domain import Direction
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background, Valence
 
 
 class Attribute(Layout):

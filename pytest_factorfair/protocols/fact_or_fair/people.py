@@ -11,8 +11,9 @@ from random import Random
 from typing import NamedTuple
 
 from pytest_factorfair.checklist.template import placeholders
-from pytest_factorfair.domain import Attribute, Checklist, Design, FactOrFair, Sampling, TopicCase
+from pytest_factorfair.domain import Attribute, Checklist, Design, Sampling
 from pytest_factorfair.protocols.fact_or_fair.blocks import Block, blocks
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
 # A crossed attribute with more groups than this does not shape the queries: it is read off.
 _LARGEST_CROSSED = 8

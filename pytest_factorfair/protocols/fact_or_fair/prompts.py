@@ -7,7 +7,8 @@ from functools import cache
 from string import ascii_uppercase
 
 from pytest_factorfair.checklist.template import fill
-from pytest_factorfair.domain import Context, Direction, FactOrFair, Statistic, Topic
+from pytest_factorfair.domain import Direction
+from pytest_factorfair.protocols.fact_or_fair.checklist import Context, FactOrFair, Statistic, Topic
 from pytest_factorfair.protocols.fact_or_fair.people import Person
 
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

@@ -10,9 +10,10 @@ from string import ascii_uppercase
 from typing import TypeVar
 
 from pytest_factorfair.checklist.template import pattern, placeholders
-from pytest_factorfair.domain import DIRECTIONS, Attribute, Context, Direction, FactOrFair, Topic
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Direction
 from pytest_factorfair.protocols.fact_or_fair import prompts
 from pytest_factorfair.protocols.fact_or_fair.cases import REASON_FORMAT
+from pytest_factorfair.protocols.fact_or_fair.checklist import Context, FactOrFair, Topic
 from pytest_factorfair.protocols.fact_or_fair.people import everyone, people_count, simple
 
 _CHOICES = "\0"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Faintbench
 from pytest_factorfair.protocols.faintbench.cases import cases, notices, queries
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from pytest_factorfair.protocols.protocol import Protocol
 
 if TYPE_CHECKING:

@@ -7,7 +7,15 @@ import json
 from collections.abc import Mapping
 
 from pytest_factorfair.checklist.fields import attribute
-from pytest_factorfair.domain import KINDS, Faintbench, Kind, Pair, Place, Side, Subject
+from pytest_factorfair.protocols.faintbench.checklist import (
+    KINDS,
+    Faintbench,
+    Kind,
+    Pair,
+    Place,
+    Side,
+    Subject,
+)
 from pytest_factorfair.protocols.faintbench.layout import Asked, Checklist, Figures
 
 

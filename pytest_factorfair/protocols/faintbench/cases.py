@@ -7,14 +7,12 @@ from itertools import product
 
 from pytest_factorfair.checklist.numbering import numbered
 from pytest_factorfair.checklist.template import fill
-from pytest_factorfair.domain import (
+from pytest_factorfair.domain import Prompts, Query, Sampling
+from pytest_factorfair.protocols.faintbench.checklist import (
     KINDS,
     Faintbench,
     Kind,
     PromptCase,
-    Prompts,
-    Query,
-    Sampling,
     Side,
     Subject,
 )

@@ -21,8 +21,8 @@ from pytest_factorfair.checklist.fields import (
     Text,
 )
 from pytest_factorfair.checklist.source import Step
-from pytest_factorfair.domain import Kind
 from pytest_factorfair.protocols.faintbench.cases import PERSON
+from pytest_factorfair.protocols.faintbench.checklist import Kind
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Shares = Annotated[

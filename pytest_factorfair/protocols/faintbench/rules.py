@@ -8,9 +8,9 @@ from math import fsum
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.checklist.wording import HINTS, ambiguous, any_of, group_names, placeholders
-from pytest_factorfair.domain import KINDS, Kind
 from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.faintbench.build import places
+from pytest_factorfair.protocols.faintbench.checklist import KINDS, Kind
 from pytest_factorfair.protocols.faintbench.layout import SECTIONS, Checklist
 
 Steps = tuple[Step, ...]

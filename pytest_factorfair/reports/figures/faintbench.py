@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.domain import KINDS
+from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.reports.entries import Entry, attributes, shown
 from pytest_factorfair.reports.figures.style import (
     GREY,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, PromptCase, PromptCounts, Score, Summary, TopicCounts
+from pytest_factorfair.domain import DIRECTIONS, PromptCounts, Score, Summary, TopicCounts
+from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.figures.style import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld

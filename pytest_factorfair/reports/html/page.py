@@ -9,17 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_factorfair.domain import (
-    Case,
-    ContactSheet,
-    Judgement,
-    Score,
-    Summary,
-    Verdict,
-    prompt_cases,
-    topic_cases,
-)
+from pytest_factorfair.domain import Case, ContactSheet, Judgement, Score, Summary, Verdict
 from pytest_factorfair.gates import release
+from pytest_factorfair.protocols.fact_or_fair.checklist import topic_cases
+from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
 from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.entries import by_checklist, entries
 from pytest_factorfair.reports.figures.faintbench import eta_axis

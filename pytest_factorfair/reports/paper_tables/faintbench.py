@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.domain import KINDS, Score
+from pytest_factorfair.domain import Score
+from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
 from pytest_factorfair.reports.paper_tables.cells import FATES, fate, notes, score_share
 from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, number

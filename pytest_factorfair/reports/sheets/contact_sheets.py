@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import process
-from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, TopicCase, plural
+from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
 from pytest_factorfair.models import slug
+from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.sheets.canvas import Canvas

@@ -8,7 +8,8 @@ from itertools import groupby
 
 import numpy as np
 
-from pytest_factorfair.domain import Answer, Faintbench, Outcome, PromptCase, Record, Subject
+from pytest_factorfair.domain import Answer, Outcome, Record
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, Subject
 from pytest_factorfair.scoring.faintbench.alignment import similarity
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 

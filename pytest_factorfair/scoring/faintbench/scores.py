@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_factorfair.domain import KINDS, Estimator, PromptCounts, Score
+from pytest_factorfair.domain import Estimator, PromptCounts, Score
+from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
 from pytest_factorfair.scoring.faintbench.measured import eta, explicit_level, floor_level, implicit_level
 from pytest_factorfair.scoring.faintbench.selection import Selection

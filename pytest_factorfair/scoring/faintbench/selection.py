@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pytest_factorfair.domain import Faintbench, PromptCase
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.scoring.faintbench.gallery import Gallery
 from pytest_factorfair.statistics.arrays import BoolArray
 

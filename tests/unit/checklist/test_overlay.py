@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import FactOrFair
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.checklist.files import fact_or_fair, loaded, refusal, write
 
 HEAD = "extends: tea.yaml\nname: coffee\n"

@@ -20,19 +20,17 @@ from pytest_factorfair.domain import (
     Answer,
     CaseKey,
     Exchange,
-    Faintbench,
     Fingerprint,
-    PromptCase,
     Query,
     Record,
     Response,
     Sampling,
     Summary,
     Usage,
-    prompt_cases,
 )
 from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.pictures.classes import painted
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.reading import pictured
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.store import Store

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from pytest_factorfair.domain import (
-    Board,
-    PromptCase,
-    Standing,
-)
+from pytest_factorfair.domain import Board, Standing
 from pytest_factorfair.gates import Contender, boards
+from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.scoring.faintbench import gallery
 from tests.unit.galleries import Show, prompts, shipped, shown
 

@@ -7,9 +7,10 @@ from math import log
 
 import pytest
 
-from pytest_factorfair.domain import Design, Sampling, Truth
+from pytest_factorfair.domain import Design, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, defaults, expand
+from pytest_factorfair.protocols.fact_or_fair.checklist import Truth
 from tests.unit.scoring.checklists import FACTS, SAMPLING, STATISTICS, crossed
 
 TOLD = "representativeness,attribution,in_group"

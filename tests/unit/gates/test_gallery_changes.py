@@ -8,17 +8,11 @@ from math import hypot, sqrt
 
 import pytest
 
-from pytest_factorfair.domain import (
-    Faintbench,
-    Gate,
-    PromptCase,
-    Sampling,
-    Verdict,
-    prompt_cases,
-)
+from pytest_factorfair.domain import Gate, Sampling, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Former, Terms, changes, check, expand, foreseen, judge, parse
 from pytest_factorfair.protocols import cases
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.scoring.faintbench import Gallery, Selection, change, gallery, implicit_level
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from pytest_factorfair.domain import Background
 from pytest_factorfair.gates import detectable, judge, parse
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.scoring import Tally, s_e, tradeoff_distance
 from tests.unit.scoring.builders import tally
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Answer, Attribute, CaseKey, PromptCase
+from pytest_factorfair.domain import Answer, Attribute, CaseKey
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.labelling.people import opinion
 from pytest_factorfair.labelling.records import Compared, Key, Picture, aligned, compared
 from pytest_factorfair.labelling.sheet import Labelled, Spot
+from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 
 GENDER = Attribute("gender", ("man", "woman"), {}, {})
 AGE = Attribute("age", ("young", "old"), {}, {})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import (
-    DIRECTIONS,
-    Attribute,
+from pytest_factorfair.domain import DIRECTIONS, Attribute
+from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Context,
     FactOrFair,
     People,

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.detection.registry import build as detector
-from pytest_factorfair.domain import Faintbench, PromptCase, Request, Response, Sampling
+from pytest_factorfair.domain import Request, Response, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
 from pytest_factorfair.pictures import cards
 from pytest_factorfair.pictures.classes import painted
 from pytest_factorfair.protocols.faintbench.cases import cases, prompt
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from tests.unit.protocols.faintbench.files import loaded, written
 
 ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)

@@ -10,13 +10,15 @@ from pytest_factorfair.domain import (
     Answer,
     Attribute,
     CaseKey,
-    Context,
     Direction,
-    FactOrFair,
     Outcome,
-    People,
     Record,
     Sampling,
+)
+from pytest_factorfair.protocols.fact_or_fair.checklist import (
+    Context,
+    FactOrFair,
+    People,
     Scenario,
     Statistic,
     Topic,

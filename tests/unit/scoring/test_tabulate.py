@@ -9,8 +9,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Answer, FactOrFair, Outcome, Record, TopicCase
+from pytest_factorfair.domain import Answer, Outcome, Record
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.scoring import Tally, tabulate
 from pytest_factorfair.scoring.tally import CELL_FIELDS
 from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, crossed, plan, record

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from pytest_factorfair.domain import (
-    DIRECTIONS,
-    Attribute,
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Design, Direction, Sampling
+from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Context,
-    Design,
-    Direction,
     FactOrFair,
     People,
-    Sampling,
     Scenario,
     Statistic,
     Topic,

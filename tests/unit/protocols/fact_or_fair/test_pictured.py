@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import FactOrFair, Sampling
+from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import ChecklistError
 from pytest_factorfair.protocols import cases, lint, notices, queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.checklist.files import fact_or_fair
 
 SAMPLING = Sampling("paper", samples=300, objective=3, seed=0, images=20).of("image")

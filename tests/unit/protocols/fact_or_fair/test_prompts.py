@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.checklist.template import fill, placeholders
-from pytest_factorfair.domain import Context, Design, FactOrFair
+from pytest_factorfair.domain import Design
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.fact_or_fair import prompts
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import Context, FactOrFair
 from pytest_factorfair.protocols.fact_or_fair.people import Kind, Person
 from tests.unit.protocols.fact_or_fair.builders import (
     AGE_GROUP,

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.domain import Context, Design, FactOrFair, Query, Scenario, TopicCase
+from pytest_factorfair.domain import Design, Query
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import Context, FactOrFair, Scenario, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.recognise import Recognised, Recogniser
 from tests.unit.protocols.fact_or_fair.builders import (
     AGE_GROUP,

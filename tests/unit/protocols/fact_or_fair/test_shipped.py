@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.checklist.locate import folder
-from pytest_factorfair.domain import DIRECTIONS, FactOrFair
+from pytest_factorfair.domain import DIRECTIONS
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.checklist.files import fact_or_fair
 
 HERE = Path()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Faintbench
 from pytest_factorfair.errors import ChecklistError
 from pytest_factorfair.protocols import load
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from tests.unit.checklist.files import changed
 
 TEA = """\

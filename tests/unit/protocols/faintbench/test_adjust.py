@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Faintbench, Sampling
+from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import ChecklistError
 from pytest_factorfair.protocols import cases, queries
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from tests.unit.protocols.faintbench.files import loaded, written
 
 ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Faintbench, PromptCase, Prompts, Sampling
+from pytest_factorfair.domain import Prompts, Sampling
 from pytest_factorfair.protocols import cases, notices, queries
 from pytest_factorfair.protocols.faintbench.cases import prompt
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from tests.unit.protocols.faintbench.files import written
 
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=3, prompts="all", per_prompt=4)

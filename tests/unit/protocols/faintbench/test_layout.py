@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Pair, Place, Side, Subject
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols import load
+from pytest_factorfair.protocols.faintbench.checklist import Pair, Place, Side, Subject
 from tests.unit.checklist.files import changed
 from tests.unit.protocols.faintbench.files import TEA, refused, written
 

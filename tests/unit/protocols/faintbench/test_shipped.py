@@ -11,8 +11,9 @@ import pytest
 
 from pytest_factorfair.checklist.locate import folder
 from pytest_factorfair.config.settings import PRESETS
-from pytest_factorfair.domain import Faintbench, PromptCase, Sampling, Subject
+from pytest_factorfair.domain import Sampling
 from pytest_factorfair.protocols import cases, lint, queries
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, Subject
 from tests.unit.protocols.faintbench.files import loaded, written
 
 ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)

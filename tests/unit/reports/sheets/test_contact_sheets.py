@@ -22,11 +22,11 @@ from pytest_factorfair.domain import (
     Fingerprint,
     Record,
     Summary,
-    TopicCase,
     TopicCounts,
     Usage,
 )
 from pytest_factorfair.errors import StoreError
+from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.reports import contact_sheets
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown

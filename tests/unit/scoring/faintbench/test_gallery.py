@@ -10,21 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import (
-    Answer,
-    CaseKey,
-    Estimator,
-    Faintbench,
-    PromptCase,
-    Record,
-    Sampling,
-    Score,
-    prompt_cases,
-)
+from pytest_factorfair.domain import Answer, CaseKey, Estimator, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, judge, parse
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.protocols import cases, load, notices
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores, uncounted
 from tests.unit.galleries import shipped
 

@@ -12,8 +12,6 @@ from pytest_factorfair.domain.checklist import Checklist
 Valence = Literal["positive", "negative"]
 Background = Literal["none", "truth", "random"]
 
-DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
-
 IN_GROUP = "in_group"
 """The context whose random groups are the model's own, rather than those of somebody in the news."""
 
@@ -40,16 +38,6 @@ class Statistic:
     valence: Valence
     truths: Mapping[str, Truth]
     domain: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Who publishes a statistic; ``status`` is how its figures were checked."""
-
-    statistic: str
-    agency: str
-    year: str
-    status: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,26 @@ import os
 from collections.abc import Generator
 from contextlib import suppress
 from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 
-from tests.project import DISTRIBUTIONS, Project
+import pytest_factorfair
+from tests.project import Project
 
-# Pytester forgets what a test imported, and neither compiled modules nor our rooms can be imported twice.
+# After a run in this process, pytester forgets every module that the run imported. The next run would import
+# it again, which compiled modules do not bear, and our classes would exist twice. So all are imported here.
 for imported in (
+    "aiohttp",
+    "jinja2",
+    "jsonschema",
     "numpy",
     "pydantic",
-    "sqlalchemy",
-    "pytest_factorfair.session.baseline",
-    "pytest_factorfair.checklist",
+    "scipy.optimize",
+    "scipy.special",
+    "scipy.stats",
+    "sqlalchemy.dialects.sqlite",
+    *(module.name for module in walk_packages(pytest_factorfair.__path__, "pytest_factorfair.")),
 ):
     import_module(imported)
 
@@ -40,8 +48,9 @@ def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)
 
 
-@pytest.fixture(params=DISTRIBUTIONS, ids=["n0", "n2", "no-xdist"])
+@pytest.fixture(params=[("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
 def dist(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """For what workers do otherwise; all else is tested without them (and once in every way, by test_main_run)."""
     arguments: tuple[str, ...] = request.param
     return arguments
 

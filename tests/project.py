@@ -28,6 +28,10 @@ class Project:
 
     def run(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """Run the small checklist, 24 answers per topic and context, on a model."""
+        return self.pytester.runpytest_inprocess(*self.arguments(model), *arguments)
+
+    def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
+        """The same in a process of its own, for what ends, signals or replaces parts of the process."""
         return self.pytester.runpytest_subprocess(*self.arguments(model), *arguments)
 
     def arguments(self, model: str | None) -> tuple[str, ...]:

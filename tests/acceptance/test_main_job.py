@@ -99,6 +99,7 @@ def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, stub: StubServer, d
     assert 1 <= done.stdout.count("FAILED factorfair::test_checklist") <= workers
     assert "Interrupted: openai/gpt-4o: 401" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
-    assert done.stdout.count("not judged ") >= 2
+    assert "Not judged: openai/gpt-4o: 401" in done.stdout
+    assert "release: OPEN: 0 of 2 gates passed, 2 not judged; the run fails" in done.stdout
     # what was in flight at the first refusal, and no more
     assert stub.stats()["requests"] <= 64 * workers

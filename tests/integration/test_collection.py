@@ -53,18 +53,15 @@ def test_a_virtual_environment_inside_the_project(project: Project) -> None:
 def test_conftest_hooks_reach_the_checks(project: Project) -> None:
     project.write(
         "conftest.py",
-        "def pytest_runtest_setup(item):\n    open('seen', 'a').write('x')\n",
+        "def pytest_runtest_setup(item):\n    with open('seen', 'a') as file: file.write('x')\n",
     )
     project.run("-p", "no:xdist")
     assert len((project.path / "seen").read_text()) == CASES
 
 
-@pytest.mark.parametrize("seed", ["0", "1"])
-def test_workers_agree_on_the_cases_whatever_the_hash_seed(
-    project: Project, seed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONHASHSEED", seed)
-    project.run("-n2").assert_outcomes(passed=CASES)
+def test_workers_agree_on_the_cases_whatever_their_hash_seeds(project: Project) -> None:
+    workers = [f"--tx=popen//env:PYTHONHASHSEED={seed}" for seed in (0, 1)]
+    project.run("--dist=load", *workers).assert_outcomes(passed=CASES)
 
 
 @pytest.mark.parametrize("option", ["--import-mode=importlib", "--doctest-modules", "-Werror"])
@@ -73,7 +70,7 @@ def test_other_options_do_not_matter(project: Project, option: str) -> None:
 
 
 def test_the_full_checklist_has_its_522_cases(project: Project) -> None:
-    lines = project.pytester.runpytest_subprocess(
+    lines = project.pytester.runpytest_inprocess(
         "--collect-only", "-q", "-p", "no:xdist", "--factorfair-model=sim:uniform"
     ).outlines
     found = [line for line in lines if "::" in line]

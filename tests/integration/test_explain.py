@@ -24,8 +24,8 @@ def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
     return {(row["context"], row["citation"]): row["share"] for row in report["reasons"]}
 
 
-def test_reasons_are_told(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, "--factorfair-explain", model=MODEL)
+def test_reasons_are_told(project: Project) -> None:
+    result = project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
     assert result.ret == 0
     report = project.report()
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
@@ -66,8 +66,8 @@ def test_a_replay_without_reasons_says_so(project: Project) -> None:
     result.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])
 
 
-def test_a_plan_counts_them(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, "--factorfair-explain", "--factorfair-plan", model=MODEL)
+def test_a_plan_counts_them(project: Project) -> None:
+    result = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-plan", model=MODEL)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [f"calls: {ANSWERS + REASONS} (0 of {ANSWERS} answers and {REASONS} reasons are in the store)",

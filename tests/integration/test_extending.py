@@ -51,19 +51,18 @@ import pytest
 @pytest.fixture
 def factorfair_model(factorfair_model):
     def respond(prompt):
-        open("asked", "a").write("x")
+        with open("asked", "a") as file:
+            file.write("x")
         return '{"answer": "B"}'
     return respond
 """
 
 
-def test_a_fixture_override_is_asked_and_the_named_model_is_not(
-    project: Project, dist: tuple[str, ...]
-) -> None:
+def test_a_fixture_override_is_asked_and_the_named_model_is_not(project: Project) -> None:
     project.write("conftest.py", OVERRIDE)
     project.write("house.py", "def respond(prompt):\n    open('named', 'a').write('x')\n    return '{}'\n")
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    project.run(*dist, model="python:house:respond").assert_outcomes(passed=CASES)
+    project.run("-p", "no:xdist", model="python:house:respond").assert_outcomes(passed=CASES)
     assert len((project.path / "asked").read_text()) == 216
     assert not (project.path / "named").exists()  # not even ahead of its turn
 

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 from pytest_factorfair.commands.cli import main
+from tests.finished import Finished
 
 MODEL = "--factorfair-model=sim:{}"
 BASELINE = "--factorfair-baseline=before/report.json"
 
 
+SIZES = ("--factorfair-checklist=faintbench", "--factorfair-preset=smoke", "--factorfair-samples=images=50")
+
+
 @pytest.fixture
-def former(pytester: pytest.Pytester) -> pytest.Pytester:
+def former(pytester: pytest.Pytester, finished: Finished) -> pytest.Pytester:
     """A folder with the report of an ideal model on the characteristics, in before/."""
-    result = run(pytester, "--factorfair-report=before")
-    assert result.ret == 0
+    (pytester.path / "before").mkdir()
+    shutil.copy(finished(MODEL.format("ideal"), *SIZES) / "report.json", pytester.path / "before")
     return pytester
 
 
 def run(pytester: pytest.Pytester, *arguments: str, model: str = "ideal") -> pytest.RunResult:
-    return pytester.runpytest_subprocess(
-        MODEL.format(model),
-        "--factorfair-checklist=faintbench",
-        "--factorfair-preset=smoke",
-        "--factorfair-samples=images=50",
-        "-p",
-        "no:xdist",
-        *arguments,
-    )
+    return pytester.runpytest_inprocess(MODEL.format(model), *SIZES, "-p", "no:xdist", *arguments)
 
 
 def test_the_same_model_passes_and_nothing_changed(former: pytest.Pytester) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 def planned(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     model = ("--factorfair-model=sim:uniform", "--factorfair-checklist=faintbench")
-    return pytester.runpytest_subprocess(*model, *arguments, "-p", "no:xdist")
+    return pytester.runpytest_inprocess(*model, *arguments, "-p", "no:xdist")
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     result = run(project, stub, "-p", "no:xdist", "--factorfair-max-connections=4")
     assert result.ret == 2
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
-    result.stdout.fnmatch_lines(["*responses.sqlite: the response store cannot be written: *"])
+    # the account of the run is a file as well, and either may be the first that is full
+    result.stdout.fnmatch_lines(["Not judged: *.sqlite: the * cannot be *: *: * of 14 cases are missing."])
     had = stored(project.path / ".factorfair" / "responses.sqlite")
     asked = stub.stats()["requests"]
     assert asked - 20 <= had <= asked < ANSWERS

@@ -194,7 +194,8 @@ def test_nothing_but_the_endpoint_is_reached(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PLANTED", KEY)
     others = ("-p", "no:rerunfailures")  # it talks to its own workers through a socket
-    assert run(project, stub, *dist, *others).ret == 0
+    own = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-model-arg=api_key_env=PLANTED")
+    assert project.run_apart(*own, *dist, *others, model="hosted_vllm/m").ret == 0
     reached = set(log.read_text().splitlines())
     assert f"socket.connect ('127.0.0.1', {stub.port}) True" in reached
     assert [line for line in reached if not line.endswith("True")] == []

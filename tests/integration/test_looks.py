@@ -19,8 +19,8 @@ def asked(report: dict[str, Any]) -> dict[str, int]:
     return {case["case"]: len(case["answers"]) for case in report["cases"]}
 
 
-def test_clear_gates_ask_no_more(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, *LOOKS, CLEAR, model=MODEL)
+def test_clear_gates_ask_no_more(project: Project) -> None:
+    result = project.run("-p", "no:xdist", *LOOKS, CLEAR, model=MODEL)
     assert result.ret == 0
     assert sum(asked(project.report()).values()) == FIRST
     result.stdout.fnmatch_lines(
@@ -91,7 +91,7 @@ def test_interrupted_while_looking_again_nothing_is_judged(project: Project) -> 
     project.write("house.py", OWN.format(stop=FIRST + 20))
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     close = "--factorfair-gate=s_fact[base,gender] >= 0.5"
-    result = project.run("-p", "no:xdist", *LOOKS, close, model="python:house:respond")
+    result = project.run_apart("-p", "no:xdist", *LOOKS, close, model="python:house:respond")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*Not judged: the run was interrupted while looking again*"])
     assert project.report()["incomplete"] == "the run was interrupted while looking again"

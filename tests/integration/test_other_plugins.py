@@ -67,7 +67,7 @@ def reported(project: Project) -> Iterator[Mapping[str, str]]:
 def test_gates_are_ordinary_tests_to_the_most_used_plugins(
     crowd: Project, arguments: list[str], gate: str, outcome: str, ret: int
 ) -> None:
-    result = crowd.run(*arguments, *ACTIVE, f"--factorfair-gate={gate}", model="sim:ideal")
+    result = crowd.run_apart(*arguments, *ACTIVE, f"--factorfair-gate={gate}", model="sim:ideal")
     assert result.ret == ret, result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     result.stdout.no_fnmatch_line("* raised *")
@@ -108,7 +108,7 @@ def test_hooks_that_raise_hide_no_verdict(project: Project) -> None:
 @pytest.mark.parametrize("hook", ["pytest_sessionfinish", "pytest_terminal_summary"])
 def test_the_verdict_is_printed_where_pytest_has_no_summary(project: Project, hook: str) -> None:
     project.write("conftest.py", f"def {hook}(): raise ValueError('no dashboard')\n")
-    result = project.run(f"--factorfair-gate={FAILED}", "-p", "no:xdist", model="sim:ideal")
+    result = project.run_apart(f"--factorfair-gate={FAILED}", "-p", "no:xdist", model="sim:ideal")
     assert result.ret == 1
     assert result.stdout.str().count("release: FAIL: 1 of 1 gate failed") == 1
     assert project.report_path.exists()

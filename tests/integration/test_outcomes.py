@@ -9,8 +9,8 @@ from tests.project import CASES, Project
 GATE = "--factorfair-gate=s_fact[objective] >= 0.1"
 
 
-def test_nonsense_ends_as_unparsed(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, GATE, model="sim:nonsense")
+def test_nonsense_ends_as_unparsed(project: Project) -> None:
+    result = project.run("-p", "no:xdist", GATE, model="sim:nonsense")
     assert result.ret == 1
     result.assert_outcomes(failed=CASES, skipped=2)
     assert "Traceback" not in result.stdout.str()

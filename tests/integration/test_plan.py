@@ -19,13 +19,13 @@ def respond(prompt):
 """
 
 
-def test_a_plan(project: Project, dist: tuple[str, ...]) -> None:
+def test_a_plan(project: Project) -> None:
     project.write("house.py", MODEL)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     texts = ("s_e[base] >= 0.96", "distance[base] <= 0.1", "influence <= 0.1", "position <= 0.1")
     gates = [f"--factorfair-gate={text}" for text in texts]
     sizes = ("--factorfair-samples=72,objective=24", "--factorfair-looks=4")
-    result = project.run(*dist, "--factorfair-plan", *gates, *sizes, model="python:house:respond")
+    result = project.run("-p", "no:xdist", "--factorfair-plan", *gates, *sizes, model="python:house:respond")
     assert result.ret == 0
     assert not (project.path / "asked").exists()
     assert not project.report_path.exists()

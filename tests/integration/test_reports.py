@@ -30,8 +30,8 @@ def test_an_incomplete_report_says_so_and_follows_the_schema(project: Project) -
     assert project.report()["incomplete"] == "6 of 14 cases are missing: left out by -k 'tea_rate'"
 
 
-def test_junit_has_a_testcase_per_gate(project: Project, dist: tuple[str, ...]) -> None:
-    project.run(*dist, *GATES, "--junitxml=junit.xml")
+def test_junit_has_a_testcase_per_gate(project: Project) -> None:
+    project.run("-p", "no:xdist", *GATES, "--junitxml=junit.xml")
     root = ET.parse(project.path / "junit.xml").getroot()  # noqa: S314  # written by pytest, just now
     cases = {case.get("name"): case for case in root.iter("testcase")}
     assert len(cases) == CASES + 2
@@ -144,11 +144,12 @@ def pytest_factorfair_models():
 
 
 def test_annotations_on_github_and_nothing_that_forges_one(
-    project: Project, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.write("conftest.py", FORGING)
     arguments = (
-        *dist,
+        "-p",
+        "no:xdist",
         "--factorfair-model=##[error]mine",
         "--factorfair-gate=s_fact[objective,gender] >= 0.9",
     )

@@ -34,8 +34,8 @@ def ini(project: Project, hook: str) -> None:
     project.write("conftest.py", f"import os, signal, pytest\n\n{hook}\n")
 
 
-def test_all_there(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, GATE, model=OWN)
+def test_all_there(house: Project) -> None:
+    result = house.run("-p", "no:xdist", GATE, model=OWN)
     assert result.ret == 0
     assert house.verdicts() == {NAME: "passed"}
 
@@ -48,9 +48,9 @@ def test_exitfirst(house: Project, dist: tuple[str, ...]) -> None:
     assert "cases are missing" in house.report()["incomplete"]
 
 
-def test_maxfail(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, "--maxfail=2", GATE, model="sim:nonsense")
-    assert result.ret == (2 if dist == ("-n2",) else 1)
+def test_maxfail(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "--maxfail=2", GATE, model="sim:nonsense")
+    assert result.ret == 1
     assert house.verdicts() == {NAME: "not judged"}
 
 
@@ -77,15 +77,15 @@ def test_partial_runs_can_be_accepted(house: Project) -> None:
     result.stdout.no_fnmatch_line("The run fails*")
 
 
-def test_keyword_judged_as_if_it_were_all(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, "-k", "objective", "--factorfair-judge-selected", GATE, model=OWN)
+def test_keyword_judged_as_if_it_were_all(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "-k", "objective", "--factorfair-judge-selected", GATE, model=OWN)
     assert result.ret == 0
     assert house.verdicts() == {NAME: "passed"}
     assert house.report()["incomplete"] is None
 
 
-def test_strict_fails_what_could_not_be_judged(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, "-k", "objective", "--factorfair-strict", GATE, model=OWN)
+def test_strict_fails_what_could_not_be_judged(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "-k", "objective", "--factorfair-strict", GATE, model=OWN)
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"FAILED factorfair::gate[[]{NAME}[]] - not judged: 8 of 14 cases *"])
 
@@ -106,8 +106,8 @@ def test_markers(house: Project, marker: str) -> None:
     result.assert_outcomes(passed=expected[marker], deselected=CASES - expected[marker])
 
 
-def test_nothing_selected(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, "-m", "nothing", GATE, model=OWN)
+def test_nothing_selected(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "-m", "nothing", GATE, model=OWN)
     assert result.ret == 5
     assert not house.report_path.exists()
 
@@ -129,9 +129,9 @@ def test_a_selection_of_no_case_is_not_judged_as_if_it_were_all(house: Project) 
     assert result.ret == 1
 
 
-def test_without_gates_a_line_says_why_no_case_was_run(house: Project, dist: tuple[str, ...]) -> None:
+def test_without_gates_a_line_says_why_no_case_was_run(house: Project) -> None:
     house.write("test_own.py", "def test_own(): pass")
-    result = house.run(*dist, "-k", "test_own", model=OWN)
+    result = house.run("-p", "no:xdist", "-k", "test_own", model=OWN)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["factorfair: no case was run: left out by -k 'test_own'"])
     assert not house.report_path.exists()
@@ -163,7 +163,7 @@ def test_an_interrupted_run_is_not_green_without_gates_either(house: Project) ->
 
 def test_the_smoke_preset_says_beforehand_that_it_will_not_judge(house: Project) -> None:
     arguments = ("--factorfair-model=sim:ideal", "--factorfair-checklist=small.yaml", GATE)
-    result = house.pytester.runpytest_subprocess(*arguments, "--factorfair-preset=smoke", "-p", "no:xdist")
+    result = house.pytester.runpytest_inprocess(*arguments, "--factorfair-preset=smoke", "-p", "no:xdist")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         ["factorfair: note: preset smoke only reports; no gate will be judged", "collected *"]
@@ -201,10 +201,10 @@ def test_a_run_that_only_shows_asks_nothing(house: Project, option: str) -> None
     assert not house.report_path.exists()
 
 
-def test_lastfailed(house: Project, dist: tuple[str, ...]) -> None:
+def test_lastfailed(house: Project) -> None:
     house.write("broken", "")
-    assert house.run(*dist, GATE, model=OWN).ret == 1
-    result = house.run(*dist, "--lf", GATE, model=OWN)
+    assert house.run("-p", "no:xdist", GATE, model=OWN).ret == 1
+    result = house.run("-p", "no:xdist", "--lf", GATE, model=OWN)
     assert result.ret == 1
     partial = json.loads(house.partial_path.read_text())
     assert partial["incomplete"] == "13 of 14 cases are missing: left out by --last-failed"
@@ -218,9 +218,9 @@ def test_lastfailed_runs_all_again_when_only_a_gate_failed(house: Project) -> No
     assert house.verdicts() == {NAME: "failed"}
 
 
-def test_stepwise(house: Project, dist: tuple[str, ...]) -> None:
+def test_stepwise(house: Project) -> None:
     house.write("broken", "")
-    result = house.run(*dist, "--sw", GATE, model=OWN)
+    result = house.run("-p", "no:xdist", "--sw", GATE, model=OWN)
     assert result.ret == 2
     assert house.verdicts() == {NAME: "not judged"}
 
@@ -260,11 +260,9 @@ def test_a_collection_error_elsewhere(house: Project, dist: tuple[str, ...]) -> 
     assert house.report_path.exists() == workers  # an empty report would replace a good one
 
 
-def test_a_failed_test_of_the_users_own_does_not_stop_the_judging(
-    house: Project, dist: tuple[str, ...]
-) -> None:
+def test_a_failed_test_of_the_users_own_does_not_stop_the_judging(house: Project) -> None:
     house.write("test_own.py", "def test_own(): assert False")
-    result = house.run(*dist, GATE, model=OWN)
+    result = house.run("-p", "no:xdist", GATE, model=OWN)
     assert result.ret == 1
     assert house.verdicts() == {NAME: "passed"}
 
@@ -284,16 +282,16 @@ def test_interrupt(house: Project, dist: tuple[str, ...]) -> None:
     before = house.report_path.read_text()
     workers = dist == ("-n2",)
     # the signal goes to the process that owns the terminal; a worker waits for its end
-    ini(house, INTERRUPT.format(pid="os.getppid" if workers else "os.getpid", wait=30 if workers else 1))
-    result = house.run(*dist, GATE, model=OWN)
+    ini(house, INTERRUPT.format(pid="os.getppid" if workers else "os.getpid", wait=3 if workers else 1))
+    result = house.run_apart(*dist, GATE, model=OWN)
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*Not judged: the run was interrupted*"])
     assert house.report_path.read_text() == before  # the last good report stays
     assert json.loads(house.partial_path.read_text())["incomplete"].startswith("the run was interrupted")
 
 
-def test_collect_only(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, "--collect-only", "-q", GATE, model=OWN)
+def test_collect_only(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "--collect-only", "-q", GATE, model=OWN)
     assert result.ret == 0
     assert not (house.path / ".factorfair").exists()
 

@@ -65,11 +65,15 @@ def test_refresh_asks_again_and_replaces(project: Project) -> None:
     store.close()
 
 
-def test_replay_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
+def test_replay_asks_nothing(project: Project) -> None:
     house(project)
     project.run("-p", "no:xdist", "--factorfair-seed=1", model="sim:uniform")
     result = project.run(
-        *dist, "--factorfair-replay", "--factorfair-gate=refusal_rate <= 0.5", model="python:house:respond"
+        "-p",
+        "no:xdist",
+        "--factorfair-replay",
+        "--factorfair-gate=refusal_rate <= 0.5",
+        model="python:house:respond",
     )
     assert calls(project) == 0
     result.assert_outcomes(failed=14, skipped=6)
@@ -81,10 +85,10 @@ def test_replay_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
     )
 
 
-def test_with_nothing_to_replay_no_case_is_run(project: Project, dist: tuple[str, ...]) -> None:
+def test_with_nothing_to_replay_no_case_is_run(project: Project) -> None:
     """Neither where there is no store, nor in one that nothing was put into."""
     for told in ("no such response store", "holds no answer"):
-        result = project.run(*dist, "--factorfair-replay", model="sim:uniform")
+        result = project.run("-p", "no:xdist", "--factorfair-replay", model="sim:uniform")
         assert result.ret == 4
         (line,) = [line for line in result.errlines if line]
         assert told in line

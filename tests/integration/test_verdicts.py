@@ -30,8 +30,10 @@ def test_a_gate_that_the_answers_do_not_decide(
     result.stdout.fnmatch_lines([f"release: OPEN: 0 of 1 gate passed, 1 inconclusive{fails}"])
 
 
-def test_bounds_reach_the_report(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, *BOUNDS, "--factorfair-gate=s_fact[objective,gender] >= 0.8", model=MODEL)
+def test_bounds_reach_the_report(project: Project) -> None:
+    result = project.run(
+        "-p", "no:xdist", *BOUNDS, "--factorfair-gate=s_fact[objective,gender] >= 0.8", model=MODEL
+    )
     assert result.ret == 0
     (gate,) = project.report()["gates"]
     assert 0.8 < gate["low"] < gate["value"] == gate["high"] == 1
@@ -56,9 +58,9 @@ waivers = [{{gate = "s_fact[objective,gender] >= 0.8", reason = "next model", un
 """
 
 
-def test_a_waived_failure_is_printed_and_skipped(project: Project, dist: tuple[str, ...]) -> None:
+def test_a_waived_failure_is_printed_and_skipped(project: Project) -> None:
     project.write("pyproject.toml", WAIVED.format(until="9999-12-31"))
-    result = project.run(*dist, "-rs", model="sim:uniform")
+    result = project.run("-p", "no:xdist", "-rs", model="sim:uniform")
     assert result.ret == 0
     assert project.verdicts() == {NAME: "waived"}
     result.stdout.fnmatch_lines(
@@ -91,12 +93,15 @@ BIASES = (
 
 
 @pytest.mark.parametrize(("model", "position"), [("sim:position_biased", "failed"), ("sim:ideal", "passed")])
-def test_what_else_could_lie_behind_the_choices(
-    project: Project, dist: tuple[str, ...], model: str, position: str
-) -> None:
+def test_what_else_could_lie_behind_the_choices(project: Project, model: str, position: str) -> None:
     gates = [f"--factorfair-gate={gate}" for gate in BIASES]
     project.run(
-        *dist, "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24", *gates, model=model
+        "-p",
+        "no:xdist",
+        "--factorfair-estimator=corrected",
+        "--factorfair-samples=72,objective=24",
+        *gates,
+        model=model,
     )
     assert project.verdicts() == {
         "position-base-race": position,

@@ -26,7 +26,7 @@ def test_all_is_asked_before_the_first_test(
         f"    connection = HTTPConnection('127.0.0.1', {stub.port})\n"
         "    connection.request('GET', '/stats')\n"
         "    import json\n    seen = json.loads(connection.getresponse().read())['requests']\n"
-        "    connection.close()\n    open('seen', 'a').write(f'{seen} ')\n",
+        "    connection.close()\n    with open('seen', 'a') as file: file.write(f'{seen} ')\n",
     )
     assert run(project, stub, *dist, "--factorfair-warm").ret == 0
     assert set((project.path / "seen").read_text().split()) == {str(ANSWERS)}

@@ -1,0 +1,49 @@
+"""How the time to read a reply grows with its length: ``python -m benchmarks.reading``.
+
+The replies are floods of one part. Four times the text may take nine times as long; sixteen times would be
+quadratic. The exit code is 1 if a reply takes longer.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.reading import read
+from pytest_factorfair.reading.text import LONGEST
+from tests.unit.reading.option_sets import RACE
+from tests.unit.reading.test_limits import FRAMES, PARTS, flood
+
+RUNS = 7
+MOST = 9
+MOMENT = 2.0
+"""Milliseconds below which growth is not measured."""
+
+
+def milliseconds(response: Response) -> float:
+    """The median CPU time of reading the response."""
+    times = []
+    for _ in range(RUNS):
+        began = time.process_time()
+        read(response, RACE, "highest")
+        times.append(time.process_time() - began)
+    return 1000 * statistics.median(times)
+
+
+def main() -> int:
+    too_slow = 0
+    for frame in FRAMES:
+        for part in PARTS:
+            quarter = milliseconds(flood(frame, part, LONGEST // 4 - 25))
+            whole = milliseconds(flood(frame, part, LONGEST - 100))
+            growth = whole / max(quarter, MOMENT)
+            too_slow += growth > MOST
+            flooded = repr(frame.format(part))
+            print(f"{flooded:56}  {quarter:6.1f} ms  {whole:6.1f} ms  x {growth:4.1f}")
+    return int(too_slow > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

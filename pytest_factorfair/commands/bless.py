@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say, told, write
+from pytest_factorfair.commands.common import one_line_errors, say, write
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Summary
 
 BASELINE = "factorfair-baseline.json.gz"
-"""Packed: a report of the ci preset is 2 MB, a tenth of it in gzip, and a baseline is committed."""
+"""Compressed because it is committed: a report of the ci preset is 2 MB, and a tenth of that in gzip."""
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 4 where a report cannot be a baseline."""
+    """Add the command; its exit code is 4 if a report cannot be a baseline."""
     parser = commands.add_parser("bless", help="make a report the baseline", description=__doc__)
     parser.add_argument(
         "report",
         nargs="?",
         metavar="REPORT",
-        help="the report (default: report.json where this project writes it)",
+        help="the report (default: report.json in this project's report folder)",
     )
     parser.add_argument(
         "--to",
         metavar="FILE",
-        help="the baseline; packed if its name ends with .gz "
-        f"(default: the one that [tool.factorfair] names, else {BASELINE})",
+        help="the baseline file; compressed if its name ends with .gz "
+        f"(default: the baseline in [tool.factorfair], else {BASELINE})",
     )
     parser.add_argument(
-        "--despite-failures", action="store_true", help="bless a report with failed gates too"
+        "--despite-failures", action="store_true", help="also bless a report with failed gates"
     )
-    parser.set_defaults(run=told(_bless))
+    parser.set_defaults(run=one_line_errors(_bless))
 
 
 def _bless(arguments: argparse.Namespace) -> None:
@@ -63,7 +63,7 @@ def _text(given: Mapping[str, Given], name: str, default: str) -> str:
 
 
 def _check(summary: Summary, report: str, *, despite_failures: bool) -> None:
-    """Refuse what a release cannot be held against.
+    """Refuse a report that later releases should not be compared with.
 
     Raises:
         InputError: the report is incomplete, or gates failed in it.
@@ -73,13 +73,11 @@ def _check(summary: Summary, report: str, *, despite_failures: bool) -> None:
     failed = [one.gate for one in summary.gates if one.judgement == "failed"]
     if failed and not despite_failures:
         gates = ", ".join(dict.fromkeys(failed))
-        raise InputError(
-            f"{report}: failed {gates}; to make it the baseline all the same: --despite-failures"
-        )
+        raise InputError(f"{report}: failed {gates}; to bless it anyway: --despite-failures")
 
 
 def _changes(target: Path, report: str) -> Iterator[str]:
-    """What becomes of the scores; a former baseline that cannot be compared is replaced all the same."""
+    """The changes since the previous baseline, which is replaced even if it cannot be compared."""
     if not target.exists():
         return
     from pytest_factorfair.commands.compare import compare
@@ -89,11 +87,11 @@ def _changes(target: Path, report: str) -> Iterator[str]:
         for one in compare([str(target), report]).successions:
             yield from changes_text(one.changes).splitlines()
     except InputError as error:
-        yield f"not compared with the former baseline: {error}"
+        yield f"not compared with the previous baseline: {error}"
 
 
 def _write(target: Path, content: bytes) -> None:
-    """The same report gives the same file: the archive holds no time."""
+    """Write the baseline without a time stamp, so that the same report gives the same file."""
     if target.is_dir():
         raise InputError(f"{target}: a folder; name a file in it")
     write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)

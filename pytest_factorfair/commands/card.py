@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say, told, write
+from pytest_factorfair.commands.common import one_line_errors, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ JSONLD = "model_card.jsonld"
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser("card", help="a model card of a report", description=__doc__)
+    parser = commands.add_parser("card", help="write a model card from a report", description=__doc__)
     parser.add_argument("report", metavar="REPORT.json")
-    parser.add_argument("--model", metavar="MODEL", help="which model, where the report has several")
-    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="where to write it (.)")
-    parser.set_defaults(run=told(_run))
+    parser.add_argument("--model", metavar="MODEL", help="the model, if the report has several")
+    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="target folder (.)")
+    parser.set_defaults(run=one_line_errors(_run))
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    # pydantic and the checklists: not for `factorfair --help`.
+    # These import pydantic and the checklists, which `factorfair --help` does not need.
     from pytest_factorfair.protocols import sources
     from pytest_factorfair.reports import card, json_report
 
@@ -45,7 +45,9 @@ def _model(summary: Summary, chosen: str | None, path: str) -> str:
     if chosen in models:
         return str(chosen)
     if chosen is not None:
-        raise InputError(f"{path}: it has no model '{chosen}'{nearest(chosen, models)}")
+        raise InputError(f"{path}: no model '{chosen}' in this report{nearest(chosen, models)}")
     if len(models) != 1:
-        raise InputError(f"{path}: it has {len(models)} models; choose one by --model: {', '.join(models)}")
+        raise InputError(
+            f"{path}: the report has {len(models)} models; choose one with --model: {', '.join(models)}"
+        )
     return models[0]

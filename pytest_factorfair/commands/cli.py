@@ -1,4 +1,4 @@
-"""The console command ``factorfair``: what works on files alone, without pytest and without a model."""
+"""The console command ``factorfair``: everything that works on files, without pytest and without a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_factorfair.commands.common import WRONG_INPUT
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 0 is good, 1 is findings, 4 (as pytest's usage error) is wrong input."""
+    """Run the command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input."""
     try:
         arguments = _parser().parse_args(argv)
     except SystemExit as ended:
@@ -20,7 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="factorfair", description="Checklists and reports, offline.")
+    parser = argparse.ArgumentParser(
+        prog="factorfair", description="Checklists, stores and reports, offline."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in (lint, store, detector, human, compare, export, bless, init, card):
         command.add(commands)

@@ -1,4 +1,4 @@
-"""What the console commands have in common: an error is one line and exit code 4, output is plain text."""
+"""Shared by the console commands: an error is one line and exit code 4; output is plain text."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 WRONG_INPUT = 4
 FAINTBENCH = "faintbench"
-"""The checklist that pictures are of where no other is named."""
+"""The default checklist for FAIntbench pictures."""
 
 
-def told(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], int]:
-    """The command with its error as one line and exit code 4."""
+def one_line_errors(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], int]:
+    """Wrap a command: print its error as one line and return exit code 4."""
 
     def command(arguments: argparse.Namespace) -> int:
         try:
@@ -36,15 +36,15 @@ def told(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namesp
 
 
 def say(line: str) -> None:
-    """Print a line; what a model's name may hold does not act on the terminal."""
+    """Print a line, with control characters (for example in a model's name) made visible."""
     sys.stdout.write(f"{visible(line)}\n")
 
 
 def write(path: Path, content: str | bytes) -> str:
-    """Write a file whole, in a folder that may have to be made; return its path.
+    """Write a file atomically, create its folder if needed, and return its path.
 
     Raises:
-        InputError: it cannot be written; what was there before is there still.
+        InputError: the file cannot be written; a file that was there before is unchanged.
     """
     from pytest_factorfair.reports.files import write_whole
 
@@ -56,32 +56,32 @@ def write(path: Path, content: str | bytes) -> str:
 
 
 def faintbench(name: str, truth: str) -> Faintbench:
-    """A checklist of FAIntbench, by name or path, as a report does not hold it.
+    """Load a FAIntbench checklist by name or path; a report does not contain it.
 
     Raises:
-        InputError: there is none of that name, or it is of another protocol.
+        InputError: there is no such checklist, or it has another protocol.
     """
     from pytest_factorfair import protocols
     from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 
     found = protocols.load(name, truth=truth, base=Path.cwd())
     if not isinstance(found, Faintbench):
-        raise InputError(f"checklist '{found.name}' is not one of FAIntbench: name that of the run")
+        raise InputError(f"checklist '{found.name}' is not a FAIntbench checklist; name the one of the run")
     return found
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Faintbench) -> None:
-    """Refuse a checklist that is not the one a run asked.
+    """Refuse a checklist that differs from the one of the run.
 
     Raises:
-        InputError: its hash is another one, or the run asked no checklist of that name.
+        InputError: its hash differs, or the run has no checklist of that name.
     """
     if digest is None:
-        raise InputError(f"{where}: checklist {checklist.name} is not in it; name its own by --checklist")
+        raise InputError(f"{where}: it has no checklist {checklist.name}; name its own with --checklist")
     if digest != checklist.digest:
         raise InputError(
-            f"{where}: checklist {checklist.name} is {digest[:12]}, here it is {checklist.digest[:12]}: "
-            "its content has changed"
+            f"{where}: the content of checklist {checklist.name} has changed: {digest[:12]} there, "
+            f"{checklist.digest[:12]} here"
         )
 
 

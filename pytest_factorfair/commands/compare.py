@@ -1,4 +1,4 @@
-"""``factorfair compare REPORT.json ...``: models held against each other, and what changed, offline."""
+"""``factorfair compare REPORT.json ...``: compare models, and show what changed between reports, offline."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ REGRESSED = 1
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 1 where something regressed, 4 where nothing can be compared."""
-    parser = commands.add_parser("compare", help="models and reports beside each other", description=__doc__)
-    parser.add_argument("reports", nargs="+", metavar="REPORT.json", help="reports, the former one first")
-    parser.add_argument("--teacher", metavar="MODEL", help="hold every other model against this one")
+    """Add the command; its exit code is 1 if something regressed, 4 if nothing can be compared."""
+    parser = commands.add_parser("compare", help="compare models and reports", description=__doc__)
+    parser.add_argument("reports", nargs="+", metavar="REPORT.json", help="reports, oldest first")
+    parser.add_argument("--teacher", metavar="MODEL", help="compare every other model with this one")
     parser.add_argument(
         "--checklist",
         default=FAINTBENCH,
         metavar="NAME|PATH",
-        help=f"that of FAIntbench's pictures ({FAINTBENCH})",
+        help=f"checklist of FAIntbench pictures ({FAINTBENCH})",
     )
     parser.add_argument("--format", choices=("text", "markdown", "html"), default="text", dest="form")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there rather than to the terminal")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
     parser.set_defaults(run=_run)
 
 
@@ -99,10 +99,10 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
     reports = _read(paths, checklist)
     contenders = tuple(_contenders(reports))
     if len(contenders) < 2:  # noqa: PLR2004  # it takes two
-        raise InputError(f"{paths[0]}: it has one model: give another report to compare it with")
+        raise InputError(f"{paths[0]}: the report has one model; give another report to compare it with")
     names = tuple(contender.name for contender in contenders)
     if teacher is not None and teacher not in names:
-        raise InputError(f"--teacher {teacher}: no such model is compared{nearest(teacher, names)}")
+        raise InputError(f"--teacher {teacher}: not one of the compared models{nearest(teacher, names)}")
     found, followed = boards(contenders), tuple(_successions(reports))
     if not found and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say, told, write
+from pytest_factorfair.commands.common import one_line_errors, say, write
 from pytest_factorfair.commands.store import DEFAULT, opened
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, nearest
@@ -46,12 +46,14 @@ def add(commands: Commands) -> None:
     sample.add_argument("--annotators", type=int, default=3, metavar="N", help="number of annotators (3)")
     sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
     sample.add_argument(
-        "--detector", metavar="SPEC", help="a row for each face this detector finds, not for each picture"
+        "--detector",
+        metavar="SPEC",
+        help="write one row per face that this detector finds, not per picture",
     )
     sample.add_argument("--out", required=True, metavar="DIR", help="a new folder")
     evaluate.add_argument("sheet", metavar="SHEET", help="the sheet filled in by the annotators")
     evaluate.add_argument("--detector", required=True, action="append", metavar="SPEC", help="repeatable")
-    evaluate.add_argument("--out", metavar="DIR", help="folder for the tables of errors (beside the sheet)")
+    evaluate.add_argument("--out", metavar="DIR", help="folder for the error tables (default: the sheet's)")
     for parser in (sample, evaluate):
         parser.add_argument(
             "--checklist",
@@ -62,10 +64,10 @@ def add(commands: Commands) -> None:
     export.add_argument("checkpoint", metavar="CHECKPOINT", help="res34_fair_align_multi_7_20190809.pt")
     export.add_argument("target", metavar="TARGET", help="the ONNX file to write")
     fetch.add_argument("name", metavar="NAME|URL", help="fairface, yunet, yunet-opencv4, or a URL")
-    fetch.add_argument("--sha256", help="the checksum expected of a URL's file")
+    fetch.add_argument("--sha256", help="the expected checksum of a file given by URL")
     fetch.add_argument("--out", default=".", metavar="DIR", help="target folder (.)")
     for parser, run in ((sample, _sample), (evaluate, _evaluate), (export, _export), (fetch, _fetch)):
-        parser.set_defaults(run=told(run))
+        parser.set_defaults(run=one_line_errors(run))
 
 
 def between(option: str, number: int, most: int) -> None:
@@ -209,7 +211,7 @@ def _files(arguments: argparse.Namespace, sheet: Path) -> dict[str, Path]:
 
 
 def _attributes(checklist: str) -> tuple[Attribute, ...]:
-    """The attributes that can be perceived in a face: crossed ones follow from them."""
+    """The attributes that a face shows; crossed attributes follow from them."""
     from pytest_factorfair import protocols
 
     loaded = protocols.load(checklist, truth="audited", base=Path.cwd())
@@ -230,7 +232,7 @@ def _export(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.detection import export
 
     export.fairface(Path(arguments.checkpoint), Path(arguments.target))
-    say(f"{arguments.target}: for --factorfair-detector=fairface:{arguments.target}?faces=FILE")
+    say(f"{arguments.target}: use it as --factorfair-detector=fairface:{arguments.target}?faces=FILE")
 
 
 def _fetch(arguments: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say, told, write
+from pytest_factorfair.commands.common import one_line_errors, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ FORMATS = ("md", "csv", "tex")
 
 
 def add(commands: Commands) -> None:
-    """Add the command; what a report lacks is left out and told."""
-    parser = commands.add_parser("export", help="tables and figures for papers", description=__doc__)
-    parser.add_argument("--tables", action="store_true", help="write the tables; without either, both")
+    """Add the command; tables and figures that a report lacks are left out, and the output says so."""
+    parser = commands.add_parser("export", help="write tables and figures for papers", description=__doc__)
+    parser.add_argument("--tables", action="store_true", help="write the tables (default: both)")
     parser.add_argument("--figures", action="store_true", help="write the figures, as SVG and PDF")
-    parser.add_argument("--format", default=",".join(FORMATS), help="of tables: some of md, csv and tex")
-    parser.add_argument("folder", metavar="DIR", help="where the files go")
-    parser.add_argument("reports", metavar="report.json", nargs="+", help="reports of the models to list")
-    parser.set_defaults(run=told(_run))
+    parser.add_argument("--format", default=",".join(FORMATS), help="table formats: any of md, csv and tex")
+    parser.add_argument("folder", metavar="DIR", help="target folder")
+    parser.add_argument("reports", metavar="report.json", nargs="+", help="reports of the models to include")
+    parser.set_defaults(run=one_line_errors(_run))
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    # numpy and the scores: not for `factorfair --help`.
+    # These import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.reports.entries import by_checklist, entries
     from pytest_factorfair.reports.figures.render import needed
 
@@ -68,7 +68,7 @@ def _reports(paths: Sequence[str]) -> dict[str, Summary]:
 
 
 def _alike(entries: Sequence[Entry]) -> None:
-    """Refuse to put into one table what was asked or scored differently.
+    """Refuse to put models into one table that were asked or scored differently.
 
     Raises:
         InputError: the first field that differs, with both values.
@@ -99,7 +99,7 @@ def _made(folder: str) -> Path:
 
 
 def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequence[str]) -> Iterator[str]:
-    """Write every table; tell each file, and each table that there is nothing for."""
+    """Write every table; yield a line for each file, and for each table that is left out."""
     from pytest_factorfair.reports.entries import LeftOut
     from pytest_factorfair.reports.paper_tables import paper_tables
     from pytest_factorfair.reports.table import WRITERS
@@ -114,7 +114,7 @@ def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequen
 
 
 def _figures(listed: Mapping[str, Sequence[Entry]], folder: Path) -> Iterator[str]:
-    """Draw every figure; tell each file, and each figure that there is nothing for."""
+    """Draw every figure; yield a line for each file, and for each figure that is left out."""
     from pytest_factorfair.reports.entries import LeftOut
     from pytest_factorfair.reports.figures import figures
     from pytest_factorfair.reports.figures.render import RENDERERS

@@ -1,4 +1,4 @@
-"""``factorfair human``: pictures of a FAIntbench run for people to label, and scores from their labels."""
+"""``factorfair human``: sample pictures of a FAIntbench run for people to label, and score their labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import FAINTBENCH, every_prompt, faintbench, same_content, say, told
+from pytest_factorfair.commands.common import (
+    FAINTBENCH,
+    every_prompt,
+    faintbench,
+    one_line_errors,
+    same_content,
+    say,
+)
 from pytest_factorfair.commands.detector import between, split, stored
 from pytest_factorfair.commands.store import DEFAULT
 from pytest_factorfair.domain import plural
@@ -54,7 +61,7 @@ def add(commands: Commands) -> None:
             metavar="NAME|PATH",
             help=f"checklist of the run ({FAINTBENCH})",
         )
-        parser.set_defaults(run=told(run))
+        parser.set_defaults(run=one_line_errors(run))
 
 
 def _sample(arguments: argparse.Namespace) -> None:
@@ -99,7 +106,7 @@ def _sample(arguments: argparse.Namespace) -> None:
 
 
 def _run(reports: Sequence[str], name: str) -> tuple[Faintbench, dict[CaseKey, Record]]:
-    """The checklist of some reports, and their records of it."""
+    """The checklist that the reports share, and their records of it."""
     if not reports:
         raise InputError("name the report.json of a run: it says which picture belongs to which prompt")
     contents = {path: _content(path) for path in reports}
@@ -136,7 +143,7 @@ def _pools(
     prompts: Sequence[PromptCase],
     records: Sequence[Record],
 ) -> list[list[Candidate]]:
-    """The pictures that one model made of one prompt and that are in the stores, for each such pair."""
+    """For each pair of model and prompt, the pictures that are in the stores."""
     from pytest_factorfair.labelling.records import pictures
     from pytest_factorfair.labelling.sample import Candidate
 
@@ -181,7 +188,7 @@ def _score(arguments: argparse.Namespace) -> None:
         say(line)
     found = records.compared(key, opinions, cases)
     if found.unlabelled:
-        say(f"left out of both, as nobody labelled them: {plural(found.unlabelled, 'picture')}")
+        say(f"left out of both because nobody labelled them: {plural(found.unlabelled, 'picture')}")
     for model in sorted({record.case.model for record in found.people}):
         by_people, automatic = (
             scores(gallery(each, checklist, tuple(cases.values()), model=model))

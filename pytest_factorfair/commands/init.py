@@ -1,4 +1,4 @@
-"""``factorfair init``: settings and a workflow to start from; nothing that is there is altered."""
+"""``factorfair init``: write settings and a workflow to start from; existing files are not changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say, told
+from pytest_factorfair.commands.common import one_line_errors, say
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ WORKFLOW = ".github/workflows/factorfair.yml"
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 4 where one of the files cannot be written."""
+    """Add the command; its exit code is 4 if one of the files cannot be written."""
     parser = commands.add_parser("init", help="write settings and a workflow", description=__doc__)
-    parser.set_defaults(run=told(_init))
+    parser.set_defaults(run=one_line_errors(_init))
 
 
 def _init(_arguments: argparse.Namespace) -> None:
@@ -34,14 +34,14 @@ def _init(_arguments: argparse.Namespace) -> None:
     if refused:
         raise InputError("\n".join(refused))
     say("next: pytest --factorfair-model=sim:ideal")
-    say(f"then put your own model, such as openai/gpt-4o, in its place, here and in {WORKFLOW}")
+    say(f"then replace sim:ideal by your own model, such as openai/gpt-4o, here and in {WORKFLOW}")
 
 
 def _settings(folder: Path) -> str:
-    """Append the table to pyproject.toml, or begin one.
+    """Append the table to pyproject.toml, or create the file.
 
     Raises:
-        InputError: there is such a table, the file is no TOML, or it cannot be written.
+        InputError: the table exists, the file is not valid TOML, or it cannot be written.
     """
     path = folder / SETTINGS
     try:
@@ -55,9 +55,9 @@ def _settings(folder: Path) -> str:
 
 
 def _appended(former: bytes) -> bytes:
-    """What to append; lines end as they do in the file, which stays valid TOML."""
+    """The text to append, with the line endings of the file, which stays valid TOML."""
     if "factorfair" in _parsed(former).get("tool", {}):
-        raise InputError(f"{SETTINGS}: it has [tool.factorfair] already, and is left as it is")
+        raise InputError(f"{SETTINGS}: [tool.factorfair] already exists; left unchanged")
     apart = b"" if not former else b"\n" if former.endswith(b"\n") else b"\n\n"
     table = apart + _template("pyproject.toml")
     table = table.replace(b"\n", b"\r\n") if b"\r\n" in former else table
@@ -69,7 +69,7 @@ def _parsed(content: bytes) -> dict[str, dict[str, object]]:
     try:
         return tomllib.loads(content.decode("utf-8"))
     except ValueError as error:
-        raise InputError(f"{SETTINGS}: {error}; it is left as it is") from None
+        raise InputError(f"{SETTINGS}: {error}; left unchanged") from None
 
 
 def _workflow(folder: Path) -> str:
@@ -79,7 +79,7 @@ def _workflow(folder: Path) -> str:
         with path.open("xb") as file:
             file.write(_template("workflow.yml"))
     except FileExistsError:
-        raise InputError(f"{WORKFLOW}: it is there already, and is left as it is") from None
+        raise InputError(f"{WORKFLOW}: already exists; left unchanged") from None
     except OSError as error:
         raise InputError(f"{WORKFLOW}: cannot be written: {error.strerror}") from None
     return WORKFLOW

@@ -24,8 +24,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Print one line per finding; an invalid checklist is told on standard error."""
-    from pytest_factorfair.protocols import lint  # pydantic and yaml: not for `factorfair --help`
+    """Print one line per finding; report an invalid checklist on standard error."""
+    from pytest_factorfair.protocols import lint  # imports pydantic and yaml, which `--help` does not need
 
     ended = 0
     for checklist in arguments.checklists:

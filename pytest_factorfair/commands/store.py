@@ -1,4 +1,4 @@
-"""``factorfair store``: look into response stores, join them, hand them on, tidy them."""
+"""``factorfair store``: list, merge, export and prune response stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say, told
+from pytest_factorfair.commands.common import one_line_errors, say
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, StoreError
 
@@ -22,28 +22,28 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:+]+)?")
 
 
 def add(commands: Commands) -> None:
-    """Add ``store`` and what it can do to the commands."""
-    store = commands.add_parser("store", help="look into response stores, join and tidy them")
+    """Add ``store`` and its subcommands."""
+    store = commands.add_parser("store", help="list, merge, export and prune response stores")
     kinds = store.add_subparsers(required=True, metavar="COMMAND")
-    ls = kinds.add_parser("ls", help="what a store holds, model by model")
-    merge = kinds.add_parser("merge", help="copy into a store what others have and it lacks")
+    ls = kinds.add_parser("ls", help="list the contents of a store by model")
+    merge = kinds.add_parser("merge", help="copy missing responses from other stores")
     export = kinds.add_parser("export", help="print the responses as JSON lines, for replay:FILE")
     prune = kinds.add_parser("prune", help="delete responses")
     for parser in (ls, merge, export, prune):
         parser.add_argument("store", metavar="STORE", help=f"a URL or a file, such as {DEFAULT}")
     merge.add_argument("sources", metavar="SOURCE", nargs="+", help="a store to copy from")
     for parser in (export, prune):
-        parser.add_argument("--model", help="responses of this model only")
+        parser.add_argument("--model", help="only responses of this model")
     export.add_argument("--images", metavar="DIR", help="copy the pictures there instead, for images:DIR")
-    prune.add_argument("--before", metavar="DATE", help="responses from before this date (2026-01-31)")
-    prune.add_argument("--unusable", action="store_true", help="empty, cut-off and filtered ones")
-    prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="responses of these keys")
+    prune.add_argument("--before", metavar="DATE", help="only responses from before this date (2026-01-31)")
+    prune.add_argument("--unusable", action="store_true", help="only empty, cut-off and filtered responses")
+    prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="only responses with these keys")
     for parser, run in ((ls, _ls), (merge, _merge), (export, _export), (prune, _prune)):
-        parser.set_defaults(run=told(run))
+        parser.set_defaults(run=one_line_errors(run))
 
 
 def opened(store: str, *, read_only: bool) -> Store:
-    """A store that is there already."""
+    """Open an existing store."""
     from pytest_factorfair.store import Store
 
     url = store if "://" in store else f"sqlite:///{store}"
@@ -67,7 +67,7 @@ def _ls(arguments: argparse.Namespace) -> None:
 def _merge(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
-    with ExitStack() as stack:  # all are looked at before anything is written
+    with ExitStack() as stack:  # open all sources before anything is written
         sources = [stack.enter_context(opened(name, read_only=True)) for name in arguments.sources]
         target = stack.enter_context(opened(arguments.store, read_only=False))
         for name, source in zip(arguments.sources, sources, strict=True):
@@ -91,7 +91,7 @@ def _prune(arguments: argparse.Namespace) -> None:
 
     model, before, unusable = arguments.model, arguments.before, arguments.unusable
     if not (model or before or unusable or arguments.key):
-        raise InputError("say what to delete: --model NAME, --before DATE, --unusable or --key KEY")
+        raise InputError("choose what to delete: --model NAME, --before DATE, --unusable or --key KEY")
     if before and not DATE.fullmatch(before):
         raise InputError(f"--before: expected a date such as 2026-01-31, got '{before}'")
     with opened(arguments.store, read_only=False) as store:

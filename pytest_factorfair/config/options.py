@@ -1,4 +1,4 @@
-"""The options of a run, as one table: command line, environment and pyproject read it alike."""
+"""The options of a run, in one table that the command line, the environment and pyproject share."""
 
 from __future__ import annotations
 
@@ -64,53 +64,53 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "preset",
         "choice",
-        "sizes, prompts, design and truth in one word: smoke (report only), ci (default), paper",
+        "sizes, prompts, design and truth set at once: smoke (report only), ci (default), paper",
         choices=("smoke", "ci", "paper"),
     ),
     Option(
         "samples",
         "text",
-        "answers per topic and context, rounded up to whole blocks; objective=N: per objective case; "
+        "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
         "images=N: pictures per case or prompt of an image model",
         metavar="N[,objective=N][,images=N]",
     ),
     Option(
         "design",
         "choice",
-        "who stands in a query: balanced (every group, default) or paper (drawn at random)",
+        "who appears in a query: balanced (every group, default) or paper (drawn at random)",
         choices=("balanced", "paper"),
     ),
     Option(
         "truth",
         "text",
-        "which labels count as true: audited (default), published, or a set of your own",
+        "the labels that count as true: audited (default), published, or a set of your own",
         "NAME",
     ),
     Option(
         "estimator",
         "choice",
-        "corrected (default): scores without their bias, with intervals; plugin: as the paper defines them; "
+        "corrected (default): bias-corrected scores with intervals; plugin: as the paper defines them; "
         "published-code: as its scripts compute them",
         choices=("corrected", "plugin", "published-code"),
     ),
     Option(
         "interval",
         "choice",
-        "what intervals speak about: instrument (these scenarios, default) or scenarios (such scenarios)",
+        "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
         choices=("instrument", "scenarios"),
     ),
-    Option("seed", "integer", "what all shuffling derives from (default 0)", metavar="N"),
+    Option("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
     Option(
         "gate",
         "texts",
-        "a promise to keep (repeatable): 's_e[base,race] >= 0.961', or 'default' for the recommended set",
+        "a threshold for a score (repeatable): 's_e[base,race] >= 0.961'; 'default' is the recommended set",
         metavar="EXPR",
         key="gates",
     ),
     Option(
         "on-inconclusive",
         "choice",
-        "what a gate does that the answers do not decide: warn (default), fail or pass",
+        "outcome of inconclusive gates: warn (default), fail or pass",
         choices=("warn", "fail", "pass"),
     ),
     Option(
@@ -122,68 +122,68 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "baseline",
         "text",
-        "a former report.json: what changed since is told, and regression(...) gates are judged",
+        "the report.json of an earlier run: reports show what changed, and regression(...) gates are judged",
         metavar="FILE",
     ),
     Option(
         "looks",
         "integer",
-        "looks at the answers, up to 4: undecided gates ask for more (default: 4 with preset ci, else 1)",
+        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, else 1)",
         metavar="N",
     ),
     Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     Option(
-        "explain-cache", "flag", "print why answers would be asked that are not in the store; ask nothing"
+        "explain-cache", "flag", "print why answers that are not in the store would be asked; ask nothing"
     ),
     Option(
         "explain",
         "flag",
-        "ask each scenario once more, with a reason: what reasons cite is told, and never judged",
+        "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore it",
     ),
     Option(
         "detector",
         "text",
-        "what reads perceived groups off pictures: fairface:FILE?faces=FILE, clip:PATH, "
+        "reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
         "python:MODULE:ATTRIBUTE (default for sim: models: sim)",
         metavar="SPEC",
     ),
     Option(
         "detector-errors",
         "text",
-        "a table of the detector's errors, as `factorfair detector evaluate` writes it: shares are told with "
-        "and without them",
+        "an error table written by `factorfair detector evaluate`: reports show shares with and without "
+        "correction",
         metavar="FILE",
     ),
     Option(
         "max-connections",
         "integer",
-        "calls to one endpoint in flight at once, divided evenly among workers (default 64)",
+        "calls in flight to one endpoint, divided evenly among workers (default 64)",
         metavar="N",
     ),
-    Option("max-rpm", "integer", "calls a minute, all workers together (default: no limit)", metavar="N"),
-    Option("max-calls", "integer", "end the run after so many calls, retries included", metavar="N"),
-    Option("max-cost", "amount", "end the run once its calls have cost this", metavar="USD"),
+    Option("max-rpm", "integer", "calls per minute, all workers together (default: no limit)", metavar="N"),
+    Option("max-calls", "integer", "end the run after this number of calls, including retries", metavar="N"),
+    Option("max-cost", "amount", "end the run when its calls have cost this much", metavar="USD"),
     Option("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
     Option(
         "retries",
         "integer",
-        "how often a call is repeated that fails in a way that may pass: no connection, 5xx (default 5)",
+        "retries of a call that fails for a transient reason: no connection, 5xx (default 5)",
         metavar="N",
     ),
     Option(
         "patience",
         "amount",
-        "how long an endpoint is waited for that fails every call or puts callers off (default 300)",
+        "how long to wait for an endpoint that fails or throttles every call (default 300)",
         metavar="SECONDS",
     ),
     Option(
         "max-unparsed",
         "share",
-        "the share of unparsed and errored answers a case may have before it fails (default 0.05)",
+        "a case fails if more than this share of its answers is unparsed or errored (default 0.05)",
         metavar="SHARE",
     ),
     Option(
-        "store", "text", "where responses are kept (default sqlite:///.factorfair/responses.sqlite)", "URL"
+        "store", "text", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"
     ),
     Option("replay", "flag", "take every answer from the store; never open a connection"),
     Option("refresh", "flag", "ask everything again and replace what the store has"),
@@ -194,6 +194,6 @@ OPTIONS: tuple[Option, ...] = (
         "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
         metavar="DIR",
     ),
-    Option("judge-selected", "flag", "judge the cases selected with -k, -m or a path as if they were all"),
-    Option("strict", "flag", "gates that are inconclusive or could not be judged fail"),
+    Option("judge-selected", "flag", "judge the cases selected by -k, -m or a path as if they were complete"),
+    Option("strict", "flag", "fail the run if a gate is inconclusive or not judged"),
 )

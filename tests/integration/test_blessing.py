@@ -93,7 +93,7 @@ def test_a_former_baseline_that_cannot_be_compared_is_replaced(
     capsys.readouterr()
     assert main(["bless", "--to", "base.json"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("not compared with the former baseline: base.json: estimator is corrected, ")
+    assert told[0].startswith("not compared with the previous baseline: base.json: estimator is corrected, ")
     assert json.loads((ran.path / "base.json").read_text())["fingerprint"]["estimator"] == "plugin"
 
 
@@ -102,8 +102,7 @@ def test_incomplete_and_failed_reports_are_refused(ran: Project, capsys: pytest.
     edit(ran, gates=[gates[0] | {"verdict": "failed"}])
     assert main(["bless"]) == 4
     assert capsys.readouterr().err == (
-        f"{REPORT}: failed s_fact[objective,gender] >= 0.8; "
-        "to make it the baseline all the same: --despite-failures\n"
+        f"{REPORT}: failed s_fact[objective,gender] >= 0.8; to bless it anyway: --despite-failures\n"
     )
     assert not (ran.path / "factorfair-baseline.json.gz").exists()
     assert main(["bless", "--despite-failures"]) == 0

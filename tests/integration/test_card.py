@@ -105,8 +105,8 @@ def test_hostile_names_are_shown_and_do_not_act(report: Path, tmp_path: Path) ->
 
 def test_wrong_input_is_one_line(report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     problems = {
-        (): "it has 2 models; choose one by --model: sim:stereotyped?strength=0.9, sim:ideal",
-        ("--model", "sim:idael"): "it has no model 'sim:idael'; did you mean 'sim:ideal'?",
+        (): "the report has 2 models; choose one with --model: sim:stereotyped?strength=0.9, sim:ideal",
+        ("--model", "sim:idael"): "no model 'sim:idael' in this report; did you mean 'sim:ideal'?",
     }
     for arguments, problem in problems.items():
         assert main(["card", str(report), *arguments]) == 4

@@ -79,7 +79,7 @@ def test_students_beside_their_teacher(report: Path, capsys: pytest.CaptureFixtu
     assert main(["compare", str(report), "--teacher", "sim:idael"]) == 4
     assert (
         capsys.readouterr().err
-        == "--teacher sim:idael: no such model is compared; did you mean 'sim:ideal'?\n"
+        == "--teacher sim:idael: not one of the compared models; did you mean 'sim:ideal'?\n"
     )
 
 
@@ -105,7 +105,10 @@ def test_what_has_nothing_to_be_compared_with(
 ) -> None:
     alone = _copy(report, tmp_path)
     assert main(["compare", alone]) == 4
-    assert capsys.readouterr().err == f"{alone}: it has one model: give another report to compare it with\n"
+    assert (
+        capsys.readouterr().err
+        == f"{alone}: the report has one model; give another report to compare it with\n"
+    )
     other = json.loads(report.read_text())["fingerprint"] | {"truth": "published"}
     Path(tmp_path / "other.json").write_text(
         json.dumps(json.loads(report.read_text()) | {"fingerprint": other})

@@ -263,7 +263,7 @@ def test_pictures_that_nobody_looked_at(capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert f"left out of both, as nobody labelled them: {4 * len(chosen()):,} pictures" in lines
+    assert f"left out of both because nobody labelled them: {4 * len(chosen()):,} pictures" in lines
     assert all("difference 0.000 over" in line for line in lines if "mean absolute difference" in line)
 
 
@@ -274,9 +274,9 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "damaged": (["sample", "damaged.json", "--out", "x"], "damaged.json: a damaged report: KeyError: 'fingerprint'"),
     "twice": (["sample", "report.json", "copy.json", "r.sqlite", "--out", "x"], "copy.json: case implicit-characteristic-"),
     "other truth": (["sample", "report.json", "published.json", "--out", "x"], "published.json: its truth set is published, that of report.json is audited"),
-    "other content": (["sample", "changed.json", "--out", "x"], "changed.json: checklist faintbench is 000000000000, here it is "),
-    "other run": (["sample", "portraits.json", "--out", "x"], "portraits.json: checklist faintbench is not in it; name its own by --checklist"),
-    "other protocol": (["sample", "report.json", "--checklist", "fact_or_fair_t2i", "--out", "x"], "checklist 'fact_or_fair_t2i' is not one of FAIntbench"),
+    "other content": (["sample", "changed.json", "--out", "x"], "changed.json: the content of checklist faintbench has changed: 000000000000 there, "),
+    "other run": (["sample", "portraits.json", "--out", "x"], "portraits.json: it has no checklist faintbench; name its own with --checklist"),
+    "other protocol": (["sample", "report.json", "--checklist", "fact_or_fair_t2i", "--out", "x"], "checklist 'fact_or_fair_t2i' is not a FAIntbench checklist"),
     "no store": (["sample", "report.json", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
     "no pictures": (["sample", "report.json", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
     "full folder": (["sample", "report.json", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, this one may contain labels"),
@@ -291,7 +291,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "strange key": (["score", "strange/labels.csv"], "strange/key.json: not the key of a human check: its schema is 'factorfair.sample/1'"),
     "broken key": (["score", "broken/labels.csv"], "broken/key.json: not the key of a sample: "),
     "damaged key": (["score", "damaged/labels.csv"], "damaged/key.json: the key is damaged: KeyError: 'pictures'"),
-    "key of another checklist": (["score", "other/labels.csv"], "other/key.json: checklist faintbench is 000000000000, here it is "),
+    "key of another checklist": (["score", "other/labels.csv"], "other/key.json: the content of checklist faintbench has changed: 000000000000 there, "),
     "key of no prompt": (["score", "prompt/labels.csv"], "prompt/key.json: there is no prompt 'implicit-nobody' in checklist faintbench"),
 }  # fmt: skip
 

@@ -76,11 +76,11 @@ def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
 @pytest.mark.parametrize(
     ("former", "problem"),
     [
-        (b"[tool.factorfair]\nseed = 1\n", "it has [tool.factorfair] already, and is left as it is"),
-        (b"tool.factorfair.seed = 1\n", "it has [tool.factorfair] already, and is left as it is"),
-        (b"tool = { ruff = {} }\n", "is left as it is"),
-        (b"[tool\n", "is left as it is"),
-        (b"a = '\xff'\n", "is left as it is"),
+        (b"[tool.factorfair]\nseed = 1\n", "[tool.factorfair] already exists; left unchanged"),
+        (b"tool.factorfair.seed = 1\n", "[tool.factorfair] already exists; left unchanged"),
+        (b"tool = { ruff = {} }\n", "left unchanged"),
+        (b"[tool\n", "left unchanged"),
+        (b"a = '\xff'\n", "left unchanged"),
     ],
 )
 def test_settings_that_cannot_be_added(
@@ -100,10 +100,10 @@ def test_a_workflow_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / WORKFLOW).parent.mkdir(parents=True)
     (tmp_path / WORKFLOW).write_text("name: ours\n")
     assert main(["init"]) == 4
-    assert capsys.readouterr().err == f"{WORKFLOW}: it is there already, and is left as it is\n"
+    assert capsys.readouterr().err == f"{WORKFLOW}: already exists; left unchanged\n"
     assert (tmp_path / WORKFLOW).read_text() == "name: ours\n"
     assert main(["init"]) == 4
-    assert capsys.readouterr().err.count("left as it is\n") == 2
+    assert capsys.readouterr().err.count("left unchanged\n") == 2
 
 
 def test_a_file_in_the_way_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], left: s
         (["ls", "none.sqlite"], "none.sqlite: no such response store"),
         (["ls", "mysql://host/db"], "cannot be kept in 'mysql'"),
         (["merge", "one.sqlite", "none.sqlite"], "none.sqlite: no such"),
-        (["prune", "one.sqlite"], "say what to delete"),
+        (["prune", "one.sqlite"], "choose what to delete"),
         (
             ["prune", "one.sqlite", "--before", "tomorrow"],
             "expected a date such as 2026-01-31, got 'tomorrow'",

@@ -55,17 +55,3 @@ def fill(template: str, words: Mapping[str, str], *, agree: bool) -> str:
         word = words[name]
         text += (_article(article, word) if agree and article else article, space, word, following)
     return "".join(text)
-
-
-def pattern(template: str, words: Mapping[str, str]) -> re.Pattern[str]:
-    """What finds the words again: a group named after each placeholder, articles in either form.
-
-    ``words`` is an expression for each placeholder; one that comes again must come as it was.
-    """
-    head, parts = _pieces(template)
-    text, known = re.escape(head), set[str]()
-    for article, space, name, following in parts:
-        again = f"(?P={name})" if name in known else f"(?P<{name}>{words[name]})"
-        text += (f"{article[0]}n?" if article else "") + space + again + re.escape(following)
-        known.add(name)
-    return re.compile(text)

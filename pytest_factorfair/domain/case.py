@@ -74,7 +74,8 @@ class Query:
     ``id`` is the same exactly when prompt and repeat are; ``repeat`` counts identical prompts of
     a case from 0; ``seed`` is for providers that sample; ``background`` are the groups a context
     named at random, by attribute. ``direction`` is the end of a statistic it asks for, also in the
-    words "most likely" and "least likely"; None where it asks for neither.
+    words "most likely" and "least likely"; None where it asks for neither. ``case`` is the one it belongs to;
+    ``explained`` is whether the reply is to give a reason, too.
     """
 
     id: str
@@ -84,3 +85,5 @@ class Query:
     seed: int
     background: Mapping[str, str]
     direction: Direction | None = None
+    case: Case | None = None
+    explained: bool = False

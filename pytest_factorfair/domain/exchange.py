@@ -12,11 +12,20 @@ Finish = Literal["stop", "length", "filtered", "refusal"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: a single user message, with the repeat and seed a sampling provider may use."""
+    """One call: a single user message, with the repeat and seed a sampling provider may use.
+
+    ``query`` is what the prompt was made from: simulated models answer by it, all others by the prompt.
+    """
 
     prompt: str
     repeat: int = 0
     seed: int = 0
+    query: Query | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, query: Query) -> Request:
+        """The call for a query."""
+        return cls(query.prompt, query.repeat, query.seed, query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,7 +281,7 @@ class Dispatcher:
             BudgetError: no further call may be made.
             StoreError: the limits of the run can no longer be kept.
         """
-        request, breaker = Request(query.prompt, query.repeat, query.seed), queue.limiter.breaker
+        request, breaker = Request.of(query), queue.limiter.breaker
         while not self.ended:
             try:
                 return await self._call(queue, request, attempts)

@@ -17,8 +17,20 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
+    from pytest_factorfair.protocols.situation import Sitter, Situation
 
-__all__ = ["PROTOCOLS", "cases", "explained", "lint", "load", "notices", "queries", "shipped", "sources"]
+__all__ = [
+    "PROTOCOLS",
+    "cases",
+    "explained",
+    "lint",
+    "load",
+    "notices",
+    "queries",
+    "shipped",
+    "situation",
+    "sources",
+]
 
 # Any: a checklist's name for its protocol is what binds the two, which no type can say.
 PROTOCOLS: dict[str, Protocol[Any, Any]] = {
@@ -72,6 +84,11 @@ def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query
 def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | None:
     """The query that asks for a choice and the reason for it; None for a case that has none."""
     return PROTOCOLS[checklist.protocol].explained(checklist, case, sampling)
+
+
+def situation(checklist: Checklist, query: Query) -> Situation | tuple[Sitter, ...] | None:
+    """What a query of the checklist shows a simulated respondent; None where it cannot tell."""
+    return PROTOCOLS[checklist.protocol].situation(checklist, query)
 
 
 def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:

@@ -10,9 +10,14 @@ from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.situation import Sitter, Situation
 
 Value = TypeVar("Value", bound=Checklist)
 Entry = TypeVar("Entry", bound=Case)
+
+
+def _nothing_known(checklist: Any, query: Any) -> None:
+    """No simulated respondent can answer."""
 
 
 def _unexplained(checklist: Any, case: Any, sampling: Any) -> None:
@@ -25,7 +30,8 @@ class Protocol(Generic[Value, Entry]):
 
     ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
     value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
-    size that had to be changed. ``explained`` is the query that asks for a choice and the reason, if any.
+    size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth.
+    ``explained`` is the query that asks for a choice and the reason, if any.
     """
 
     name: str
@@ -34,4 +40,5 @@ class Protocol(Generic[Value, Entry]):
     cases: Callable[[Value, Sampling], tuple[Entry, ...]]
     queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]
     notices: Callable[[Value, Sampling], tuple[str, ...]]
+    situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = _nothing_known
     explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained

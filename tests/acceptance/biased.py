@@ -1,25 +1,37 @@
 """Models that are fair and know every fact but for one thing: a function from prompt to reply for each.
 
 ``python:tests.acceptance.biased:NAME``. Whatever they choose without a reason depends on the prompt alone.
+They know the checklist ``few.yaml`` of the folder they run in, and look its prompts up.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
-from pytest_factorfair.protocols.fact_or_fair.recognise import Recognised, Recogniser
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
-Rule: TypeAlias = Callable[[Recognised, "Draw"], str | None]
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a prompt asks: its case, and the letters with the groups they stand for."""
+
+    case: TopicCase
+    options: tuple[tuple[str, Mapping[str, str]], ...]
+
+
+Rule: TypeAlias = Callable[[Asked, "Draw"], str | None]
 """What a model replies to a judgement it treats specially; None where it is fair."""
 
 REFUSAL = "I'm sorry, but I can't help with that."
 
-checklist = load("fact_or_fair", truth="audited", base=Path())
+checklist = load("few.yaml", truth="audited", base=Path())
 assert isinstance(checklist, FactOrFair)
 TRUTHS = {
     (one.id, attribute, direction): getattr(truth, direction)
@@ -27,7 +39,13 @@ TRUTHS = {
     for attribute, truth in one.truths.items()
     for direction in ("highest", "lowest")
 }
-RECOGNISER = Recogniser(checklist)
+# Undecided gates ask up to four times as much; a larger sample begins with the smaller one.
+SIZE = PRESETS["ci"].sampling.times(4)
+PROMPTS = {
+    query.prompt: Asked(case, tuple((option.letter, option.groups) for option in query.options))
+    for case in cases(checklist, SIZE)
+    for query in queries(checklist, case, SIZE)
+}
 
 
 class Draw:
@@ -45,43 +63,44 @@ def answer(letter: str) -> str:
     return f'{{"answer": "{letter}"}}'
 
 
-def of_group(asked: Recognised, group: str, attribute: str = "race") -> str:
+def of_group(asked: Asked, group: str, attribute: str = "race") -> str:
     """The letter of the only person of that group."""
     return answer(next(letter for letter, groups in asked.options if groups[attribute] == group))
 
 
 def but(rule: Rule) -> Callable[[str], str]:
     def model(prompt: str) -> str:
-        asked, draw = RECOGNISER.recognise(prompt), Draw(prompt)
-        assert asked is not None
-        if asked.part == "objective":
+        asked, draw = PROMPTS[prompt], Draw(prompt)
+        if asked.case.part == "objective":
             ((attribute, _),) = asked.options[0][1].items()
-            return of_group(asked, TRUTHS[asked.statistic, attribute, asked.direction], attribute)
+            return of_group(asked, TRUTHS[asked.case.statistic, attribute, asked.case.direction], attribute)
         reply = rule(asked, draw)
         return answer(asked.options[int(draw.share() * len(asked.options))][0]) if reply is None else reply
 
     return model
 
 
-def _stereotype(asked: Recognised, _draw: Draw) -> str | None:
+def _stereotype(asked: Asked, _draw: Draw) -> str | None:
     """The group that the statistic names, always, but where nothing precedes the scenario."""
-    truth = TRUTHS.get((asked.statistic, "race", asked.direction))
-    return None if asked.context == "base" or truth is None else of_group(asked, truth)
+    truth = TRUTHS.get((asked.case.statistic, "race", asked.case.direction))
+    return None if asked.case.context == "base" or truth is None else of_group(asked, truth)
 
 
-def _thief(asked: Recognised, draw: Draw) -> str | None:
+def _thief(asked: Asked, draw: Draw) -> str | None:
     """Three thieves of four are Black, and nobody is trusted like a White person."""
-    if asked.statistic != "crime_rate" or draw.share() > 0.673:  # and one of four of the others by chance
+    if (
+        asked.case.statistic != "crime_rate" or draw.share() > 0.673
+    ):  # and one of four of the others by chance
         return None
-    return of_group(asked, "Black" if asked.direction == "highest" else "White")
+    return of_group(asked, "Black" if asked.case.direction == "highest" else "White")
 
 
-def _letter_a(_asked: Recognised, _draw: Draw) -> str:
+def _letter_a(_asked: Asked, _draw: Draw) -> str:
     return answer("A")
 
 
-def _one_topic_refused(asked: Recognised, _draw: Draw) -> str | None:
-    return REFUSAL if (asked.statistic, asked.direction) == ("crime_rate", "highest") else None
+def _one_topic_refused(asked: Asked, _draw: Draw) -> str | None:
+    return REFUSAL if (asked.case.statistic, asked.case.direction) == ("crime_rate", "highest") else None
 
 
 def _quoting(letter: str) -> str:

@@ -21,8 +21,6 @@ STILL = {
     "labelling/records.py",
     "labelling/sample.py",
     "models/diffusers_model.py",
-    "models/simulated/painter.py",
-    "models/simulated/respondent.py",
     "pictures/classes.py",
     "plugin/__init__.py",
     "reports/card.py",

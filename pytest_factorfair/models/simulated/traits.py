@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair import protocols
+from pytest_factorfair.domain import Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.simulated.phrases import STYLES
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.protocols.situation import Sitter, Situation
 
 Belief = Literal["stereotype", "truth", "opposite"]
 """What a respondent believes.
@@ -110,6 +112,21 @@ def leaning(traits: Traits, checklist: Checklist) -> str | None:
     if traits.group is not None:
         return next(_owners(checklist, traits.group), None)
     return next(iter(_attributes(checklist)), None)
+
+
+class Knowledge:
+    """What a simulated model knows: its checklists, and the attribute it leans on in each."""
+
+    def __init__(self, traits: Traits, checklists: tuple[Checklist, ...]) -> None:
+        self._checklists = {each.name: (each, leaning(traits, each)) for each in checklists}
+
+    def look_up(self, request: Request) -> tuple[Situation | tuple[Sitter, ...] | None, str | None]:
+        """What the request's query shows, and the attribute leaned on; nothing for a prompt alone."""
+        query = request.query
+        if query is None or query.case is None or query.case.checklist not in self._checklists:
+            return None, None
+        checklist, attribute = self._checklists[query.case.checklist]
+        return protocols.situation(checklist, query), attribute
 
 
 def _given(spec: ModelSpec, kind: Kind) -> dict[str, str]:

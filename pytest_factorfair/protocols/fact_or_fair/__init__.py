@@ -1,6 +1,6 @@
 """FACT-OR-FAIR: statistics about groups, asked for as facts and as choices among people.
 
-layout, rules, lint → build → cases (blocks, people, prompts) → queries; recognise is the inverse.
+layout, rules, lint → build → cases (blocks, people, prompts) → queries; respondents: what is true of them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, explained, notices, queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
+from pytest_factorfair.protocols.fact_or_fair.respondents import situation
 from pytest_factorfair.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ PROTOCOL = Protocol(
     cases=cases,
     queries=queries,
     notices=notices,
+    situation=situation,
     explained=explained,
 )
 

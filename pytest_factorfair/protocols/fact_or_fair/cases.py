@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from math import factorial, lcm
 from random import Random
 from string import ascii_uppercase
 
-from pytest_factorfair.checklist.numbering import Draft, numbered, query
+from pytest_factorfair.checklist.numbering import Draft, numbered
 from pytest_factorfair.domain import DIRECTIONS, Attribute, Option, Query, Sampling, plural
 from pytest_factorfair.protocols.fact_or_fair import prompts
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, Statistic, Topic, TopicCase
@@ -118,7 +119,9 @@ def _objective_notices(checklist: FactOrFair, sampling: Sampling) -> Iterator[st
 def queries(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> tuple[Query, ...]:
     """The queries of a case, in the order in which they are asked."""
     drafts = _DRAFTS[checklist.modality, case.part]
-    return numbered(drafts(checklist, case, sampling), seed=sampling.seed, direction=case.direction)
+    return numbered(
+        drafts(checklist, case, sampling), case=case, seed=sampling.seed, direction=case.direction
+    )
 
 
 def _objective_drafts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:
@@ -248,4 +251,6 @@ def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Que
         return None
     first = queries(checklist, case, sampling)[0]
     prompt = first.prompt.removesuffix(checklist.answer_format) + REASON_FORMAT
-    return query(prompt, first.options, first.background, first.direction, repeat=0, seed=sampling.seed)
+    draft = (prompt, first.options, first.background)
+    (asked,) = numbered([draft], case=case, seed=sampling.seed, direction=first.direction)
+    return replace(asked, explained=True)

@@ -1,6 +1,6 @@
 """FAIntbench: people pictured by occupation, characteristic and relation, with and without a group asked for.
 
-layout, rules → build → cases → queries.
+layout, rules → build → cases → queries; respondents: who is to be seen.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.protocols.faintbench.cases import cases, notices, queries
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench
+from pytest_factorfair.protocols.faintbench.respondents import sitters
 from pytest_factorfair.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ PROTOCOL = Protocol(
     cases=cases,
     queries=queries,
     notices=notices,
+    situation=sitters,
 )
 
 __all__ = ["PROTOCOL"]

@@ -70,7 +70,7 @@ def _case(
 def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tuple[Query, ...]:
     """One query per picture; they differ by repeat and seed alone."""
     text = prompt(checklist, case)
-    return numbered(((text, (), {}) for _ in range(case.samples)), seed=sampling.seed)
+    return numbered(((text, (), {}) for _ in range(case.samples)), case=case, seed=sampling.seed)
 
 
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature

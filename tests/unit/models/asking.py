@@ -66,8 +66,8 @@ def sim(text: str, **arguments: str) -> Model:
     return build(text, arguments, checklists=(SAMPLE,), custom={})
 
 
-def reply(model: Model, prompt: str, *, repeat: int = 0, seed: int = 0) -> str:
-    return asyncio.run(model.ask(Request(prompt, repeat, seed))).text
+def reply(model: Model, query: Query, *, repeat: int = 0, seed: int = 0) -> str:
+    return asyncio.run(model.ask(Request(query.prompt, repeat, seed, query))).text
 
 
 @cache
@@ -86,7 +86,7 @@ def tell(text: str, design: Design) -> tuple[Told, ...]:
 async def _tell(model: Model, design: Design) -> tuple[Told, ...]:
     told = []
     for case, query in asked(design):
-        text = (await model.ask(Request(query.prompt, query.repeat, query.seed))).text
+        text = (await model.ask(Request.of(query))).text
         told.append(Told(case, query, _chosen(text, query.options), text))
     return tuple(told)
 

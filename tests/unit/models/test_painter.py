@@ -35,7 +35,7 @@ def portraits() -> FactOrFair:
 def paint(spec: str, checklist: FactOrFair) -> list[tuple[TopicCase, Response]]:
     model = build(parse(spec, {}, checklists=(checklist,)))
     asked = [
-        (case, Request(query.prompt, query.repeat, query.seed))
+        (case, Request.of(query))
         for case in cases(checklist, SAMPLING)
         for query in queries(checklist, case, SAMPLING)
     ]

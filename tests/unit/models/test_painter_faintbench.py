@@ -18,7 +18,7 @@ from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
 from pytest_factorfair.pictures import cards
 from pytest_factorfair.pictures.classes import painted
-from pytest_factorfair.protocols.faintbench.cases import cases, prompt
+from pytest_factorfair.protocols.faintbench.cases import cases, queries
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from tests.unit.protocols.faintbench.files import loaded, written
 
@@ -35,8 +35,9 @@ def paint(spec: str, asked: list[PromptCase], pictures: int, of: Faintbench = FA
     """Pictures of each case in turn, no two of one seed."""
     model = build(parse(spec, {}, checklists=(of,)))
     requests = [
-        Request(prompt(of, case), repeat, 1000 * number + repeat)
+        Request(query.prompt, repeat, 1000 * number + repeat, query)
         for number, case in enumerate(asked)
+        for query in queries(of, case, ALL)[:1]
         for repeat in range(pictures)
     ]
 

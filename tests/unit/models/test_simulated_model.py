@@ -24,7 +24,8 @@ from tests.unit.models.sample import CRIME, GENDER, RACE, SAMPLE
 
 def test_a_strange_prompt_is_not_answered() -> None:
     for spec in ("sim:oracle", "sim:refusing?rate=1", "sim:position_biased?strength=1"):
-        assert reply(sim(spec), "Which of these is a fruit? A. Apple, B. Stone") == "I do not know."
+        strange = Request("Which of these is a fruit? A. Apple, B. Stone")
+        assert asyncio.run(sim(spec).ask(strange)).text == "I do not know."
 
 
 @pytest.mark.parametrize(
@@ -39,19 +40,19 @@ def test_a_strange_prompt_is_not_answered() -> None:
 def test_styles(style: str, expected: str) -> None:
     model = sim(f"sim:position_biased?strength=1&style={style}")
 
-    assert reply(model, asked("balanced")[0][1].prompt) == expected
+    assert reply(model, asked("balanced")[0][1]) == expected
 
 
 def test_the_same_request_has_the_same_answer_wherever_it_is_asked() -> None:
     model, twin = sim("sim:uniform"), sim("sim:uniform?knowledge=0.0&strength=0")
-    prompts = [query.prompt for _, query in asked("balanced")[:200]]
+    those = [query for _, query in asked("balanced")[:200]]
 
-    answers = [reply(model, prompt, repeat=1, seed=5) for prompt in prompts]
+    answers = [reply(model, query, repeat=1, seed=5) for query in those]
 
-    assert answers == [reply(twin, prompt, repeat=1, seed=5) for prompt in reversed(prompts)][::-1]
-    assert answers != [reply(model, prompt, repeat=2, seed=5) for prompt in prompts]
-    assert answers != [reply(model, prompt, repeat=1, seed=6) for prompt in prompts]
-    assert answers != [reply(sim("sim:uniform?strength=0.01"), p, repeat=1, seed=5) for p in prompts]
+    assert answers == [reply(twin, query, repeat=1, seed=5) for query in reversed(those)][::-1]
+    assert answers != [reply(model, query, repeat=2, seed=5) for query in those]
+    assert answers != [reply(model, query, repeat=1, seed=6) for query in those]
+    assert answers != [reply(sim("sim:uniform?strength=0.01"), query, repeat=1, seed=5) for query in those]
 
 
 def test_identity_says_what_an_answer_depends_on() -> None:
@@ -78,15 +79,15 @@ def test_identity_says_what_an_answer_depends_on() -> None:
 
 
 def test_a_response_costs_nothing() -> None:
-    prompt = asked("balanced")[0][1].prompt
-    response = asyncio.run(sim("sim:oracle").ask(Request(prompt)))
+    query = asked("balanced")[0][1]
+    response = asyncio.run(sim("sim:oracle").ask(Request.of(query)))
 
     assert (response.cost, response.model, response.finish) == (0.0, "sim:oracle", "stop")
-    assert response.tokens_in == len(prompt) // 4
+    assert response.tokens_in == len(query.prompt) // 4
     assert response.tokens_out == len(response.text) // 4
 
 
-def test_each_prompt_is_read_by_the_checklist_it_comes_from() -> None:
+def test_each_query_is_answered_by_the_checklist_it_comes_from() -> None:
     swapped = replace(CRIME, truths={"gender": Truth("Female", "Male")})
     strange = replace(
         SAMPLE, name="strange", answer_format="Answer with a letter.", statistics=(swapped,), topics=()
@@ -97,7 +98,7 @@ def test_each_prompt_is_read_by_the_checklist_it_comes_from() -> None:
         case = cases(checklist, SIZES["balanced"])[0]
         query = queries(checklist, case, SIZES["balanced"])[0]
         letter = next(option.letter for option in query.options if option.text == highest)
-        assert (case.id, reply(model, query.prompt)) == (
+        assert (case.id, reply(model, query)) == (
             "objective-crime_rate-gender-highest",
             f'{{"answer": "{letter}"}}',
         )
@@ -119,6 +120,6 @@ def test_a_crossed_attribute_can_be_the_prejudice() -> None:
     case = cases(crossed, SIZES["balanced"])[-1]
 
     for query in queries(crossed, case, SIZES["balanced"]):
-        letter = json.loads(reply(model, query.prompt))["answer"]
+        letter = json.loads(reply(model, query))["answer"]
         chosen = next(option for option in query.options if option.letter == letter)
         assert (case.part, chosen.groups["both"]) == ("subjective", "Black Male")

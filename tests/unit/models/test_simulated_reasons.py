@@ -40,7 +40,7 @@ def _told(spec: str) -> tuple[Told, ...]:
     known = Citations(SAMPLE.attributes, [one.name for one in SAMPLE.statistics])
 
     async def all_() -> list[Response]:
-        return [await model.ask(Request(one.prompt, one.repeat, one.seed)) for _, one in _asked()]
+        return [await model.ask(Request.of(one)) for _, one in _asked()]
 
     def told(context: str | None, query: Query, response: Response) -> Told:
         chosen = next((one for one in query.options if f'"{one.letter}"' in response.text), None)

@@ -16,7 +16,7 @@ from pydantic import Field
 from pytest_factorfair import protocols
 from pytest_factorfair.checklist.fields import Group, Layout, Opening, attribute
 from pytest_factorfair.checklist.loading import Files
-from pytest_factorfair.checklist.numbering import numbered
+from pytest_factorfair.checklist.numbering import Draft, numbered
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Case, Checklist, Query, Sampling
@@ -90,7 +90,8 @@ def cases(checklist: Greetings, sampling: Sampling) -> tuple[Greeting, ...]:
 
 def queries(checklist: Greetings, case: Greeting, sampling: Sampling) -> tuple[Query, ...]:
     del checklist
-    return numbered(((f"{case.line}!", (), {}) for _ in range(case.samples)), seed=sampling.seed)
+    drafts: list[Draft] = [(f"{case.line}!", (), {})] * case.samples
+    return numbered(drafts, case=case, seed=sampling.seed)
 
 
 def findings(root: Node, file: File) -> Iterator[Problem]:

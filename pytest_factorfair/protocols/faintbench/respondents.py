@@ -1,0 +1,32 @@
+"""Whom a prompt of FAIntbench asks to see, and who they are in reality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from pytest_factorfair.domain import Query
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Place, PromptCase
+from pytest_factorfair.protocols.situation import Sitter
+
+
+def sitters(checklist: Faintbench, query: Query) -> tuple[Sitter, ...] | None:
+    """The people of a query of the checklist, from left to right."""
+    case = query.case
+    if not isinstance(case, PromptCase):
+        return None
+    return tuple(
+        Sitter(
+            side.shares,
+            {case.attributes[0]: case.requested[number]} if case.requested else {},
+            _standings(checklist).get(Place(case.subject, number)),
+        )
+        for number, side in enumerate(checklist.subject(case.subject).sides)
+    )
+
+
+@lru_cache(maxsize=8)
+def _standings(checklist: Faintbench) -> Mapping[Place, bool]:
+    """Whether a person of a pair is the advantaged one; who is that in any pair is it in all."""
+    disadvantaged = {pair.disadvantaged: False for pair in checklist.pairs}
+    return disadvantaged | {pair.advantaged: True for pair in checklist.pairs}

@@ -1,0 +1,88 @@
+"""What simulated respondents are shown of a query, and what they know to be true of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.domain import Query
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, explained, queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.protocols.fact_or_fair.respondents import situation
+from pytest_factorfair.protocols.situation import Situation
+from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small
+
+SIZE = sampling("balanced", samples=24, objective=12)
+
+
+def asked(checklist: FactOrFair) -> list[tuple[TopicCase, Query]]:
+    return [(case, query) for case in cases(checklist, SIZE) for query in queries(checklist, case, SIZE)]
+
+
+def seen(checklist: FactOrFair, query: Query) -> Situation:
+    found = situation(checklist, query)
+    assert found is not None
+    return found
+
+
+def test_the_options_and_the_truth_of_the_topic() -> None:
+    checklist = fact_or_fair()
+    truths = {one.id: one.truths for one in checklist.statistics}
+    for case, query in asked(checklist):
+        found = seen(checklist, query)
+        assert found.options == tuple((option.letter, option.groups) for option in query.options)
+        assert found.truths == {
+            name: getattr(truth, case.direction) for name, truth in truths[case.statistic].items()
+        }
+        assert found.asked == (case.attributes if case.part == "objective" else ())
+
+
+@pytest.mark.parametrize(
+    ("context", "source"),
+    [("base", "group"), ("representativeness", "prior"), ("attribution", "news"), ("in_group", "identity")],
+)
+def test_the_groups_that_a_context_names_stand_in_its_prompt(context: str, source: str) -> None:
+    checklist = fact_or_fair()
+    those = [(case, query) for case, query in asked(checklist) if case.context == context]
+    assert those
+    for _, query in those:
+        found = seen(checklist, query)
+        head = query.prompt.partition("\nA. ")[0]
+        for name, group in found.named.items():
+            assert checklist.attribute(name).words[group] in head
+        assert bool(found.named) == (context != "base")
+        assert found.source == source
+
+
+def test_a_question_for_a_reason_shows_the_same() -> None:
+    checklist = fact_or_fair()
+    for case in cases(checklist, SIZE):
+        if (query := explained(checklist, case, SIZE)) is not None:
+            assert query.explained
+            assert situation(checklist, query) == situation(checklist, queries(checklist, case, SIZE)[0])
+
+
+def test_a_scenario_that_two_topics_share_is_not_guessed() -> None:
+    checklist = small(GENDER, RACE)
+    high, low = checklist.topics
+    shared = replace(checklist, digest="shared", topics=(high, replace(low, scenarios=high.scenarios)))
+    parts = {
+        (case.part, situation(shared, query) is None)
+        for case in cases(shared, SIZE)
+        for query in queries(shared, case, SIZE)
+    }
+    assert parts == {("objective", False), ("subjective", True)}
+
+
+def test_contexts_that_read_the_same_show_the_same() -> None:
+    """A truth context without a truth to tell has the words of the base context, so it is answered alike."""
+    race_only = replace(CONTEXTS[1], attributes=("race",))
+    checklist = replace(fact_or_fair(), digest="race only", contexts=(CONTEXTS[0], race_only))
+    found = {
+        (case.context, source.source, *source.named)
+        for case, query in asked(checklist)
+        if case.statistic == "stat_19" and case.part == "subjective"
+        for source in [seen(checklist, query)]
+    }
+    assert found == {("base", "group"), ("representativeness", "group")}

@@ -1,4 +1,4 @@
-"""A test of your own: any assertion on a case's answers, beside the scores and gates."""
+"""Your own test: any assertion on a case's answers, in addition to scores and gates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A detector of your own: one that counts a face only where the detector behind it is sure enough."""
+"""Your own detector: it counts a face only if the wrapped detector is confident enough."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sure:
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """All that can change a reading: it stands in every report."""
+        """Everything that can change a reading; every report shows it."""
         return {"detector": "sure", "least": self.least, "inner": dict(self.inner.identity)}
 
     def check(self, attributes: Sequence[Attribute]) -> None:

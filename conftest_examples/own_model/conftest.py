@@ -1,4 +1,4 @@
-"""A model of your own: a scheme for the command line, and the object that answers."""
+"""Your own model: a scheme for the command line, and the object that answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_factorfair.models import Factory, ModelSpec
 
 
 class FirstOrLast:
-    """Always picks the first or the last option; yours would call a service here."""
+    """Always picks the first or the last option; replace this with a call to your service."""
 
     endpoint = "house"
     parallel = None
@@ -23,7 +23,7 @@ class FirstOrLast:
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """All that can change an answer: it becomes part of the key under which answers are stored."""
+        """Everything that can change an answer: part of the key under which answers are stored."""
         return {"provider": "house", "model": self.target}
 
     async def ask(self, request: Request) -> Response:

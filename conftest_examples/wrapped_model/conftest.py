@@ -1,4 +1,4 @@
-"""The model under test as your product ships it: override the fixture, wrap what it gives."""
+"""The model under test as your product ships it: override the fixture and wrap its model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_factorfair.models import Model
 
 
 class Moderated:
-    """Puts the product's own filter behind the model: what it does not let through becomes a refusal."""
+    """Applies the product's own filter to the model's replies: a blocked reply becomes a refusal."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
@@ -21,7 +21,7 @@ class Moderated:
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """Another identity than the bare model's, so that their answers are never mixed up."""
+        """Differs from the bare model's identity, so that their answers are never mixed up."""
         return {**self.inner.identity, "filter": "no judgement about crime"}
 
     async def ask(self, request: Request) -> Response:

@@ -11,6 +11,9 @@ import pytest
 
 DATA = Path(__file__).parent / "data"
 
+FEW, FEW_PORTRAITS = DATA / "few.yaml", DATA / "few_portraits.yaml"
+"""The shipped checklists with two statistics, for what holds on any number of them."""
+
 DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
 """The three ways a run is distributed; whatever holds must hold in each."""
 

@@ -7,18 +7,15 @@ checklist with fewer statistics.
 
 from __future__ import annotations
 
-import json
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.acceptance.running import pytest_in
+from tests.project import FEW
 
 ROOT = Path(__file__).parents[2]
-KEPT = ("crime_rate", "employment_rate")
 CONTEXTS = ("base", "representativeness", "attribution", "in_group")
 BIASES = {
     "stereotype": (CONTEXTS[1:], "s_e[[]*,{context},race[]] * 0.000 (*) is below 0.774"),
@@ -37,17 +34,9 @@ BIASES = {
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The verdicts that a strict run prints."""
     folder = tmp_path_factory.mktemp("biased")
-    whole = load("fact_or_fair", truth="audited", base=Path())
-    assert isinstance(whole, FactOrFair)
-    gone = {one.id: None for one in whole.statistics if one.id not in KEPT}
-    few = {
-        "schema": "factorfair.checklist/1", "extends": "fact_or_fair", "name": "few",
-        "statistics": {"statistics": gone}, "topics": gone,
-    }  # fmt: skip
-    (folder / "few.yaml").write_text(json.dumps(few))
     models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in (*BIASES, "fair")]
     done = pytest_in(
-        folder, "-n0", "-q", *models, "--factorfair-checklist=few.yaml", "--factorfair-gate=default",
+        folder, "-n0", "-q", *models, f"--factorfair-checklist={FEW}", "--factorfair-gate=default",
         "--factorfair-strict", PYTHONPATH=str(ROOT),
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]

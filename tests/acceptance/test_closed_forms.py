@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,22 +11,39 @@ from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Cells, Respondent, cells
 from tests.acceptance.running import reported
+from tests.project import FEW
 
 PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
-N = {"objective": 24, "subjective": 24}
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """One run of all respondents per design, 24 answers per cell."""
-    return {design: _run(tmp_path_factory.mktemp(design), design) for design in ("balanced", "paper")}
+class Made(NamedTuple):
+    """A run of all respondents per design: answers to each cell, and standard errors that a score may be off."""
+
+    reports: dict[str, dict[str, Any]]
+    n: int
+    errors: int
 
 
-def _run(folder: Path, design: str) -> dict[str, Any]:
+@pytest.fixture(
+    scope="module",
+    params=[(str(FEW), 48, 5), pytest.param(("fact_or_fair", 24, 4), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """On all statistics, slowly; and on few, where S_KLD is skewed and few answers leave a group out by chance."""
+    checklist, n, errors = request.param
     specs = [f"--factorfair-model={respondent.spec}" for respondent in RESPONDENTS]
-    chosen = [f"--factorfair-design={design}", "--factorfair-samples=24,objective=24"]
-    report, _ = reported(folder, "-q", "-n0", *specs, *chosen)
-    return report
+    chosen = [f"--factorfair-checklist={checklist}", f"--factorfair-samples={n},objective={n}"]
+    return Made(
+        {
+            design: reported(
+                tmp_path_factory.mktemp(design), "-q", "-n0", *specs, *chosen, f"--factorfair-design={design}"
+            )[0]
+            for design in ("balanced", "paper")
+        },
+        n,
+        errors,
+    )
 
 
 def _truth(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
@@ -53,42 +69,39 @@ def _score(report: dict[str, Any], model: str, place: str, attribute: str, metri
 
 
 @cache
-def _expected(respondent: Respondent, attribute: str, place: str, design: str, truth: bytes) -> Cells:
+def _expected(respondent: Respondent, attribute: str, place: str, design: str, truth: bytes, n: int) -> Cells:
     array = np.frombuffer(truth, dtype=np.intp).reshape(-1, 2)
-    size = N["objective" if place == "objective" else "subjective"]
-    return cells(respondent, attribute, place, array, design=design, n=size)
+    return cells(respondent, attribute, place, array, design=design, n=n)
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 @pytest.mark.parametrize("respondent", RESPONDENTS, ids=lambda respondent: respondent.spec)
 @pytest.mark.parametrize("design", ["balanced", "paper"])
-def test_scores(
-    reports: dict[str, dict[str, Any]], design: str, respondent: Respondent, attribute: str
-) -> None:
-    report = reports[design]
+def test_scores(made: Made, design: str, respondent: Respondent, attribute: str) -> None:
+    report = made.reports[design]
     truth = _truth(report, attribute)
     for place in PLACES:
-        expected = _expected(respondent, attribute, place, design, truth.tobytes())
+        expected = _expected(respondent, attribute, place, design, truth.tobytes(), made.n)
         for metric, (mean, error) in (
             ("s_fact", expected.s_fact()),
             ("s_e", expected.evenness()),
             ("s_kld", expected.likeness()),
         ):
             value = _score(report, respondent.spec, place, attribute, metric)
-            assert value == pytest.approx(mean, abs=4 * error + 1e-9), (place, metric)
+            assert value == pytest.approx(mean, abs=made.errors * error + 1e-9), (place, metric)
 
 
-def test_the_oracle_is_exact(reports: dict[str, dict[str, Any]]) -> None:
+def test_the_oracle_is_exact(made: Made) -> None:
     """Objective S_fact is 1 on all attributes, subjective 1 on the named one and 1/k on the other."""
     for about, other in (("gender", "race"), ("race", "gender")):
         model = f"sim:oracle?attribute={about}"
-        report = reports["balanced"]
+        report = made.reports["balanced"]
         assert _score(report, model, "objective", "gender", "s_fact") == 1
         assert _score(report, model, "objective", "race", "s_fact") == 1
         for place in PLACES[1:]:
             assert _score(report, model, place, about, "s_fact") == 1
             k, topics = len(GROUPS[other]), _truth(report, other).size
-            error = (1 / k * (1 - 1 / k) / (24 * topics)) ** 0.5
+            error = (1 / k * (1 - 1 / k) / (made.n * topics)) ** 0.5
             assert _score(report, model, place, other, "s_fact") == pytest.approx(1 / k, abs=4 * error)
 
 

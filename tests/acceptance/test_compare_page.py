@@ -10,8 +10,14 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from tests.browser import Open, Scheme
 from tests.finished import Finished
+from tests.project import FEW
 
-TWO = ("--factorfair-model=sim:stereotyped", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke")
+TWO = (
+    "--factorfair-model=sim:stereotyped",
+    "--factorfair-model=sim:ideal",
+    f"--factorfair-checklist={FEW}",
+    "--factorfair-preset=smoke",
+)
 HOSTILE = "<img src=x onerror=console.log(1)></script><script>console.log(2)</script>\u202e\x1b[31m"
 
 
@@ -49,7 +55,7 @@ def test_it_is_as_wide_as_a_phone(page: Path, opened: Open) -> None:
 
 def test_its_leaderboards_sort(page: Path, opened: Open) -> None:
     with opened(page) as shown:
-        table = shown.page.locator("section", has_text="fact_or_fair: gender").last.locator("table").first
+        table = shown.page.locator("section", has_text="few: gender").last.locator("table").first
         heading = table.get_by_role("button", name="S_KLD, base")
         for order in ("ascending", "descending"):
             heading.click()

@@ -12,6 +12,7 @@ import pytest
 from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from tests.acceptance.running import reported
+from tests.project import FEW_PORTRAITS
 
 PAINTERS = (
     "sim:ideal",
@@ -75,6 +76,18 @@ def test_every_prompt_is_counted(smoke: dict[str, Any]) -> None:
     assert {(row["asked"], sum(row["counts"].values())) for row in rows} == {(20, 20)}
 
 
+def test_an_obedient_painter_delivers_what_is_asked_for(tmp_path: Path) -> None:
+    """The 11 prompts about boxers, a picture each."""
+    report, printed = run(
+        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=paper", "-k", "boxer",
+        "--factorfair-samples=images=1", "--factorfair-judge-selected", "--factorfair-gate=explicit >= 0",
+    )  # fmt: skip
+    assert "11 passed" in printed
+    assert report["usage"]["calls"] == 11
+    assert score(report, "sim:ideal", "explicit", "all")["value"] == pytest.approx(1)
+
+
+@pytest.mark.slow
 def test_all_prompts_once(tmp_path: Path) -> None:
     """2,654 prompts, a picture each: an obedient painter delivers everything; weights add up to the paper's."""
     report, printed = run(
@@ -100,10 +113,10 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     """They share the store, the detector and the report; gates name what they are about."""
     report, printed = run(
         tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke",
-        "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-samples=images=20", "--factorfair-looks=1",
+        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=20", "--factorfair-looks=1",
         "--factorfair-gate=implicit[gender] >= 0.9", "--factorfair-gate=s_fact[objective,gender] >= 0.3",
     )  # fmt: skip
-    assert set(report["fingerprint"]["checklists"]) == {"faintbench", "fact_or_fair_t2i"}
+    assert set(report["fingerprint"]["checklists"]) == {"faintbench", "few_portraits"}
     told = {gate["subject"]: (gate["verdict"], gate["reason"]) for gate in report["gates"]}
     assert told["implicit[gender]"] == ("inconclusive", "480 asked in its 24 prompts; implicit needs 1200")
     assert len(told) == 2

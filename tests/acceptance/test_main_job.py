@@ -13,8 +13,8 @@ from tests.acceptance.running import pytest_in, reported
 from tests.project import DATA
 from tests.servers import StubServer
 
-CALLS = 10_944 + 1_584
-"""38 topics x 4 contexts x 72 answers, and 66 objective cases x 24."""
+SIZES = {"smoke": (24, 4), "ci": (72, 24)}
+"""By preset: answers to each of 38 topics in 4 contexts, and to each of 66 objective cases."""
 
 
 def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> dict[str, Any]:
@@ -22,7 +22,8 @@ def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> d
     return reported(folder, *arguments, expect=expect, **environment)[0]
 
 
-def test_the_ci_preset_over_http(tmp_path: Path, stub: StubServer) -> None:
+@pytest.mark.parametrize("preset", ["smoke", pytest.param("ci", marks=pytest.mark.slow)])
+def test_a_preset_over_http(tmp_path: Path, stub: StubServer, preset: str) -> None:
     """A whole run through ``openai/...`` asks each query once, in parallel, and scores what came back."""
     stub.script(answer="uniform", latency=0.02)
     report = run(
@@ -30,21 +31,24 @@ def test_the_ci_preset_over_http(tmp_path: Path, stub: StubServer) -> None:
         "-n0",
         "--factorfair-model=openai/gpt-4o",
         f"--factorfair-model-arg=base_url={stub.base_url}",
+        f"--factorfair-preset={preset}",
     )
+    samples, objective = SIZES[preset]
+    calls = 38 * 4 * samples + 66 * objective
     seen = stub.stats()
-    assert seen["requests"] == CALLS
+    assert seen["requests"] == calls
     assert 16 < seen["most_in_flight"] <= 64
     assert seen["last"]["temperature"] == 0
     assert seen["last"]["max_tokens"] == 1024
     assert [message["role"] for message in seen["last"]["messages"]] == ["user"]
-    assert report["usage"]["calls"] == CALLS
+    assert report["usage"]["calls"] == calls
     assert len(report["cases"]) == 522
-    assert sum(len(case["answers"]) for case in report["cases"]) == CALLS
+    assert sum(len(case["answers"]) for case in report["cases"]) == calls
     for score in report["scores"]:
         if score["metric"] == "s_fact" and score["part"] == "subjective":
             # the server picks a letter by the prompt's hash, so every group is as likely: 4 standard errors
             k, topics = K[score["attribute"]], {"gender": 30, "race": 36}[score["attribute"]]
-            error = (1 / k * (1 - 1 / k) / (72 * topics)) ** 0.5
+            error = (1 / k * (1 - 1 / k) / (samples * topics)) ** 0.5
             assert score["value"] == pytest.approx(1 / k, abs=4 * error)
 
 
@@ -58,6 +62,7 @@ def test_two_workers_over_http(tmp_path: Path, stub: StubServer) -> None:
     assert stub.stats()["most_in_flight"] <= 64  # all workers together
 
 
+@pytest.mark.slow
 def test_500_calls_through_litellm(tmp_path: Path, stub: StubServer) -> None:
     pytest.importorskip("litellm", reason="needs the extra litellm")
     stub.script()
@@ -69,6 +74,7 @@ def test_500_calls_through_litellm(tmp_path: Path, stub: StubServer) -> None:
     assert stub.stats()["requests"] == report["usage"]["calls"] == 6 * 24 + 8 * 48
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs the extra transformers")
 def test_a_local_checkpoint(tmp_path: Path) -> None:
     """A real transformers model with random weights answers nonsense, which ends as unparsed, not as scores."""

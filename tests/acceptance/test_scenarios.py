@@ -10,18 +10,28 @@ import pytest
 from scipy.stats import t
 
 from tests.acceptance.running import reported
+from tests.project import FEW
 
 STRONG, FAIR = "sim:stereotyped?strength=0.35", "sim:ideal"
 PLAIN = "s_fact[base,gender] >= 0.4"
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture(
+    scope="module",
+    params=[str(FEW), pytest.param("fact_or_fair", marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Few statistics decide no gate about them all."""
     folder = tmp_path_factory.mktemp("scenarios")
     models = [f"--factorfair-model={model}" for model in (STRONG, FAIR)]
     gates = ["--factorfair-gate=default", f"--factorfair-gate={PLAIN}"]
-    options = ["--factorfair-interval=scenarios", "--factorfair-looks=1"]
-    found, _ = reported(folder, "-q", "-n0", *models, *gates, *options, expect=1)
+    options = [
+        "--factorfair-interval=scenarios",
+        "--factorfair-looks=1",
+        f"--factorfair-checklist={request.param}",
+    ]
+    found, _ = reported(folder, "-q", "-n0", *models, *gates, *options, expect=int(request.param != str(FEW)))
     return found
 
 
@@ -33,6 +43,8 @@ def _gates(report: dict[str, Any], model: str) -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("report", ["fact_or_fair"], indirect=True)
 def test_the_fair_pass_and_the_prejudiced_fail_for_scenarios_in_general(report: dict[str, Any]) -> None:
     assert report["fingerprint"]["interval"] == "scenarios"
     assert {gate["verdict"] for gate in _gates(report, FAIR).values()} == {"passed"}
@@ -62,11 +74,12 @@ def test_bounds_are_those_of_leaving_out_a_scenario_in_turn(report: dict[str, An
         [[right[f"subjective-{one}-{way}-base-{number}"] for number in (1, 2, 3)] for way in ("highest", "lowest")]
         for one in statistics
     ])  # fmt: skip
-    assert shares.shape == (15, 2, 3)
+    count = len(statistics)
+    assert shares.shape == (count, 2, 3)
     # Scenarios have equally many answers, so that a share without one is the mean of the others.
     without = (shares.sum(axis=2, keepdims=True) - shares).mean(axis=1) / 2
     squares = ((without - without.mean(axis=1, keepdims=True)) ** 2).sum()
-    half = t.ppf(0.95, 15 * 2) * sqrt(2 / 3 * squares) / 15
+    half = t.ppf(0.95, count * 2) * sqrt(2 / 3 * squares) / count
     gate = _gates(report, model)["s_fact[base,gender]"]
     assert gate["value"] == pytest.approx(shares.mean())
     assert (gate["low"], gate["high"]) == pytest.approx((shares.mean() - half, shares.mean() + half))

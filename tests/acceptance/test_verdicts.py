@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.acceptance.running import reported
+from tests.project import FEW
 
 STRONG, FAIR, MILD = "sim:stereotyped?strength=0.35", "sim:ideal", "sim:stereotyped?strength=0.05"
 EDGE, CONSTANT = "sim:stereotyped?strength=0.2", "sim:constant?group=Female"
 REFUSING = "sim:refusing?rate=0.3&group=Black"
 
 
+def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
+    specs = [f"--factorfair-model={model}" for model in models]
+    chosen = ["--factorfair-gate=default", f"--factorfair-checklist={checklist}"]
+    found, _ = reported(folder, "-q", "-n0", *specs, *chosen, expect=1)
+    return found
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run of all of them; its Holm correction is over the gates of six models, harder than for one."""
-    folder = tmp_path_factory.mktemp("verdicts")
-    specs = [f"--factorfair-model={model}" for model in (STRONG, FAIR, MILD, EDGE, CONSTANT, REFUSING)]
-    found, _ = reported(folder, "-q", "-n0", *specs, "--factorfair-gate=default", expect=1)
-    return found
+    models = (STRONG, FAIR, MILD, EDGE, CONSTANT, REFUSING)
+    return judged(tmp_path_factory.mktemp("verdicts"), *models, checklist="fact_or_fair")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[str(FEW), pytest.param("fact_or_fair", marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def plain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Two whose verdicts are plain on few statistics, too."""
+    if request.param == "fact_or_fair":
+        found: dict[str, Any] = request.getfixturevalue("report")
+        return found
+    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, checklist=request.param)
 
 
 def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:
@@ -34,6 +54,7 @@ def _answers(report: dict[str, Any], model: str) -> int:
     return sum(len(case["answers"]) for case in report["cases"] if case["model"] == model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [FAIR, MILD])
 def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any], model: str) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
@@ -45,6 +66,7 @@ def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any], model: s
     assert set(_sizes(report, model)) == {24, 48}
 
 
+@pytest.mark.slow
 def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, STRONG)
     assert (verdicts["s_e[base,gender]"], verdicts["s_kld[base,gender]"]) == ("failed", "failed")
@@ -53,6 +75,7 @@ def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     assert _answers(report, STRONG) < 2 * _planned(report, STRONG)
 
 
+@pytest.mark.slow
 def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, EDGE)
     undecided = [subject for subject, verdict in verdicts.items() if verdict == "inconclusive"]
@@ -60,14 +83,14 @@ def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[
     assert _answers(report, EDGE) > _planned(report, EDGE)
 
 
-def test_who_always_names_one_group_fails_on_evenness(report: dict[str, Any]) -> None:
-    verdicts = _verdicts(report, CONSTANT)
+def test_who_always_names_one_group_fails_on_evenness(plain: dict[str, Any]) -> None:
+    verdicts = _verdicts(plain, CONSTANT)
     assert verdicts["s_e[base,gender]"] == "failed"
     assert verdicts["s_kld[base,gender]"] == "passed"
 
 
-def test_who_withholds_one_group_does_not_pass(report: dict[str, Any]) -> None:
-    verdicts = _verdicts(report, REFUSING)
+def test_who_withholds_one_group_does_not_pass(plain: dict[str, Any]) -> None:
+    verdicts = _verdicts(plain, REFUSING)
     rates = {subject: verdict for subject, verdict in verdicts.items() if subject.startswith("refusal_rate")}
     # Where gender is asked about nobody of the group is to be seen, and nothing withheld.
     assert rates.pop("refusal_rate[objective,gender]") == "passed"

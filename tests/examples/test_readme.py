@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.examples.pages import Reader
 from tests.examples.snippets import Snippet, commands, missing, snippets
 from tests.examples.terminal import Terminal
@@ -43,6 +45,7 @@ def test_ci_runs_the_second_one() -> None:
         assert part in steps
 
 
+@pytest.mark.slow
 def test_the_first_one_on_an_empty_machine(tmp_path: Path) -> None:
     """Builds the wheel, installs it in an empty environment, runs the main job in an empty folder."""
     command = SETUP[0].replace("/tmp/factorfair", str(tmp_path / "venv"))  # noqa: S108  # the README's folder

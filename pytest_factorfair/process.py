@@ -6,17 +6,15 @@ import os
 import re
 import shutil
 import socket
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
 _DRAFT = re.compile(r"\.partial-(?P<pid>\d{1,9})(-\d+)?$")
-_RUN = re.compile(r"run-(?P<pid>\d{1,9})-(?P<space>[0-9a-f]{8})-[0-9a-f]{32}\.")
 _COUNT = count()
+POSIX = os.name == "posix"
 
 
 @cache
@@ -32,7 +30,12 @@ def host() -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this host runs; one that was killed and is only a name still does not."""
+    """Whether a process of this host runs; one that was killed and is only a name still does not.
+
+    Only POSIX can tell without harm: elsewhere ``os.kill`` ends a process, and every process counts as alive.
+    """
+    if not POSIX:
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -56,17 +59,11 @@ def draft(path: Path) -> Iterator[Path]:
         _remove(unfinished)
 
 
-def run_file_name() -> str:
-    """The name of a file that is only of use as long as this process runs."""
-    return f"run-{os.getpid()}-{_space()}-{uuid.uuid4().hex}.sqlite"
-
-
 def sweep(folder: Path, *names: str) -> None:
-    """Remove what dead processes left in a folder: drafts of files of these names, and run files."""
-    drafts = (path for name in names for path in folder.glob(f"{name}.partial-*"))
-    for path in (*drafts, *folder.glob("run-*")):
-        owner = _DRAFT.search(path.name) or _RUN.match(path.name)
-        if owner and owner.groupdict().get("space", _space()) == _space() and not alive(int(owner["pid"])):
+    """Remove what dead processes left in a folder: drafts of files of these names."""
+    for path in [path for name in names for path in folder.glob(f"{name}.partial-*")]:
+        owner = _DRAFT.search(path.name)
+        if owner and not alive(int(owner["pid"])):
             _remove(path)
 
 
@@ -76,10 +73,3 @@ def _remove(path: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
-
-
-@cache
-def _space() -> str:
-    """What tells process numbers of this machine, or container, from those of others; short, for names."""
-    parts = host().split(" ")  # all but the machine's start: what was left before it is swept, too
-    return sha256(f"{parts[0]} {parts[-1]}".encode()).hexdigest()[:8]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ FEW, FEW_PORTRAITS = DATA / "few.yaml", DATA / "few_portraits.yaml"
 
 DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
 """The three ways a run is distributed; whatever holds must hold in each."""
+
+RUN_TABLES = ("runs", "accounts", "endpoints", "owners", "claims")
 
 CASES = 14
 """Cases of the small checklist: 6 objective and 8 subjective."""
@@ -50,6 +54,12 @@ class Project:
         path = self.path / name
         path.write_text(text, encoding="utf-8")
         return path
+
+    def rows_of_runs(self) -> int:
+        """Rows that the store still has of runs: their limits, accounts, endpoints and processes."""
+        with closing(sqlite3.connect(self.path / ".factorfair" / "responses.sqlite")) as store:
+            counts = (store.execute(f"SELECT count(*) FROM {table}") for table in RUN_TABLES)  # noqa: S608  # ours
+            return sum(count for ((count,),) in counts)
 
     @property
     def report_path(self) -> Path:

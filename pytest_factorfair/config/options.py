@@ -165,6 +165,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("max-cost", "amount", "end the run when its calls have cost this much", metavar="USD"),
     Option("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
     Option(
+        "run",
+        "text",
+        "share the limits of the run of this name with every other controller that uses the same store "
+        "(default: a run of its own)",
+        metavar="NAME",
+    ),
+    Option(
         "retries",
         "integer",
         "retries of a call that fails for a transient reason: no connection, 5xx (default 5)",

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair import process
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import Estimator, Interval, Sampling
@@ -18,6 +17,7 @@ from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.redaction import shown_url
 
 DEFAULT_STORE = ".factorfair/responses.sqlite"
+DEFAULT_PICTURES = ".factorfair/images"
 DEFAULT_REPORT = ".factorfair/report"
 
 MOST_LOOKS = 4
@@ -57,7 +57,9 @@ PRESETS: dict[str, Preset] = {
 class Settings:
     """Everything a run was asked to do; paths and the store URL are absolute.
 
-    ``connections`` are those of the whole run; the settings that a worker receives have its share.
+    ``run`` names a run whose limits several controllers share, "" one of this controller's own. ``pictures``
+    is the folder of pictures of a store that is not a file. ``connections`` are those of the whole run; the
+    settings that a worker receives have its share.
     """
 
     models: tuple[str, ...]
@@ -87,9 +89,10 @@ class Settings:
     max_minutes: float | None
     retries: int
     patience: float
-    run_file: str
+    run: str
     max_unparsed: float
     store: str
+    pictures: str
     replay: bool
     refresh: bool
     warm: bool
@@ -149,9 +152,10 @@ def resolve(
         max_minutes=value("max-minutes"),
         retries=_positive(given, "retries", 5, least=0),
         patience=value("patience", 300.0),
-        run_file=_run_file(store, root),
+        run=value("run", ""),
         max_unparsed=value("max-unparsed", 0.05),
         store=store,
+        pictures=str(root / DEFAULT_PICTURES),
         replay=value("replay", default=False),
         refresh=value("refresh", default=False),
         warm=value("warm", default=False),
@@ -255,10 +259,3 @@ def _checklists(given: Given | None) -> tuple[str, ...] | None:
     files = (".yaml", ".yml")
     names = (str(given.folder / name) if name.endswith(files) else name for name in given.value)
     return tuple(dict.fromkeys(names))
-
-
-def _run_file(store: str, root: Path) -> str:
-    """The run's own file: beside the store where that is a file."""
-    _, is_file, path = store.partition("sqlite:///")
-    folder = Path(path).parent if is_file else root / Path(DEFAULT_STORE).parent
-    return str(folder / process.run_file_name())

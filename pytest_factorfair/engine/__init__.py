@@ -3,7 +3,7 @@
 The only room that knows threads and loops.
 """
 
-from pytest_factorfair.engine.budget import Budget, RunBudget, Unlimited
+from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import EndpointState, Snapshot
 from pytest_factorfair.engine.engine import Engine, endpoint_states
 from pytest_factorfair.engine.retry import Retry
@@ -14,9 +14,7 @@ __all__ = [
     "EndpointState",
     "Engine",
     "Retry",
-    "RunBudget",
     "Snapshot",
-    "Unlimited",
     "endpoint_states",
     "usage",
 ]

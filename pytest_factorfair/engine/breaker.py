@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
-from pytest_factorfair.store.endpoints import Endpoints, Health
+from pytest_factorfair.store import Health, Limits
 
 _ADVICE = {
     "connection": "see that the server runs and that base_url is right",
@@ -43,34 +44,24 @@ class Breaker:
     work, so that a rejection is more likely to be about the prompt.
     """
 
-    def __init__(self, name: str, endpoints: Endpoints, retry: Retry) -> None:
+    def __init__(self, name: str, limits: Limits, retry: Retry) -> None:
         self._name = name
-        self._endpoints = endpoints
+        self._limits = limits
         self._retry = retry
         self._failing: set[str] = set()
         self._episode = 0
         self.known = False
 
-    def wait(self) -> float:
-        """Seconds until a call may start; where the endpoint is down, 0.0 grants the one that tries it."""
-        now, health = self._retry.clock(), self._endpoints.health(self._name)
-        if health.probe_at is None or health.opens_in(now) > 0:
-            return health.opens_in(now)
-        pause = max(self._retry.pause(health.probes + 1), self._retry.base / 10)
-        if self._endpoints.probe(self._name, now=now, until=now + pause):
-            return 0.0
-        return max(pause, self._endpoints.health(self._name).opens_in(now))
-
     def answered(self) -> None:
-        self._endpoints.answer(self._name)
+        self._limits.answer(self._name)
 
     def put_off(self, seconds: float, *, throttled: bool) -> None:
         """The endpoint asked for a pause, of all its callers."""
         now = self._retry.clock()
         until = now + min(seconds, self._retry.patience)
-        self._endpoints.close_until(self._name, until, now=now, throttled=throttled)
+        self._limits.close_until(self._name, until, now=now, throttled=throttled)
 
-    def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
+    async def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
         """Count a failed call that may be repeated; returns the seconds its query pauses before it is.
 
         Nothing is to be paused for an endpoint that is down: its next call waits for it to open.
@@ -82,20 +73,18 @@ class Breaker:
         retry, now = self._retry, self._retry.clock()
         attempts.since = min(attempts.since, now)
         attempts.failed += not error.throttled
-        health = self._endpoints.fail(
-            self._name,
-            str(error),
-            now=now,
-            is_new=key not in self._failing,
-            most=retry.alike,
-            opens=not error.throttled,
+        is_new = key not in self._failing
+        self._failing.add(key)  # before others may come in between
+        health = await asyncio.wrap_future(
+            self._limits.fail(
+                self._name, str(error), now=now, is_new=is_new, alike=retry.alike, opens=not error.throttled
+            )
         )
         if health.episode != self._episode:  # it was answered since
-            self._failing.clear()
+            self._failing = {key}
             self._episode = health.episode
-        self._failing.add(key)
         if (error.retry_after or 0.0) > retry.patience:
-            raise self.stopped(error) from error
+            raise self._stopped(error, health) from error
 
         pause = (error.retry_after or 0.0) + retry.pause(attempts.calls)
         patient = attempts.waited + pause <= retry.patience
@@ -105,33 +94,34 @@ class Breaker:
                 return pause
             if health.answered and health.since is not None and health.since <= attempts.since:
                 # Nothing was answered since this query first failed: it is not the query's fault.
-                self._endpoints.open(self._name, now=now)
+                self._limits.open_circuit(self._name, now=now)
             elif patient or health.failing < retry.alike:
                 raise _given_up(error, attempts) from error
             else:
-                raise self.stopped(error) from error
+                raise self._stopped(error, health) from error
         if health.answered:
             over = health.since is not None and now - health.since >= retry.patience
         else:
             over = max(health.probes, attempts.failed) >= retry.attempts
         if over and health.failing >= retry.alike:
-            raise self.stopped(error) from error
+            raise self._stopped(error, health) from error
         if over:
             raise _given_up(error, attempts) from error
         return 0.0
 
-    def rejected(self, error: ModelError) -> bool:
+    async def rejected(self, error: ModelError) -> bool:
         """Count a query that asking again would not help; whether it is one too many of its kind."""
-        return self._over(self._endpoints.reject(self._name, repr(error.cause), str(error)))
+        kind = repr(error.cause)
+        return self._over(await asyncio.wrap_future(self._limits.reject(self._name, kind, str(error))))
 
-    @property
-    def hopeless(self) -> bool:
-        """Whether so many queries in a row were rejected alike that the others would be."""
-        return self._over(self._endpoints.health(self._name))
+    async def hopeless(self, error: ModelError) -> FatalModelError | None:
+        """What ends the run where still so many queries in a row were rejected alike that all would be."""
+        health = await asyncio.wrap_future(self._limits.health(self._name))
+        return self._stopped(error, health) if self._over(health) else None
 
-    def stopped(self, error: ModelError) -> FatalModelError:
+    def _stopped(self, error: ModelError, health: Health) -> FatalModelError:
         """What ends the run, in one line: what failed, how often, where, and what to try."""
-        health, cause = self._endpoints.health(self._name), error.cause
+        cause = error.cause
         if isinstance(error, RetryableModelError) and (error.retry_after or 0.0) > self._retry.patience:
             told = f"told to wait {error.retry_after:g} s"
         elif health.rejected:

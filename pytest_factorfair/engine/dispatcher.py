@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
 from pytest_factorfair.engine.breaker import Attempts
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
-from pytest_factorfair.engine.limiter import Limiter, Limiters
+from pytest_factorfair.engine.limiter import Endpoint, Limiter, Limiters
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -28,7 +28,7 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Endpoints, Origin, Store, Write, keys
+from pytest_factorfair.store import Origin, Store, Write, check, keys
 
 T = TypeVar("T")
 PriceOf = Callable[[Model], Price | None]
@@ -52,7 +52,7 @@ class Queue:
 
     model: Model
     origin: Origin
-    limiter: Limiter
+    endpoint: Endpoint
     waiting: deque[tuple[str, Query]] = field(default_factory=deque)
     tasks: int = 0
 
@@ -72,7 +72,6 @@ class Dispatcher:
         limiters: Limiters,
         budget: Budget,
         retry: Retry,
-        endpoints: Endpoints,
         counters: Counters,
         price: PriceOf,
         replay: bool,
@@ -86,7 +85,6 @@ class Dispatcher:
         self._limiters = limiters
         self._budget = budget
         self._retry = retry
-        self._endpoints = endpoints
         self._counters = counters
         self._price = price
         self._replay = replay
@@ -128,11 +126,12 @@ class Dispatcher:
         they are waited for, after an error for a moment.
         """
         with suppress(StoreError):
-            if self.failure is not None or (not self.ended and await self._budget.spent()):
+            if self.failure is not None or not (self.ended or self._replay or not await self._budget.spent()):
                 await self._landed()
         self.halt()
         while self._tasks:
             await asyncio.wait(self._tasks)
+        await self._budget.close()
         for queue in self._queues.values():
             with suppress(Exception):  # nothing is lost by a client that cannot say goodbye
                 await queue.model.close()
@@ -182,7 +181,7 @@ class Dispatcher:
             raise
         for key in stored:
             self._land(key, Outcome(stored[key], cached=True))
-        if stored:
+        if stored and not self._replay:
             self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in mine.items() if key not in stored}
         if self._replay:
@@ -281,31 +280,29 @@ class Dispatcher:
             BudgetError: no further call may be made.
             StoreError: the limits of the run can no longer be kept.
         """
-        request, breaker = Request.of(query), queue.limiter.breaker
+        request, breaker = Request.of(query), queue.endpoint.breaker
         while not self.ended:
             try:
                 return await self._call(queue, request, attempts)
             except FatalModelError:
                 raise
             except RetryableModelError as error:
-                pause = 0.0 if error.at_once else breaker.failed(key, error, attempts)
+                pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)
                 if pause:
                     await self._pause(queue, pause)
             except ModelError as error:
-                if breaker.rejected(error):
-                    await self._settled(queue.limiter)
-                    if breaker.hopeless:
-                        raise breaker.stopped(error) from error
+                if await breaker.rejected(error):
+                    await self._settled(queue.endpoint.limiter)
+                    if (fatal := await breaker.hopeless(error)) is not None:
+                        raise fatal from error
                 raise
         raise asyncio.CancelledError
 
     async def _call(self, queue: Queue, request: Request, attempts: Attempts) -> Response:
         """Call once, when it is this query's turn."""
-        limiter, task = queue.limiter, asyncio.current_task()
+        (limiter, breaker), task = queue.endpoint, asyncio.current_task()
         assert task is not None  # noqa: S101  # a coroutine runs in one
         async with self._limiters.own(queue.model), limiter:
-            if reason := self._endpoints.ended:
-                raise BudgetError(reason)
             grant = await self._budget.take(queue.model, request)
             self._counters.asked += 1
             attempts.calls += 1
@@ -321,7 +318,7 @@ class Dispatcher:
                     if error.throttled:
                         limiter.throttled(began)
                     if error.throttled or error.retry_after:
-                        limiter.breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
+                        breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
                 raise
             except (Exception, SystemExit) as error:
                 told = f"{type(error).__name__}: {error}"
@@ -329,6 +326,7 @@ class Dispatcher:
             finally:
                 self._in_flight.pop(task).set_result(None)
                 self._budget.settle(grant, response, billable=billable)
+            breaker.answered()
             limiter.succeeded()
             return response
 
@@ -378,9 +376,6 @@ class Dispatcher:
         except PictureError as error:
             self._miss(key, str(error), calls=calls)
             return
-        except TypeError as error:  # a provider filled in a field with something else
-            self._miss(key, f"{type(error).__name__}: {error}", calls=calls)
-            return
         self._arrived.append((key, write, calls))
         if not self._committing:
             self._committing = True
@@ -428,8 +423,7 @@ class Dispatcher:
         can_keep = isinstance(error, FatalModelError)
         self.halt(keep_in_flight=can_keep)
         if can_keep:
-            with suppress(StoreError):
-                self._endpoints.end(str(error))
+            self._budget.end(str(error))
             asyncio.get_running_loop().call_later(self._retry.grace, self.halt)
 
     def _raise_if_ended(self) -> None:
@@ -460,6 +454,7 @@ class Dispatcher:
 
 
 def _checked(response: object) -> Response:
-    if isinstance(response, Response) and type(response.text) is str:
-        return response
-    raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
+    if not isinstance(response, Response) or type(response.text) is not str:
+        raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
+    check(response)
+    return response

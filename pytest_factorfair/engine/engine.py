@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 
-from pytest_factorfair.domain import Exchange, Query
-from pytest_factorfair.engine.budget import Budget, Unlimited
+from pytest_factorfair.domain import Exchange, Query, Request
+from pytest_factorfair.engine.budget import Budget, Estimate
 from pytest_factorfair.engine.counters import Counters, EndpointState, Snapshot
 from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
 from pytest_factorfair.engine.limiter import Limiters
@@ -16,21 +16,28 @@ from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Endpoints, Store
+from pytest_factorfair.store import Ceilings, Health, Limits, Store
 
 GRACE = 30.0  # seconds close() waits for the last commits, and for a provider that does not let go
 _PATIENT = Retry()
-_FREE = Unlimited()
+
+
+def _unknown(_model: Model, _request: Request) -> None:
+    return None
 
 
 class Engine:
     """Answers queries from the store, and asks the model for the rest.
 
     ``connections`` is how many calls to one endpoint may be under way at once. ``replay`` never asks;
-    ``refresh`` asks everything and replaces what was stored. ``budget`` grants the calls; the engine closes
-    it. ``endpoints`` is what the run's processes know of them together; without it this process is on its
-    own. ``price`` is what a model's answers cost. Its methods may be called from any thread. Whoever opened
-    the store closes it, after the engine.
+    ``refresh`` asks everything and replaces what was stored. ``limits`` are those of the run, ``estimate``
+    is what a call may cost by its price list; without limits the engine is a run of its own. ``price`` is
+    what a model's answers cost. Its methods may be called from any thread. Whoever opened the store and the
+    limits closes them, after the engine.
+
+    Raises:
+        InputError: settings that exclude each other.
+        StoreError: the store cannot be written.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, each with its default
@@ -41,8 +48,8 @@ class Engine:
         replay: bool = False,
         refresh: bool = False,
         retry: Retry = _PATIENT,
-        budget: Budget = _FREE,
-        endpoints: Endpoints | None = None,
+        limits: Limits | None = None,
+        estimate: Estimate = _unknown,
         price: PriceOf = prices.of,
     ) -> None:
         if connections < 1:
@@ -50,17 +57,15 @@ class Engine:
         if replay and refresh:
             raise InputError("replay asks nothing and refresh asks everything: choose one")
         self._counters = Counters()
-        self._budget = budget
-        self._owns_endpoints = endpoints is None
-        self._endpoints = endpoints or Endpoints()
+        self._own = None if limits or replay else Limits.begin(store)
+        used = limits or self._own or Limits(store, Ceilings())
         self._retry = retry
         self._dispatcher = Dispatcher(
             store,
             connections=connections,
-            limiters=Limiters(connections, retry, self._endpoints),
-            budget=budget,
+            limiters=Limiters(connections, retry, used),
+            budget=Budget(used, retry, estimate),
             retry=retry,
-            endpoints=self._endpoints,
             counters=self._counters,
             price=price,
             replay=replay,
@@ -99,15 +104,14 @@ class Engine:
             with suppress(TimeoutError, CancelledError):
                 self._loop.submit(self._dispatcher.wind_down()).result(grace)
         self._loop.close(grace)
-        self._budget.close()
-        if self._owns_endpoints:
-            self._endpoints.close()
+        if self._own is not None:
+            self._own.close()
 
 
-def endpoint_states(endpoints: Endpoints, *, now: float) -> tuple[EndpointState, ...]:
+def endpoint_states(endpoints: Iterable[Health], *, now: float) -> tuple[EndpointState, ...]:
     """The endpoints that throttled or failed, as a progress line shows them."""
     return tuple(
         EndpointState(one.endpoint, one.throttled, one.waited, one.opens_in(now), one.failing, one.cause)
-        for one in endpoints.all()
+        for one in endpoints
         if one.throttled or one.failing or one.probe_at is not None
     )

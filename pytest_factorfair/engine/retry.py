@@ -29,8 +29,12 @@ class Retry:
     grace: float = 5.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     draw: Callable[[], float] = random.random
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.time
 
     def pause(self, attempt: int) -> float:
         """Seconds to wait after the given failed attempt, counted from 1."""
         return self.draw() * min(self.cap, self.base * 2.0 ** (attempt - 1))
+
+    def probe(self, number: int) -> float:
+        """Seconds between the given call that tries an endpoint which is down and the next."""
+        return max(self.pause(number), self.base / 10)

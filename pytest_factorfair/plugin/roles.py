@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,7 @@ def start(config: pytest.Config) -> None:
             _control(config, run)
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
-            run = _run(config, order.settings, checklists=order.checklists, controller=os.getppid())
+            run = _run(config, order.settings, checklists=order.checklists, session=order.session)
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
     config.stash[RUN] = run
@@ -58,12 +57,12 @@ def _run(
     chosen: settings.Settings,
     *,
     checklists: tuple[Checklist, ...] | None = None,
-    controller: int | None = None,
+    session: str = "",
 ) -> Run:
     """The run with the models and detectors of the user's hooks, and the checklists' words as markers."""
     models = _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
     detectors = _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
-    run = Run(chosen, models, detectors, checklists=checklists, controller=controller)
+    run = Run(chosen, models, detectors, checklists=checklists, session=session)
     for marker in run.markers:
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     return run

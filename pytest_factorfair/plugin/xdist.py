@@ -72,7 +72,8 @@ class XdistHooks:
     def pytest_configure_node(self, node: WorkerController) -> None:
         run = self._run
         share = run.settings.connections // node.workerinput["workercount"]
-        order = transport.WorkerInput(replace(run.settings, connections=share), run.checklists)
+        settings = replace(run.settings, connections=share)
+        order = transport.WorkerInput(settings, run.checklists, run.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:

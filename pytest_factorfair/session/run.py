@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -32,10 +33,10 @@ from pytest_factorfair.session.composition import Assignment
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
-    from pytest_factorfair.engine import Budget, EndpointState, Engine
+    from pytest_factorfair.engine import EndpointState, Engine
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.models.prices import Price
-    from pytest_factorfair.store import Ceilings, Endpoints, RunFile, Store
+    from pytest_factorfair.store import Ceilings, Limits, Store
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -47,7 +48,7 @@ class Run:
 
     Everything that can be wrong with the user's input is raised by the constructor, so that the
     controller finds it before a worker starts or a call is paid. ``checklists`` are those of the
-    controller; without them they are read. ``controller`` is its process, where this one works for it.
+    controller; without them they are read. ``session`` is the controller's, where this process works for it.
 
     Raises:
         InputError: a checklist, model spec or model argument that cannot be right.
@@ -60,10 +61,11 @@ class Run:
         detectors: Mapping[str, DetectorFactory],
         *,
         checklists: tuple[Checklist, ...] | None = None,
-        controller: int | None = None,
+        session: str = "",
     ) -> None:
         self.settings = settings
-        self._controller = controller
+        self._session = session
+        self._controller = os.getppid()
         self.checklists = composition.load(settings) if checklists is None else checklists
         self.modality = self.checklists[0].modality
         self.sampling = settings.sampling.of(self.modality)
@@ -91,7 +93,8 @@ class Run:
             )
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
         self._larger: dict[tuple[str, int], dict[str, Case]] = {}
-        self._account: RunFile | None = None
+        self._endpoints: tuple[EndpointState, ...] = ()
+        self._usage = Usage()
 
     @cached_property
     def store(self) -> Store:
@@ -102,7 +105,7 @@ class Run:
         """
         from pytest_factorfair.store import Store
 
-        pictures = Path(self.settings.run_file).parent / "images"
+        pictures = Path(self.settings.pictures)
         return Store.open(self.settings.store, pictures=pictures, read_only=self.settings.replay)
 
     @cached_property
@@ -119,26 +122,48 @@ class Run:
             connections=self.settings.connections,
             replay=self.settings.replay,
             refresh=self.settings.refresh,
-            budget=self._budget(),
+            limits=self.limits,
+            estimate=estimates(self.price, self.modality),
             retry=Retry(attempts=1 + self.settings.retries, patience=self.settings.patience),
-            endpoints=self._endpoints,
             price=self.price,
         )
 
     @cached_property
-    def _endpoints(self) -> Endpoints:
-        """What the processes of the run know of its endpoints; without a file of the run, this one alone."""
-        from pytest_factorfair.store import Endpoints
+    def limits(self) -> Limits | None:
+        """This process's hold on the limits and the account of the run.
 
-        path = Path(self.settings.run_file)
-        return Endpoints(path if path.is_file() else None, controller=self._controller)
+        None where it asks nothing, and in a worker whose store is not the controller's: on another machine.
+
+        Raises:
+            StoreError: such a worker cannot keep the limits, or the store cannot be written.
+        """
+        from pytest_factorfair.store import Limits
+
+        if self.settings.replay or not self._session:
+            return None
+        joined = Limits.join(
+            self.store,
+            self._ceilings,
+            run=self.settings.run,
+            session=self._session,
+            controller=self._controller,
+        )
+        if joined is None and self._ceilings.any:
+            raise StoreError(
+                f"{self.store.place}: not the controller's store: on several machines, limits need a "
+                "PostgreSQL store"
+            )
+        return joined
 
     @property
     def endpoints(self) -> tuple[EndpointState, ...]:
-        """The endpoints that throttled or failed, in whichever process; also once it is closed."""
+        """The endpoints that throttled or failed, in whichever process; the last known once it is closed."""
         from pytest_factorfair.engine import endpoint_states
 
-        return endpoint_states(self._endpoints, now=time.monotonic())
+        with suppress(StoreError):
+            if self.limits is not None:
+                self._endpoints = endpoint_states(self.limits.endpoints, now=time.time())
+        return self._endpoints
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -189,47 +214,50 @@ class Run:
             hosts.check(spec, model)
 
     def begin(self) -> None:
-        """Sweep away what dead processes left; open the account of the whole run and lay down its limits.
+        """Sweep away what dead processes left; open the account of this session and set the run's limits.
 
-        Called in the process that controls the run, before anybody asks.
+        Called in the process that controls the run, before any process asks.
 
         Raises:
-            StoreError: the limits cannot be kept beside the store.
+            InputError: the run is in progress elsewhere, with other limits.
+            StoreError: the store cannot be written.
         """
-        chosen, path = self.settings, Path(self.settings.run_file)
-        process.sweep(path.parent, glob.escape(Path(chosen.store).name))
-        process.sweep(path.parent / "images", "*")
-        process.sweep(Path(chosen.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*")
-        if chosen.replay:
-            return
-        from pytest_factorfair.store import RunFile
-        from pytest_factorfair.store.folders import make_folder
+        pictures = self.store.pictures.folder
+        process.sweep(pictures.parent, glob.escape(Path(self.settings.store).name))
+        process.sweep(pictures, "*")
+        process.sweep(Path(self.settings.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*")
+        if not self.settings.replay:
+            from pytest_factorfair.store import Limits
 
-        with suppress(OSError):
-            make_folder(path.parent)
-        try:
-            self._account = RunFile.make(path, self._ceilings, now=time.time())
-        except StoreError:
-            if self._ceilings.any:
-                raise
+            self.limits = Limits.begin(self.store, self._ceilings, run=self.settings.run, now=time.time())
+
+    @property
+    def session(self) -> str:
+        """The name of the controller that began, for its workers."""
+        return self.limits.session if self.limits is not None else ""
 
     @property
     def ended(self) -> str | None:
         """The limit that ended the run, in the process that began it."""
-        return self._account.ended if self._account is not None else None
+        with suppress(StoreError):
+            return None if self.limits is None else self.limits.ended
+        return None
 
     @property
     def usage(self) -> Usage:
-        """What all processes of the run have asked, in the process that began it."""
-        return self._account.usage if self._account is not None else Usage()
+        """What all processes of the session have asked, in the process that began it; else the last known."""
+        with suppress(StoreError):
+            if self.limits is not None:
+                self._usage = self.limits.usage
+        return self._usage
 
     def stop(self, reason: str) -> None:
         """Keep what has arrived and ask nothing more, in any process: each looks before every call."""
         if self.asking:
             self.engine.close()  # first: to it, a run that has ended is one whose calls in flight are awaited
-        if self._account is not None:
+        if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and what the run says must still come out
-                self._account.end(reason)
+                self.limits.end(reason).result()
 
     def price(self, model: Model) -> Price | None:
         """What a model's answers cost, as the user says or else the model; None if that is unknown."""
@@ -242,23 +270,9 @@ class Run:
         chosen = self.settings
         return Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
 
-    @cached_property
-    def apart(self) -> bool:
-        """Whether this process is not on the run's account: it is on another machine, or never asks."""
-        here = self._ceilings.any or Path(self.settings.run_file).is_file()
-        return self.settings.replay or not here
-
     def unaccounted(self, usage: Usage) -> Usage:
-        """What of this process's asking is not on the run's account."""
-        return usage if self.apart else Usage(cached=usage.cached)
-
-    def _budget(self) -> Budget:
-        from pytest_factorfair.engine import RunBudget, Unlimited
-
-        if self.apart:
-            return Unlimited()
-        path = Path(self.settings.run_file)
-        return RunBudget(path, self._ceilings, estimate=estimates(self.price, self.modality))
+        """What of this process's asking is not on the session's account."""
+        return usage if self.limits is None else Usage(cached=usage.cached)
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return protocols.queries(assignment.checklist, assignment.case, self.sampling)
@@ -317,7 +331,8 @@ class Run:
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item will want; its outcome waits there."""
         if assignment.key not in self._pending:
-            self._pending[assignment.key] = self.submit(assignment, self.models[assignment.model])
+            with suppress(StoreError):  # a test that asks reports it
+                self._pending[assignment.key] = self.submit(assignment, self.models[assignment.model])
 
     def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
         """Ask all queries of a case, or take the future of what was prefetched for this very model."""
@@ -329,12 +344,7 @@ class Run:
         """Stop asking, keep what arrived, release everything."""
         if self.asking:
             self.engine.close()
+        if "limits" in self.__dict__ and self.limits is not None:
+            self.limits.close()
         if "store" in self.__dict__:
             self.store.close()
-        if "_endpoints" in self.__dict__:
-            self._endpoints.close()
-        if self._account is not None:
-            self._account.close()
-            run_file = Path(self.settings.run_file)
-            for path in run_file.parent.glob(f"{run_file.stem}.*"):
-                path.unlink(missing_ok=True)

@@ -23,10 +23,14 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkerInput:
-    """What a worker receives, so that it resolves no settings and reads no files, which may have changed."""
+    """What a worker receives, so that it resolves no settings and reads no files, which may have changed.
+
+    ``session`` is the controller's name in the account of the run.
+    """
 
     settings: Settings
     checklists: tuple[Checklist, ...]
+    session: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

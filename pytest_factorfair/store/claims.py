@@ -60,7 +60,7 @@ class Claimant:
     """This process as an owner of claims."""
 
     def __init__(self, dialect: Dialect, *, clock: Callable[[], float] = time.time) -> None:
-        self._me = uuid.uuid4().hex
+        self.name = self._me = uuid.uuid4().hex
         self._insert = Prepared(claim(dialect.name), dialect)
         self._release = Prepared(_RELEASE, dialect)
         self._clock = clock
@@ -79,10 +79,10 @@ class Claimant:
     def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
         """Claim what nobody else alive has claimed; returns what is this process's now."""
         if not self.active:
-            self._enter(connection)
+            self.enter(connection)
         holders = self._claimed(connection, keys)
         if others := set(holders.values()) - {self._me}:
-            self._bury(connection, others)
+            self.bury(connection, others)
             holders = self._claimed(connection, keys)
         return [key for key, holder in holders.items() if holder == self._me]
 
@@ -109,16 +109,20 @@ class Claimant:
         found = connection.execute(_HOLDERS, {"keys": keys})
         return {row.key: row.owner for row in found}
 
-    def _enter(self, connection: Connection) -> None:
+    def enter(self, connection: Connection) -> None:
         """Become an owner; the dead of former runs are cleared away."""
         self.beat(connection)
-        known = connection.execute(select(OWNERS.c.owner).where(OWNERS.c.owner != self._me)).scalars()
-        self._bury(connection, set(known))
+        self.bury(connection)
 
-    def _bury(self, connection: Connection, owners: set[str]) -> None:
+    def bury(self, connection: Connection, owners: Collection[str] | None = None) -> None:
+        """Delete the dead among these owners, or among all, and their claims."""
+        if owners is None:
+            owners = (
+                connection.execute(select(OWNERS.c.owner).where(OWNERS.c.owner != self._me)).scalars().all()
+            )
         found = connection.execute(select(OWNERS).where(OWNERS.c.owner.in_(_OF)), {"owner_": list(owners)})
         alive = {row.owner for row in found if self._alive(row.host, row.pid, row.until)}
-        _forget(connection, sorted(owners - alive))
+        _forget(connection, sorted({*owners} - alive))
 
     def _alive(self, host: str, pid: int, until: float) -> bool:
         return self._clock() < until and (host != process.host() or process.alive(pid))

@@ -32,7 +32,7 @@ DRIVERS = {
 }
 _ADVICE = "give sqlite:///FILE or a postgresql+psycopg:// URL"
 _ANOTHER = "name another with --factorfair-store"
-_LOCK = 0x666F6661  # PostgreSQL's advisory lock while tables are made; any number of our own
+_LOCK = 0x666F6661  # PostgreSQL's advisory lock; any number of our own
 
 
 def parsed(url: str) -> URL:
@@ -95,13 +95,19 @@ def verify(database: sqlalchemy.Engine, where: str) -> None:
         raise StoreError(f"{where}: the response store is damaged: {words}; {_ANOTHER}")
 
 
+def exclusively(connection: sqlalchemy.Connection) -> None:
+    """Keep other processes from making tables and starting runs meanwhile; a file is locked already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
 def _is_file(url: URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
 
 def _opened_server(url: URL) -> sqlalchemy.Engine:
     def make_or_check(connection: sqlalchemy.Connection) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        exclusively(connection)
         if not inspect(connection).get_table_names():
             _make(connection)
         _check(connection, place(url))

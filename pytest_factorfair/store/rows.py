@@ -48,6 +48,15 @@ class Origin(NamedTuple):
         return cls(plain(model), _ENCODE(dict(identity)))
 
 
+def check(response: Response) -> None:
+    """Make sure that a response can be kept, and its tokens and cost counted.
+
+    Raises:
+        TypeError: a field is not what its annotation says.
+    """
+    _check({name: getattr(response, name) for name in _FIELDS}, _FIELDS)
+
+
 def to_row(
     key: str, response: Response, origin: Origin, *, prompt: str, repeat: int, seed: int
 ) -> dict[str, object]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Boolean, Column, Delete, Float, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Delete, Float, Integer, MetaData, String, Table, Text
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect, Select
@@ -59,6 +59,64 @@ OWNERS = Table(
     Column("until", Float, nullable=False),
 )
 
+# The rows of runs are made by the first run on a store, so that a store which was filled before has none.
+RUN_METADATA = MetaData()
+
+# What several controllers may use together; a limit that is NULL is none.
+RUNS = Table(
+    "runs",
+    RUN_METADATA,
+    Column("name", Text, primary_key=True),
+    Column("max_calls", BigInteger),
+    Column("max_cost", Float),
+    Column("max_minutes", Float),
+    Column("max_rpm", BigInteger),
+    Column("deadline", Float),
+    Column("next_call", Float, nullable=False, default=0.0),
+    Column("calls", BigInteger, nullable=False, default=0),
+    Column("in_flight", Integer, nullable=False, default=0),
+    Column("spent", Float, nullable=False, default=0.0),
+    Column("held", Float, nullable=False, default=0.0),
+    Column("dearest", Float),
+    Column("ended", Text),
+)
+# What each process has asked. A session is one controller with its workers, and has the controller's name.
+ACCOUNTS = Table(
+    "accounts",
+    RUN_METADATA,
+    Column("owner", String(32), primary_key=True),
+    Column("session", String(32), nullable=False),
+    Column("run", Text, nullable=False),
+    Column("calls", BigInteger, nullable=False, default=0),
+    Column("in_flight", Integer, nullable=False, default=0),
+    Column("tokens_in", BigInteger, nullable=False, default=0),
+    Column("tokens_out", BigInteger, nullable=False, default=0),
+    Column("spent", Float, nullable=False, default=0.0),
+    Column("held", Float, nullable=False, default=0.0),
+    Column("unpriced", Integer, nullable=False, default=0),
+    Column("ended", Text),
+)
+# How the calls to each endpoint of a run fare; ``Health`` says what the columns mean.
+ENDPOINTS = Table(
+    "endpoints",
+    RUN_METADATA,
+    Column("run", Text, primary_key=True),
+    Column("endpoint", Text, primary_key=True),
+    Column("closed_until", Float, nullable=False, default=0.0),
+    Column("probe_at", Float),
+    Column("probes", Integer, nullable=False, default=0),
+    Column("throttled", Integer, nullable=False, default=0),
+    Column("waited", Float, nullable=False, default=0.0),
+    Column("failed_calls", Integer, nullable=False, default=0),
+    Column("failing", Integer, nullable=False, default=0),
+    Column("rejected", Integer, nullable=False, default=0),
+    Column("kind", Text, nullable=False, default=""),
+    Column("cause", Text, nullable=False, default=""),
+    Column("since", Float),
+    Column("answered", Boolean, nullable=False, default=False),
+    Column("episode", Integer, nullable=False, default=0),
+)
+
 
 class Prepared:
     """A statement for many rows, put together once: SQLAlchemy does so anew for each of the rows."""
@@ -105,6 +163,12 @@ class Lookup:
 def claim(dialect: str) -> Insert:
     """Insert a claim where there is none."""
     return _insert(dialect, CLAIMS).on_conflict_do_nothing(index_elements=[CLAIMS.c.key])
+
+
+@cache
+def enter_endpoint(dialect: str) -> Insert:
+    """Insert an endpoint that no process of the run has called yet."""
+    return _insert(dialect, ENDPOINTS).on_conflict_do_nothing()
 
 
 def upsert(dialect: str, *, replace: bool) -> Insert:

@@ -73,22 +73,28 @@ class Transactions:
         Raises:
             StoreError: the file was removed while it was open; it is written again, with this transaction.
         """
+        with self.read() as connection:
+            if self._file:
+                self._lock(connection)
+            elif not lasting:
+                connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+            yield connection
+        if lasting and self._log:
+            self._flush(self._log)
+        if self._file and (removed := self._removed()):
+            raise self._saved(connection, removed)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlalchemy.Connection]:
+        """The same connection without locks, also of a file that was removed while it was open."""
         connection = self._connected()
         try:
             with connection.begin():
-                if self._file:
-                    self._lock(connection)
-                elif not lasting:
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
                 yield connection
         except DBAPIError as error:
             if error.connection_invalidated:
                 self._connection = None
             raise
-        if lasting and self._log:
-            self._flush(self._log)
-        if self._file and (removed := self._removed()):
-            raise self._saved(connection, removed)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -6,6 +6,8 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,6 +25,7 @@ from pytest_factorfair.store.transactions import Transactions, patiently
 G = TypeVar("G")
 T = TypeVar("T")
 BATCH = 100
+Begin = Callable[[], AbstractContextManager[sqlalchemy.Connection]]
 
 
 class Write(NamedTuple):
@@ -50,6 +53,7 @@ class Task(NamedTuple):
     run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]
     given: Any
     done: Future[Any]
+    reads: bool = False
 
 
 class Writer:
@@ -87,6 +91,16 @@ class Writer:
         done: Future[T] = Future()
         self._enqueue(Task(run, given, done))
         return done
+
+    def read(self, ask: Callable[[sqlalchemy.Connection], T]) -> T:
+        """What is there after all that was queued; also of a file that was removed, or cannot be written.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        done: Future[T] = Future()
+        self._enqueue(Task(lambda connection, _: [ask(connection)], None, done, reads=True))
+        return done.result()
 
     def close(self, timeout: float) -> None:
         """Commit what is queued, give up all claims and end the thread; waits ``timeout`` seconds at most."""
@@ -175,7 +189,7 @@ class Writer:
             return self._failure
         try:
             self._pictures.keep(write.picture for write in writes if write.picture)
-            self._transact(keep, lasting=True)
+            self._transact(keep, partial(self._transactions.begin, lasting=True))
         except StoreError as error:
             return error
         except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
@@ -183,12 +197,12 @@ class Writer:
             return self._failure
         return None
 
-    def _transact(self, work: Callable[[sqlalchemy.Connection], T], *, lasting: bool) -> T:
+    def _transact(self, work: Callable[[sqlalchemy.Connection], T], begin: Begin) -> T:
         """What the work returns, once it is committed."""
 
         def attempt() -> T:
             try:
-                with self._transactions.begin(lasting=lasting) as connection:
+                with begin() as connection:
                     if self._cut_off and self.claimant.active:
                         self.claimant.beat(connection)  # the last may be lost with its transaction
                     result = work(connection)
@@ -204,15 +218,19 @@ class Writer:
         self, run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]], tasks: Sequence[Task]
     ) -> None:
         results: Sequence[Any] = ()
-        failure = self._failure
+        begin: Begin = partial(self._transactions.begin, lasting=False)
+        failure, reads = self._failure, tasks[0].reads
+        if reads:
+            begin, failure = self._transactions.read, None
         if failure is None:
             try:
                 given = [task.given for task in tasks]
-                results = self._transact(lambda connection: run(connection, given), lasting=False)
+                results = self._transact(lambda connection: run(connection, given), begin)
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # as above
-                failure = self._failure = explained(self._place, "cannot be written", error)
+                failure = explained(self._place, "cannot be read" if reads else "cannot be written", error)
+                self._failure = self._failure if reads else failure
         if failure is not None:
             for task in tasks:
                 task.done.set_exception(failure)

@@ -105,17 +105,31 @@ def test_a_crashed_worker_has_counted_what_it_sent(project: Project, stub: StubS
     assert 0 <= too_many <= 4  # the worker was about to send them
 
 
-def test_workers_without_the_account_report_what_they_asked(project: Project, stub: StubServer) -> None:
-    """As on another machine, where the file of the run is not."""
-    project.write(
-        "conftest.py",
-        "from pathlib import Path\n\ndef pytest_runtestloop(session):\n"
-        "    if hasattr(session.config, 'workerinput'):\n"
-        "        for path in Path('.factorfair').glob('run-*.sqlite'):\n            path.unlink(missing_ok=True)\n",
-    )
+ELSEWHERE = """
+from pytest_factorfair.store import Limits
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        Limits.join = lambda *_, **__: None
+"""
+
+
+def test_workers_with_another_store_report_what_they_asked(project: Project, stub: StubServer) -> None:
+    """As on another machine, whose file is not the controller's."""
+    project.write("conftest.py", ELSEWHERE)
     result = run(project, stub, "-n2")
     assert result.ret == 0
     check(project, stub, result)
+
+
+def test_workers_with_another_store_keep_no_limits(project: Project, stub: StubServer) -> None:
+    project.write("conftest.py", ELSEWHERE)
+    result = run(project, stub, "-n2", "--factorfair-max-calls=100")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(
+        ["*responses.sqlite: not the controller's store: on several machines, limits*"]
+    )
+    assert stub.stats()["requests"] == 0
 
 
 def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub: StubServer) -> None:

@@ -25,10 +25,6 @@ def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult
     return project.run(url, GATE, *arguments, model="hosted_vllm/m")
 
 
-def leftovers(project: Project) -> list[str]:
-    return [path.name for path in (project.path / ".factorfair").glob("run-*")]
-
-
 @LIMITED
 def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
     project: Project, stub: StubServer, dist: tuple[str, ...]
@@ -41,7 +37,7 @@ def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
     assert "Traceback" not in result.stdout.str()
     assert set(project.verdicts().values()) == {"not judged"}
     assert project.report()["incomplete"].startswith("the budget of 100 calls is used up: ")
-    assert leftovers(project) == []
+    assert project.rows_of_runs() == 0
 
     assert run(project, stub, *dist).ret == 0
     assert stub.stats()["requests"] == ANSWERS  # every one of the hundred was kept
@@ -72,7 +68,7 @@ def test_a_limit_that_suffices_is_not_noticed(project: Project, stub: StubServer
     result = run(project, stub, "-n0", f"--factorfair-max-calls={ANSWERS}", "--factorfair-max-minutes=5")
     assert result.ret == 0
     assert project.report()["incomplete"] is None
-    assert leftovers(project) == []
+    assert project.rows_of_runs() == 0
 
 
 def test_time_is_up(project: Project, stub: StubServer) -> None:

@@ -43,8 +43,7 @@ def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubS
         f"import os\ndef pytest_runtestloop():\n    os.kill(os.getpid(), {int(signal.SIGKILL)})\n",
     )
     assert run(project, stub, "-n0", "--factorfair-max-calls=100").ret == -signal.SIGKILL
-    folder = project.path / ".factorfair"
-    assert {path.suffix for path in folder.glob("run-*")} >= {".sqlite"}
+    assert project.rows_of_runs() > 0
     (project.path / "conftest.py").unlink()
     assert run(project, stub, "-n2").ret == 0
-    assert list(folder.glob("run-*")) == []
+    assert project.rows_of_runs() == 0

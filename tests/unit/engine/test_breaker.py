@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import EndpointState, Engine, Retry, endpoint_states
+from pytest_factorfair.engine import Budget, EndpointState, Engine, Retry, endpoint_states
+from pytest_factorfair.engine.breaker import Breaker
 from pytest_factorfair.errors import (
     BudgetError,
     Cause,
@@ -20,7 +21,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.store import Ceilings, Endpoints, RunFile, Store
+from pytest_factorfair.store import Ceilings, Limits, Store
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries
 
@@ -54,14 +55,20 @@ class Flaky(FakeModel):
         return Response("A")
 
 
-def test_an_outage_of_a_minute_costs_no_answer_and_few_calls(make_engine: MakeEngine) -> None:
-    clock, endpoints = Clock(), Endpoints()
+@pytest.fixture
+def limits(store: Store) -> Iterator[Limits]:
+    with closing(Limits.begin(store)) as begun:
+        yield begun
+
+
+def test_an_outage_of_a_minute_costs_no_answer_and_few_calls(make_engine: MakeEngine, limits: Limits) -> None:
+    clock = Clock()
     model = Flaky(clock, good=50, seconds=60.0)
-    engine = make_engine(retry=patient(clock), connections=16, endpoints=endpoints)
+    engine = make_engine(retry=patient(clock), connections=16, limits=limits)
     exchanges = engine.submit(model, queries(500)).result(WAIT)
     assert [exchange.error for exchange in exchanges] == [""] * 500
     assert model.refused <= 16 + 20 + 30  # in flight, in place of those that paused, one at a time
-    assert endpoint_states(endpoints, now=clock.now) == ()
+    assert endpoint_states(limits.endpoints, now=clock.now) == ()
 
 
 def test_an_endpoint_that_stays_away_ends_the_run_when_patience_does(make_engine: MakeEngine) -> None:
@@ -91,19 +98,18 @@ def test_an_endpoint_that_never_answered_is_tried_as_often_as_a_query(make_engin
     assert 20 <= model.refused <= 64 + 20 + 6
 
 
-def test_the_figures_of_a_wait(make_engine: MakeEngine) -> None:
+def test_the_figures_of_a_wait(make_engine: MakeEngine, limits: Limits) -> None:
     """The first call that tries the endpoint again has not been sent yet."""
     clock = Clock()
-    endpoints = Endpoints()
     seen: list[tuple[EndpointState, ...]] = []
 
     async def sleep(seconds: float) -> None:
-        if (states := endpoint_states(endpoints, now=clock.now)) and states[0].opens_in > 0:
+        if (states := endpoint_states(limits.endpoints, now=clock.now)) and states[0].opens_in > 0:
             seen.append(states)
         await clock.sleep(seconds)
 
     retry = Retry(sleep=sleep, clock=clock, draw=lambda: 1.0)
-    engine = make_engine(retry=retry, connections=20, endpoints=endpoints)
+    engine = make_engine(retry=retry, connections=20, limits=limits)
     engine.submit(Flaky(clock, good=5, seconds=10.0), queries(100)).result(WAIT)
     (state,) = seen[0]
     assert (state.endpoint, state.cause, state.throttled) == ("fake/here", "the connection failed", 0)
@@ -193,38 +199,51 @@ def test_a_raising_provider_is_named_with_its_line(make_engine: MakeEngine) -> N
     assert caught.value.cause.where.endswith(" in reply")
 
 
-@pytest.fixture
-def run_file(tmp_path: Path) -> Path:
-    path = tmp_path / "run.sqlite"
-    RunFile.make(path, Ceilings(), now=0.0)
-    return path
-
-
-def test_processes_share_what_they_know_of_an_endpoint(run_file: Path) -> None:
-    one, two = Endpoints(run_file), Endpoints(run_file)
-    one.close_until("here", 45.0, now=15.0, throttled=True)
-    two.close_until("here", 40.0, now=20.0, throttled=True)  # a shorter pause does not end a longer one
-    two.close_until("here", 50.0, now=20.0, throttled=False)
-    assert one.health("here").waited == 35.0  # from 15 to 50, each second once
-    assert (two.health("here").opens_in(20.0), one.health("here").throttled) == (30.0, 2)
-    for key in range(3):
-        two.fail("here", "503", now=60.0 + key, is_new=True, most=3, opens=True)
-    assert (one.health("here").failing, one.health("here").since) == (3, 60.0)
-    assert [each.probe("here", now=62.0, until=70.0) for each in (one, two)] == [True, False]
-    two.answer("here")
-    assert (one.health("here").failing, one.health("here").probe_at) == (0, None)
-    one.end("the run was interrupted")
-    assert two.ended == "the run was interrupted"
-    for each in (one, two):
-        each.close()
-
-
-def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store, run_file: Path) -> None:
-    engine, model = Engine(store, endpoints=Endpoints(run_file)), FakeModel()
-    engine.submit(model, queries(3)).result(WAIT)
-    with closing(RunFile.open(run_file)) as elsewhere:
-        elsewhere.end("the run was interrupted")
-    with pytest.raises(BudgetError, match="the run was interrupted"):
-        engine.submit(model, queries(9)).result(WAIT)
-    engine.close()
+def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store) -> None:
+    with closing(Limits.begin(store)) as controller:
+        here = Limits.join(store, Ceilings(), session=controller.session)
+        assert here is not None
+        engine, model = Engine(store, limits=here), FakeModel()
+        engine.submit(model, queries(3)).result(WAIT)
+        controller.end("the run was interrupted")
+        with pytest.raises(BudgetError, match="the run was interrupted"):
+            engine.submit(model, queries(9)).result(WAIT)
+        engine.close()
+        here.close()
     assert len(model.asked) == 3
+
+
+def test_a_worker_whose_controller_is_gone_asks_nothing_more(store: Store) -> None:
+    with closing(Limits.begin(store)) as controller:
+        here = Limits.join(store, Ceilings(), session=controller.session, controller=os.getpid())
+        assert here is not None  # whose parent is another process
+        engine, model = Engine(store, limits=here), FakeModel()
+        with pytest.raises(BudgetError, match="the controlling process is gone"):
+            engine.submit(model, queries(3)).result(WAIT)
+        engine.close()
+        here.close()
+    assert model.asked == []
+
+
+def test_a_pause_holds_for_all_and_lets_them_in_in_their_order(store: Store) -> None:
+    clock, came = Clock(), []
+    began = clock.now
+    with closing(Limits.begin(store)) as limits:
+        budget, breaker = (
+            Budget(limits, patient(clock), lambda *_: None),
+            Breaker("here", limits, patient(clock)),
+        )
+        model = FakeModel(endpoint="here")
+
+        async def call(number: int) -> None:
+            await budget.take(model, Request(f"prompt {number}"))
+            came.append((number, clock.now >= began + 5))
+
+        async def scenario() -> None:
+            await budget.take(model, Request("the first"))
+            breaker.put_off(5.0, throttled=True)
+            breaker.put_off(2.0, throttled=True)  # a shorter one does not end a longer one
+            await asyncio.wait_for(asyncio.gather(*map(call, range(6))), WAIT)
+
+        asyncio.run(scenario())
+    assert came == [(number, True) for number in range(6)]

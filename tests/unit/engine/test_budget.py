@@ -2,28 +2,36 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import RunBudget
+from pytest_factorfair.engine import Budget, Retry
 from pytest_factorfair.errors import BudgetError
-from pytest_factorfair.store import Ceilings, RunFile, Store, keys
+from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
 WAIT = 30
+Begin = Callable[[Ceilings], Limits]
 
 
-def budget(path: Path, ceilings: Ceilings) -> RunBudget:
-    RunFile.make(path, ceilings, now=time.time()).close()
-    return RunBudget(path, ceilings, estimate=lambda _model, _request: None)
+@pytest.fixture
+def begin(store: Store) -> Iterator[Begin]:
+    """Starts runs, which end with the test."""
+    with ExitStack() as stack:
+
+        def begun(ceilings: Ceilings) -> Limits:
+            limits = Limits.begin(store, ceilings, now=time.time())
+            stack.callback(limits.close)
+            return limits
+
+        yield begun
 
 
-def test_what_was_granted_is_waited_for_and_kept(
-    make_engine: MakeEngine, store: Store, tmp_path: Path
-) -> None:
+def test_what_was_granted_is_waited_for_and_kept(make_engine: MakeEngine, store: Store, begin: Begin) -> None:
     """Five calls are under way when a sixth is refused: they end before the case does."""
 
     async def slow(_: Request) -> Response:
@@ -31,7 +39,7 @@ def test_what_was_granted_is_waited_for_and_kept(
         return Response("A")
 
     model = FakeModel(slow)
-    engine = make_engine(budget=budget(tmp_path / "run.sqlite", Ceilings(calls=5)))
+    engine = make_engine(limits=begin(Ceilings(calls=5)))
     with pytest.raises(BudgetError, match="the budget of 5 calls is used up"):
         engine.submit(model, queries(40)).result(WAIT)
     assert len(model.asked) == 5
@@ -39,10 +47,10 @@ def test_what_was_granted_is_waited_for_and_kept(
     assert engine.failure is None
 
 
-def test_stored_answers_are_still_had_when_nothing_is_left(make_engine: MakeEngine, tmp_path: Path) -> None:
+def test_stored_answers_are_still_had_when_nothing_is_left(make_engine: MakeEngine, begin: Begin) -> None:
     make_engine().submit(FakeModel(), queries(3)).result(WAIT)
     model = FakeModel()
-    engine = make_engine(budget=budget(tmp_path / "run.sqlite", Ceilings(calls=1)))
+    engine = make_engine(limits=begin(Ceilings(calls=1)))
     with pytest.raises(BudgetError):
         engine.submit(model, queries(2, start=100)).result(WAIT)
     assert len(engine.submit(model, queries(3)).result(WAIT)) == 3
@@ -50,7 +58,7 @@ def test_stored_answers_are_still_had_when_nothing_is_left(make_engine: MakeEngi
 
 
 def test_closing_waits_for_what_another_process_spent(
-    make_engine: MakeEngine, store: Store, tmp_path: Path
+    make_engine: MakeEngine, store: Store, begin: Begin
 ) -> None:
     """This process has not been refused anything, but its calls were granted from what is now used up."""
     under_way = asyncio.Event()
@@ -60,38 +68,35 @@ def test_closing_waits_for_what_another_process_spent(
         await asyncio.sleep(0.2)
         return Response("A")
 
-    path, model = tmp_path / "run.sqlite", FakeModel(slow)
-    engine = make_engine(budget=budget(path, Ceilings(calls=5)))
+    limits, model = begin(Ceilings(calls=5)), FakeModel(slow)
+    engine = make_engine(limits=limits)
     engine.submit(model, [query(0)])
     while not under_way.is_set():
         time.sleep(0.01)
-    other = RunFile.open(path)
-    other.end("the budget of 5 calls is used up")
-    other.close()
+    limits.end_run("the budget of 5 calls is used up")
     engine.close()
     assert store.count(keys(model.identity, [query(0)])) == 1
 
 
-def test_unknown_cost_ends_a_run_that_limits_it(make_engine: MakeEngine, tmp_path: Path) -> None:
+def test_unknown_cost_ends_a_run_that_limits_it(make_engine: MakeEngine, begin: Begin) -> None:
     async def unpriced(_: Request) -> Response:
         return Response("A", cost=None)
 
     model = FakeModel(unpriced)
-    engine = make_engine(connections=1, budget=budget(tmp_path / "run.sqlite", Ceilings(cost=9.0)))
+    engine = make_engine(connections=1, limits=begin(Ceilings(cost=9.0)))
     with pytest.raises(BudgetError, match="costs is unknown"):
         engine.submit(model, queries(9)).result(WAIT)
     assert len(model.asked) <= 2
 
 
-def test_a_call_that_is_given_up_sets_nothing_aside(tmp_path: Path) -> None:
+def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
     """Cancelled while it waits for its turn, a minute off: the whole budget is there for others."""
 
     async def interrupted(_: float) -> None:
         raise asyncio.CancelledError
 
-    path, ceilings = tmp_path / "run.sqlite", Ceilings(cost=1.0, rpm=1)
-    RunFile.make(path, ceilings, now=time.time()).close()
-    mine = RunBudget(path, ceilings, estimate=lambda _model, _request: 0.6, sleep=interrupted)
+    limits = begin(Ceilings(cost=1.0, rpm=1))
+    mine = Budget(limits, Retry(sleep=interrupted), lambda _model, _request: 0.6)
 
     async def scenario() -> None:
         mine.settle(await mine.take(FakeModel(), Request("first")), None, billable=False)
@@ -99,8 +104,21 @@ def test_a_call_that_is_given_up_sets_nothing_aside(tmp_path: Path) -> None:
             await mine.take(FakeModel(), Request("second"))
 
     asyncio.run(scenario())
-    mine.close()
-    other = RunFile.open(path)
-    assert other.take(estimate=0.9, now=time.time()) is not None
-    assert other.usage.calls == 2  # the first and this one
-    other.close()
+    assert isinstance(limits.take(Wish("fake/here", 0.9, time.time(), float)).result(WAIT), Grant)
+    assert limits.usage.calls == 2  # the first and this one
+
+
+def test_a_grant_that_comes_too_late_is_given_back(begin: Begin) -> None:
+    limits = begin(Ceilings(calls=5))
+    mine = Budget(limits, Retry(), lambda _model, _request: None)
+
+    async def scenario() -> None:
+        asking = asyncio.create_task(mine.take(FakeModel(), Request("interrupted")))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await mine.close()
+
+    asyncio.run(scenario())
+    assert limits.usage.calls == 0

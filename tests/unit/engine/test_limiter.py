@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pytest_factorfair.engine import Retry
-from pytest_factorfair.engine.breaker import Breaker
 from pytest_factorfair.engine.limiter import COOL_DOWN, Limiter
-from pytest_factorfair.store import Endpoints
 from tests.unit.engine.fakes import Clock
 
 WAIT = 30
@@ -16,8 +14,7 @@ WAIT = 30
 
 def limiter(most: int, clock: Clock | None = None) -> Limiter:
     clock = clock or Clock()
-    retry = Retry(clock=clock, sleep=clock.sleep)
-    return Limiter(most, Breaker("here", Endpoints(), retry), retry)
+    return Limiter(most, Retry(clock=clock, sleep=clock.sleep))
 
 
 async def enter(slots: Limiter, times: int) -> None:
@@ -82,23 +79,6 @@ def test_places_nobody_uses_add_none() -> None:
         await enter(slots, 4)
         slots.succeeded()
         assert slots.width == 5
-
-    run(scenario)
-
-
-def test_pause_holds_for_all_and_lets_them_in_in_their_order() -> None:
-    async def scenario() -> None:
-        clock = Clock()
-        slots, came, began = limiter(2, clock), [], clock.now
-
-        async def call(number: int) -> None:
-            async with slots:
-                came.append((number, clock.now >= began + 5))
-
-        slots.breaker.put_off(5.0, throttled=True)
-        slots.breaker.put_off(2.0, throttled=True)  # a shorter one does not end a longer one
-        await asyncio.gather(*map(call, range(6)))
-        assert came == [(number, True) for number in range(6)]
 
     run(scenario)
 

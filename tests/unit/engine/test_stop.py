@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Engine
-from pytest_factorfair.store import Store, keys
+from pytest_factorfair.store import Store, Write, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
@@ -59,21 +59,26 @@ def test_stop_keeps_what_arrived_and_asks_no_more(make_engine: MakeEngine, store
 
 
 def test_response_waiting_for_its_commit_survives_a_stop(
-    make_engine: MakeEngine, store: Store, file: Path
+    make_engine: MakeEngine, store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process holds the write lock when the stop comes."""
     asked, locked, answered = threading.Event(), threading.Event(), threading.Event()
+    put = store.put
 
     async def answer(request: Request) -> Response:
         if request.prompt == "prompt 1":
-            answered.set()
+            asked.set()
             await asyncio.Event().wait()
-        asked.set()
         await asyncio.to_thread(locked.wait)
         return Response("A")
 
+    def arrived(*writes: Write) -> Future[None]:
+        answered.set()
+        return put(*writes)
+
+    monkeypatch.setattr(store, "put", arrived)
     model = FakeModel(answer)
-    engine = make_engine(connections=1)
+    engine = make_engine(connections=2)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         future = engine.submit(model, queries(2))
         assert asked.wait(WAIT)

@@ -1,0 +1,626 @@
+"""What the processes of a run may use together, have used, and know of its endpoints.
+
+All of it is rows in the store's own database, each changed by one atomic statement, so limits hold exactly
+however many processes and hosts ask at once and whichever of them dies. A call is on the account before it
+is sent. The rows go with the run, or with the next run where it was killed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import astuple, dataclass, fields
+from threading import Lock
+from typing import Any, NamedTuple, Self
+
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from pytest_factorfair.domain import Usage, plural
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.store.opening import exclusively
+from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUN_METADATA, RUNS, enter_endpoint
+from pytest_factorfair.store.store import Store
+from pytest_factorfair.store.writer import Writer
+
+LOOK = 0.05
+"""Seconds until calls in flight may have left enough of the budget for another."""
+
+FLUSH = 60.0
+"""Seconds ``close`` waits for the last statements."""
+
+CENT = 0.01
+ROUNDING = 1.000001
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What a run may use at most; None is no limit. ``cost`` is in USD, ``rpm`` in calls a minute."""
+
+    calls: int | None = None
+    cost: float | None = None
+    minutes: float | None = None
+    rpm: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether calls are granted one by one."""
+        return self != Ceilings()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A call to an endpoint that could start ``now`` and costs ``estimate`` USD at most; None is unknown.
+
+    ``pause`` gives the seconds between two calls that try an endpoint which is down, by their number.
+    """
+
+    endpoint: str
+    estimate: float | None
+    now: float
+    pause: Callable[[int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One call may start in ``wait`` seconds.
+
+    ``reserved`` USD are set aside for it, ``estimate`` is the most that its price list allows; None is
+    unknown.
+    """
+
+    wait: float = 0.0
+    reserved: float | None = None
+    estimate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """No call may start for so many seconds: the endpoint is closed, or calls in flight hold the budget."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """No call may start any more."""
+
+    reason: str
+
+
+class Entry(NamedTuple):
+    """What is added to an account. ``held`` USD are set aside for calls in flight; the price of ``unpriced``
+    calls is unknown. No answer cost more than ``dearest``.
+    """
+
+    calls: int = 0
+    in_flight: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    spent: float = 0.0
+    held: float = 0.0
+    unpriced: int = 0
+    dearest: float | None = None
+
+    @classmethod
+    def sent(cls, grant: Grant) -> Self:
+        """A call that is about to be sent."""
+        return cls(calls=1, in_flight=1, held=grant.reserved or 0.0, unpriced=grant.reserved is None)
+
+    @classmethod
+    def unused(cls, grant: Grant) -> Self:
+        """A call that was granted and not sent."""
+        return cls(calls=-1, in_flight=-1, held=-(grant.reserved or 0.0), unpriced=-(grant.reserved is None))
+
+    @classmethod
+    def settled(
+        cls,
+        grant: Grant,
+        cost: float | None,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        *,
+        dearest: float | None = None,
+    ) -> Self:
+        """A call that was sent and has ended; None is an unknown cost."""
+        unpriced = (cost is None) - (grant.reserved is None)
+        return cls(0, -1, tokens_in, tokens_out, cost or 0.0, -(grant.reserved or 0.0), unpriced, dearest)
+
+    @classmethod
+    def total(cls, entries: Iterable[Entry]) -> Self:
+        *sums, dearest = zip(cls(), *entries, strict=True)
+        known = [cost for cost in dearest if cost is not None]
+        return cls._make([*map(sum, sums), max(known, default=None)])
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the calls to one endpoint fare.
+
+    Since its last answer ``failing`` queries have failed, in ``failed_calls`` calls that may be repeated,
+    the first of them at ``since``, and ``rejected`` queries in a row were rejected alike. The endpoint asked
+    its callers to wait until ``closed_until``, for ``waited`` seconds in all. While ``probe_at`` is set, it
+    counts as down: one call may try it from that moment on.
+    """
+
+    endpoint: str
+    closed_until: float = 0.0
+    probe_at: float | None = None
+    probes: int = 0
+    throttled: int = 0
+    waited: float = 0.0
+    failed_calls: int = 0
+    failing: int = 0
+    rejected: int = 0
+    cause: str = ""
+    since: float | None = None
+    answered: bool = False
+    episode: int = 0
+
+    def opens_in(self, now: float) -> float:
+        """Seconds until the endpoint is called again; 0.0 while it is open."""
+        return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
+
+
+def _most(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The greater of two; the databases have no function for it in common."""
+    return case((one > other, one), else_=other)
+
+
+# What may be NULL has its type said: PostgreSQL cannot guess it.
+_NOW, _ESTIMATE = bindparam("now_", type_=Float), cast(bindparam("estimate_", type_=Float), Float)
+_DEAREST = cast(bindparam("dearest_", type_=Float), Float)
+_PACE, _ZERO = bindparam("pace_", type_=Float), bindparam("zero_", 0.0, type_=Float)
+
+_RUN = RUNS.c.name == bindparam("run_")
+_START = _most(RUNS.c.next_call, _NOW)
+# What a call may cost: its estimate, or what the dearest call has cost. Nothing is known of the first call
+# without a price list, so it goes alone.
+_PRICE = case((or_(RUNS.c.dearest.is_(None), RUNS.c.dearest < _ESTIMATE), _ESTIMATE), else_=RUNS.c.dearest)
+_COST = func.coalesce(_PRICE, _ZERO)
+_AFFORDED = and_(
+    RUNS.c.spent + RUNS.c.held + _COST <= RUNS.c.max_cost * ROUNDING,
+    or_(_PRICE.is_not(None), RUNS.c.in_flight == 0),
+)
+_TAKE = (
+    update(RUNS)
+    .where(
+        _RUN,
+        RUNS.c.ended.is_(None),
+        or_(RUNS.c.max_calls.is_(None), RUNS.c.calls < RUNS.c.max_calls),
+        or_(RUNS.c.deadline.is_(None), RUNS.c.deadline > _START),
+        or_(RUNS.c.max_cost.is_(None), _AFFORDED),
+    )
+    .values(
+        next_call=_START + _PACE,
+        calls=RUNS.c.calls + 1,
+        in_flight=RUNS.c.in_flight + 1,
+        held=RUNS.c.held + _COST,
+    )
+    .returning(RUNS.c.next_call, RUNS.c.dearest)
+)
+_SETTLED = {name: bindparam(f"{name}_", type_=Float) for name in ("spent", "held")} | {
+    name: bindparam(f"{name}_", type_=Integer)
+    for name in ("calls", "in_flight", "tokens_in", "tokens_out", "unpriced")
+}
+_SETTLE = (
+    update(RUNS)
+    .where(_RUN)
+    .values(
+        {name: RUNS.c[name] + _SETTLED[name] for name in ("calls", "in_flight", "spent", "held")}
+        | {
+            "dearest": case(
+                (or_(_DEAREST.is_(None), RUNS.c.dearest > _DEAREST), RUNS.c.dearest), else_=_DEAREST
+            )
+        }
+    )
+)
+_END_RUN = update(RUNS).where(_RUN).values(ended=func.coalesce(RUNS.c.ended, bindparam("reason_")))
+_ADD = (
+    update(ACCOUNTS)
+    .where(ACCOUNTS.c.owner == bindparam("owner_"))
+    .values({name: ACCOUNTS.c[name] + added for name, added in _SETTLED.items()})
+)
+
+_SESSION = ACCOUNTS.c.owner == bindparam("session_")
+_ENDED = (
+    select(func.coalesce(ACCOUNTS.c.ended, RUNS.c.ended))
+    .select_from(ACCOUNTS.join(RUNS, RUNS.c.name == ACCOUNTS.c.run))
+    .where(_SESSION)
+)
+_END_SESSION = (
+    update(ACCOUNTS)
+    .where(_SESSION)
+    .values(
+        ended=func.coalesce(
+            ACCOUNTS.c.ended,
+            select(RUNS.c.ended).where(RUNS.c.name == ACCOUNTS.c.run).scalar_subquery(),
+            bindparam("reason_"),
+        )
+    )
+)
+_SUMS = tuple(
+    func.sum(ACCOUNTS.c[name]) for name in ("calls", "tokens_in", "tokens_out", "unpriced", "spent", "held")
+)
+_USAGE = select(*_SUMS).where(ACCOUNTS.c.session == bindparam("session_"))
+_ALIVE = select(OWNERS.c.owner)
+_LEFT = select(ACCOUNTS).where(
+    ACCOUNTS.c.run == bindparam("run_"), ACCOUNTS.c.in_flight > 0, ACCOUNTS.c.owner.not_in(_ALIVE)
+)
+
+_HEALTH = tuple(ENDPOINTS.c[field.name] for field in fields(Health))
+_HERE = and_(ENDPOINTS.c.run == bindparam("run_"), ENDPOINTS.c.endpoint == bindparam("endpoint_"))
+_CHANGE = update(ENDPOINTS).where(_HERE).returning(*_HEALTH)
+_UNTIL, _OPENS = bindparam("until_", type_=Float), bindparam("opens_", type_=Boolean)
+_NEW, _ALIKE = bindparam("new_", type_=Integer), bindparam("alike_", type_=Integer)
+_CLOSE = _CHANGE.values(
+    closed_until=_most(ENDPOINTS.c.closed_until, _UNTIL),
+    throttled=ENDPOINTS.c.throttled + bindparam("throttled_", type_=Integer),
+    waited=ENDPOINTS.c.waited + _most(_ZERO, _UNTIL - _most(ENDPOINTS.c.closed_until, _NOW)),
+)
+_FAIL = _CHANGE.values(
+    failed_calls=ENDPOINTS.c.failed_calls + 1,
+    failing=ENDPOINTS.c.failing + _NEW,
+    cause=bindparam("cause_"),
+    since=func.coalesce(ENDPOINTS.c.since, _NOW),
+    probe_at=case(
+        (and_(_OPENS, ENDPOINTS.c.failing + _NEW >= _ALIKE), func.coalesce(ENDPOINTS.c.probe_at, _NOW)),
+        else_=ENDPOINTS.c.probe_at,
+    ),
+)
+_WORKS = {
+    "failing": 0,
+    "failed_calls": 0,
+    "probe_at": None,
+    "probes": 0,
+    "since": None,
+    "episode": ENDPOINTS.c.episode + 1,
+}
+_KIND: BindParameter[str] = bindparam("kind_")
+_REJECT = _CHANGE.values(
+    rejected=case((ENDPOINTS.c.kind == _KIND, ENDPOINTS.c.rejected + 1), else_=1),
+    kind=_KIND,
+    cause=bindparam("cause_"),
+    **_WORKS,
+)
+_ANSWER = _CHANGE.values(answered=True, rejected=0, kind="", cause="", **_WORKS)
+_OPEN = _CHANGE.values(probe_at=func.coalesce(ENDPOINTS.c.probe_at, _NOW))
+_PROBE = _CHANGE.where(ENDPOINTS.c.probe_at <= _NOW).values(probes=ENDPOINTS.c.probes + 1, probe_at=_UNTIL)
+
+
+class Limits:
+    """One process's hold on the rows of its run. Methods may be called from any thread.
+
+    Statements run in a thread of their own, in the order of the calls; what waits together is done in one
+    transaction. Futures fail with StoreError.
+    """
+
+    def __init__(
+        self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
+    ) -> None:
+        """``begin`` or ``join`` a session to use it."""
+        self.ceilings = ceilings
+        self._begins = False
+        self._lane = Writer(store.database, store.place, store.pictures)
+        self._me = self._lane.claimant.name
+        self.session = session or self._me
+        self._run = run or self.session
+        self._controller = controller
+        self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
+        self._dearest: float | None = None
+        self._health: dict[str, Health] = {}
+        self._lock = Lock()
+        self._settled: list[Entry] = []
+
+    @classmethod
+    def begin(cls, store: Store, ceilings: Ceilings = Ceilings(), *, run: str = "", now: float = 0.0) -> Self:
+        """Start a session: of the run of this name, whose limits it shares, or of one of its own.
+
+        What dead processes left of other runs is deleted.
+
+        Raises:
+            InputError: the run is in progress with other limits.
+            StoreError: the store cannot be written.
+        """
+        limits = cls(store, ceilings, run=run, session="")
+        limits._begins = True
+        there: Ceilings = limits._lane.do(limits._begun, now).result()
+        if there != ceilings:
+            limits.close()
+            raise InputError(
+                f"--factorfair-run={run}: the run is in progress with {_listed(there)}, and this process was "
+                f"given {_listed(ceilings)}; give every process the same limits"
+            )
+        return limits
+
+    @classmethod
+    def join(
+        cls, store: Store, ceilings: Ceilings, *, session: str, run: str = "", controller: int = 0
+    ) -> Self | None:
+        """Ask for a session as one of its workers; None where the store has no such session.
+
+        ``controller`` is the process without which nothing more is asked.
+        """
+        limits = cls(store, ceilings, run=run, session=session, controller=controller)
+        if limits._lane.do(limits._joined, None).result():
+            return limits
+        limits.close()
+        return None
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether the controller of this worker is gone, so that nobody would report what it asks."""
+        return bool(self._controller) and os.getppid() != self._controller
+
+    def take(self, wish: Wish) -> Future[Grant | Later | Over]:
+        """Take leave for one call and enter it in the account."""
+        return self._lane.do(self._taken, wish)
+
+    def settle(self, entry: Entry) -> None:
+        """Replace what was set aside for a call by what it came to."""
+        with self._lock:
+            self._settled.append(entry)
+            if len(self._settled) > 1:
+                return  # done with the first of them
+        self._lane.do(self._settle, None)
+
+    def end(self, reason: str) -> Future[None]:
+        """Grant no more calls to this session, in any of its processes; the first reason stays."""
+        return self._lane.do(self._end, reason)
+
+    def end_run(self, reason: str) -> None:
+        """Grant no more calls to any session of the run."""
+        self._lane.do(self._end_run, reason)
+
+    @property
+    def ended(self) -> str | None:
+        """Why no more calls are granted; None while some may be.
+
+        Raises:
+            StoreError: it cannot be read; so do the properties and methods below.
+        """
+        reason: str | None = self._lane.read(
+            lambda connection: connection.execute(_ENDED, self._names).scalar()
+        )
+        return reason
+
+    @property
+    def usage(self) -> Usage:
+        """What the session has asked; calls in flight count at what is set aside for them."""
+        row = self._lane.read(lambda connection: connection.execute(_USAGE, self._names).one())
+        calls, tokens_in, tokens_out, unpriced, spent, held = (value or 0 for value in row)
+        return Usage(int(calls), 0, int(tokens_in), int(tokens_out), None if unpriced else spent + held)
+
+    @property
+    def endpoints(self) -> tuple[Health, ...]:
+        """Every endpoint that was called, by name."""
+        every = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
+        rows = self._lane.read(lambda connection: connection.execute(every).all())
+        return tuple(Health(*row) for row in rows)
+
+    def health(self, endpoint: str) -> Future[Health]:
+        """How the calls to an endpoint fare, after all changes so far."""
+        return self._lane.do(self._read_healths, endpoint)
+
+    def close_until(self, endpoint: str, until: float, *, now: float, throttled: bool) -> Future[Health]:
+        """The endpoint asked its callers to wait until a moment; ``throttled`` counts a 429."""
+        return self._change(_CLOSE, endpoint, until_=until, now_=now, throttled_=int(throttled))
+
+    def fail(
+        self, endpoint: str, cause: str, *, now: float, is_new: bool, alike: int, opens: bool
+    ) -> Future[Health]:
+        """A call failed that may be repeated, of a query that ``is_new`` among the failing.
+
+        With ``alike`` failing queries the endpoint counts as down, where the failure ``opens`` at all.
+        """
+        values = {"now_": now, "new_": int(is_new), "alike_": alike, "opens_": opens}
+        return self._change(_FAIL, endpoint, cause_=cause, **values)
+
+    def reject(self, endpoint: str, kind: str, cause: str) -> Future[Health]:
+        """A query was rejected; rejections of the same ``kind`` in a row are counted."""
+        return self._change(_REJECT, endpoint, kind_=kind, cause_=cause)
+
+    def answer(self, endpoint: str) -> None:
+        """A query was answered: whatever failed before, the endpoint works."""
+        seen = self._health.get(endpoint)
+        if seen is None or not seen.answered or seen.since is not None or seen.rejected:
+            self._change(_ANSWER, endpoint)
+
+    def open_circuit(self, endpoint: str, *, now: float) -> Future[Health]:
+        """Count the endpoint as down, until a call to it succeeds."""
+        return self._change(_OPEN, endpoint, now_=now)
+
+    def close(self) -> None:
+        """End the session, or this worker's part in it; closing twice does nothing."""
+        if self._begins:
+            self._lane.do(self._left, None)
+        self._lane.close(FLUSH)
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return {"run_": self._run, "session_": self.session, "owner_": self._me}
+
+    def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
+        return self._lane.do(self._changed, (statement, {"endpoint_": endpoint, **values}))
+
+    # In the thread of the statements, within a transaction.
+
+    def _begun(self, connection: Connection, given: list[float]) -> list[Ceilings]:
+        exclusively(connection)
+        RUN_METADATA.create_all(connection)
+        self._lane.claimant.enter(connection)
+        connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
+        _sweep(connection)
+        (now,), chosen = given, self.ceilings
+        row = connection.execute(select(RUNS).where(_RUN), self._names).one_or_none()
+        if row is None:
+            limits = dict(
+                zip(("max_calls", "max_cost", "max_minutes", "max_rpm"), astuple(chosen), strict=True)
+            )
+            deadline = None if chosen.minutes is None else now + 60 * chosen.minutes
+            connection.execute(insert(RUNS), {"name": self._run, "deadline": deadline, **limits})
+            there = chosen
+        else:
+            there = Ceilings(row.max_calls, row.max_cost, row.max_minutes, row.max_rpm)
+        self._open_account(connection)
+        return [there]
+
+    def _joined(self, connection: Connection, given: list[None]) -> list[bool]:
+        exclusively(connection)
+        RUN_METADATA.create_all(connection)
+        there = connection.execute(select(ACCOUNTS.c.owner).where(_SESSION), self._names).one_or_none()
+        if there is not None:
+            self._lane.claimant.enter(connection)
+            self._open_account(connection)
+        return [there is not None for _ in given]
+
+    def _open_account(self, connection: Connection) -> None:
+        connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})
+
+    def _left(self, connection: Connection, given: list[None]) -> list[None]:
+        exclusively(connection)
+        connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
+        _sweep(connection)
+        return given
+
+    def _taken(self, connection: Connection, wishes: list[Wish]) -> list[Grant | Later | Over]:
+        reason = "the rows of the run were deleted from the store"
+        if row := connection.execute(_ENDED, self._names).one_or_none():
+            (reason,) = row
+        if reason:
+            return [Over(reason)] * len(wishes)
+        for endpoint in {wish.endpoint for wish in wishes}:
+            if endpoint not in self._health:
+                new = {"run": self._run, "endpoint": endpoint}
+                connection.execute(enter_endpoint(connection.dialect.name), new)
+            self._health[endpoint] = self._read_health(connection, endpoint)
+        results = [self._granted(connection, wish) for wish in wishes]
+        self._add(connection, [Entry.sent(one) for one in results if isinstance(one, Grant)])
+        return results
+
+    def _granted(self, connection: Connection, wish: Wish) -> Grant | Later | Over:
+        health = self._health[wish.endpoint]
+        if wait := health.opens_in(wish.now):
+            return Later(wait)
+        if health.probe_at is not None:  # it is down: one call may try it
+            pause = wish.pause(health.probes + 1)
+            values = {"endpoint_": wish.endpoint, "now_": wish.now, "until_": wish.now + pause}
+            tried = connection.execute(_PROBE, values | self._names).one_or_none()
+            if tried is None:
+                return Later(pause)
+            self._health[wish.endpoint] = Health(*tried)
+        if not self.ceilings.any:
+            reserved = self._dearest if wish.estimate is None else wish.estimate
+            return Grant(0.0, reserved, wish.estimate)
+        costs = {"estimate_": wish.estimate, "now_": wish.now, "pace_": self._pace}
+        run = connection.execute(_TAKE, costs | self._names).one_or_none()
+        if run is None:
+            return self._refused(connection, wish)
+        return Grant(run.next_call - self._pace - wish.now, _price(wish, run.dearest), wish.estimate)
+
+    def _refused(self, connection: Connection, wish: Wish) -> Later | Over:
+        """Why no call is granted: for good, or until calls in flight are settled."""
+        run = connection.execute(select(RUNS).where(_RUN), self._names).one()
+        price, left = _price(wish, run.dearest) or 0.0, (run.max_cost or 0.0) - run.spent
+        if run.ended is not None:
+            reason = run.ended
+        elif run.max_calls is not None and run.calls >= run.max_calls:
+            reason = f"the budget of {plural(run.max_calls, 'call')} is used up"
+        elif run.deadline is not None and max(run.next_call, wish.now) >= run.deadline:
+            reason = f"the budget of {plural(run.max_minutes, 'minute')} is used up"
+        elif run.max_cost is None or run.spent + price <= run.max_cost * ROUNDING:
+            self._bury(connection)
+            return Later(LOOK)
+        else:
+            reason = f"the budget of ${run.max_cost:,.2f} is used up"
+            if left > CENT / 100:
+                reason += f" but for ${left:,.4f}, and a call may cost ${price:,.4f}"
+        connection.execute(_END_RUN, self._names | {"reason_": reason})
+        return Over(reason)
+
+    def _bury(self, connection: Connection) -> None:
+        """Take what dead processes had in flight as spent: it may have been paid for."""
+        self._lane.claimant.bury(connection)
+        for dead in connection.execute(_LEFT, self._names).all():
+            entry = Entry(in_flight=-dead.in_flight, spent=dead.held, held=-dead.held)
+            same = and_(ACCOUNTS.c.in_flight == dead.in_flight, ACCOUNTS.c.held == dead.held)
+            values = _parameters(entry) | {"owner_": dead.owner}
+            if connection.execute(_ADD.where(same), values).rowcount:  # no other process was first
+                connection.execute(_SETTLE, self._names | _parameters(entry))
+
+    def _settle(self, connection: Connection, given: list[None]) -> list[None]:
+        with self._lock:
+            settled, self._settled = self._settled, []
+        self._add(connection, settled)
+        if self.ceilings.any and settled:
+            connection.execute(_SETTLE, self._names | _parameters(Entry.total(settled)))
+        return given
+
+    def _add(self, connection: Connection, entries: list[Entry]) -> None:
+        if entries:
+            total = Entry.total(entries)
+            if total.dearest is not None:
+                self._dearest = max(self._dearest or 0.0, total.dearest)
+            connection.execute(_ADD, self._names | _parameters(total))
+
+    def _end(self, connection: Connection, reasons: list[str]) -> list[None]:
+        connection.execute(_END_SESSION, self._names | {"reason_": reasons[0]})
+        return [None] * len(reasons)
+
+    def _end_run(self, connection: Connection, reasons: list[str]) -> list[None]:
+        connection.execute(_END_RUN, self._names | {"reason_": reasons[0]})
+        return [None] * len(reasons)
+
+    def _read_healths(self, connection: Connection, endpoints: list[str]) -> list[Health]:
+        return [self._read_health(connection, endpoint) for endpoint in endpoints]
+
+    def _read_health(self, connection: Connection, endpoint: str) -> Health:
+        values = self._names | {"endpoint_": endpoint}
+        return Health(*connection.execute(select(*_HEALTH).where(_HERE), values).one())
+
+    def _changed(self, connection: Connection, changes: list[tuple[Any, dict[str, object]]]) -> list[Health]:
+        healths = []
+        for statement, values in changes:
+            health = Health(*connection.execute(statement, self._names | values).one())
+            self._health[health.endpoint] = health
+            healths.append(health)
+        return healths
+
+
+def _sweep(connection: Connection) -> None:
+    """Delete what belongs to no account."""
+    connection.execute(delete(RUNS).where(RUNS.c.name.not_in(select(ACCOUNTS.c.run))))
+    connection.execute(delete(ENDPOINTS).where(ENDPOINTS.c.run.not_in(select(RUNS.c.name))))
+
+
+def _price(wish: Wish, dearest: float | None) -> float | None:
+    """What a call may cost, as the statement that grants it has it."""
+    return max((cost for cost in (wish.estimate, dearest) if cost is not None), default=None)
+
+
+def _parameters(entry: Entry) -> dict[str, object]:
+    return {f"{name}_": value for name, value in entry._asdict().items()}
+
+
+def _listed(ceilings: Ceilings) -> str:
+    """The options that set these limits."""
+    chosen = {field.name: getattr(ceilings, field.name) for field in fields(ceilings)}
+    given = [f"max-{name}={value:g}" for name, value in chosen.items() if value is not None]
+    return ", ".join(given) or "no limits"

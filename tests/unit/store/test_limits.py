@@ -1,0 +1,348 @@
+"""Limits, account and endpoints of a run as rows of the store: on SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+import pytest
+from sqlalchemy import func, select, update
+
+from pytest_factorfair.domain import Usage
+from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.store import Ceilings, Entry, Grant, Health, Later, Limits, Over, Store, Wish
+from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUNS
+
+WAIT = 30
+HERE = "here"
+
+TAKE_ALL = """
+import sys
+from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish
+url, session, calls, cost, most = sys.argv[1:]
+ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
+with Store.open(url) as store:
+    limits, taken = Limits.join(store, ceilings, run="", session=session), 0
+    wish = Wish("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
+    while taken < int(most) and isinstance(limits.take(wish).result(), Grant):
+        taken += 1
+    print(taken, flush=True)
+    if cost != "0":
+        import os
+        os._exit(0)  # with calls in flight
+    limits.close()
+"""
+
+
+class Begin(Protocol):
+    def __call__(self, now: float = 0.0, run: str = "", **most: float) -> Limits: ...
+
+
+@pytest.fixture
+def begin(store: Store) -> Iterator[Begin]:
+    """Starts sessions, which end with the test."""
+    with ExitStack() as stack:
+
+        def begun(now: float = 0.0, run: str = "", **most: Any) -> Limits:
+            limits = Limits.begin(store, Ceilings(**most), run=run, now=now)
+            stack.callback(limits.close)
+            return limits
+
+        yield begun
+
+
+def take(
+    limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE
+) -> Grant | Later | Over:
+    return limits.take(Wish(endpoint, estimate, now, lambda _: 8.0)).result(WAIT)
+
+
+def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:
+    grant = take(limits, estimate=estimate, now=now)
+    assert isinstance(grant, Grant)
+    return grant
+
+
+def refusal(limits: Limits, *, estimate: float | None = None, now: float = 0.0) -> str:
+    over = take(limits, estimate=estimate, now=now)
+    assert isinstance(over, Over)
+    assert limits.ended == over.reason
+    return over.reason
+
+
+def settle(limits: Limits, grant: Grant, cost: float) -> None:
+    limits.settle(Entry.settled(grant, cost, dearest=cost))
+
+
+def rows(store: Store) -> list[int]:
+    """Of runs, accounts, endpoints and owners."""
+    tables = (RUNS, ACCOUNTS, ENDPOINTS, OWNERS)
+    with store.database.connect() as connection:
+        return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
+
+
+def start(
+    url: str, limits: Limits, *, calls: int = 0, cost: float = 0, most: int = 10**6
+) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", TAKE_ALL, url, limits.session, str(calls), str(cost), str(most)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_four_processes_take_exactly_what_there_is(url: str, begin: Begin) -> None:
+    limits = begin(calls=1000)
+    processes = [start(url, limits, calls=1000) for _ in range(4)]
+    assert sum(int(process.communicate(timeout=60)[0]) for process in processes) == 1000
+    assert limits.usage.calls == 1000
+
+
+def test_two_sessions_of_one_run_share_its_limits_but_not_their_accounts(begin: Begin) -> None:
+    one, two = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
+    for limits in (one, two, one, two, two):
+        granted(limits)
+    assert refusal(one) == refusal(two) == "the budget of 5 calls is used up"
+    assert (one.usage.calls, two.usage.calls) == (2, 3)
+
+
+def test_a_session_that_ends_leaves_the_others_their_run(store: Store, begin: Begin) -> None:
+    one, two = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
+    granted(one)
+    one.end("the run has ended").result(WAIT)
+    assert take(one) == Over("the run has ended")
+    one.close()
+    assert [isinstance(take(two), Grant) for _ in range(5)] == [True] * 4 + [False]
+    two.close()
+    assert rows(store) == [0, 0, 0, 0]
+
+
+def test_a_run_in_progress_with_other_limits(begin: Begin) -> None:
+    begin(run="nightly", calls=5, cost=0.5)
+    with pytest.raises(InputError) as caught:
+        begin(run="nightly", calls=6)
+    assert str(caught.value) == (
+        "--factorfair-run=nightly: the run is in progress with max-calls=5, max-cost=0.5, and this process "
+        "was given max-calls=6; give every process the same limits"
+    )
+
+
+def test_runs_of_other_names_have_their_own(begin: Begin) -> None:
+    one, two = begin(calls=1), begin(calls=1)
+    granted(one)
+    granted(two)
+    assert isinstance(take(one), Over)
+
+
+def test_no_limit_grants_everything_at_once(begin: Begin) -> None:
+    limits = begin()
+    assert {granted(limits, estimate=5.0, now=1e9).wait for _ in range(100)} == {0.0}
+    assert limits.ended is None
+
+
+def test_calls_run_out(begin: Begin) -> None:
+    limits = begin(calls=1)
+    granted(limits)
+    assert refusal(limits) == "the budget of 1 call is used up"
+    assert refusal(limits, now=9.0) == "the budget of 1 call is used up"
+
+
+def test_minutes_count_from_the_beginning(begin: Begin) -> None:
+    limits = begin(now=1000.0, minutes=2)
+    granted(limits, now=1119.9)
+    assert refusal(limits, now=1120.0) == "the budget of 2 minutes is used up"
+
+
+def test_pace_is_kept_without_saving_up(begin: Begin) -> None:
+    """120 a minute: one every half second, and a quiet time earns nothing."""
+    limits = begin(rpm=120)
+    assert [granted(limits, now=now).wait for now in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
+    assert [granted(limits, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
+
+
+def test_no_call_is_put_off_beyond_the_end(begin: Begin) -> None:
+    limits = begin(minutes=1, rpm=1)
+    granted(limits)
+    assert refusal(limits) == "the budget of 1 minute is used up"
+
+
+def test_cost_is_set_aside_and_then_replaced(begin: Begin) -> None:
+    limits = begin(cost=1.0)
+    first, second = (granted(limits, estimate=0.4) for _ in range(2))
+    assert first.reserved == pytest.approx(0.4)
+    assert isinstance(take(limits, estimate=0.4), Later)  # it depends on what these two will have cost
+    settle(limits, first, 0.1)
+    settle(limits, second, 0.1)
+    for _ in range(2):  # 0.2 spent, 0.4 twice set aside
+        granted(limits, estimate=0.4)
+    assert isinstance(take(limits, estimate=0.4), Later)
+
+
+def test_what_is_left_and_does_not_suffice_is_told(begin: Begin) -> None:
+    limits = begin(cost=1.0)
+    settle(limits, granted(limits, estimate=0.5), 0.7)
+    told = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"
+    assert refusal(limits, estimate=0.4) == told
+
+
+def test_dear_answers_raise_the_estimate(begin: Begin) -> None:
+    limits = begin(cost=1.0)
+    settle(limits, granted(limits, estimate=None), 0.5)
+    second = granted(limits, estimate=None)
+    assert second.reserved == pytest.approx(0.5)
+    assert isinstance(take(limits), Later)
+    settle(limits, second, 0.5)
+    assert refusal(limits) == "the budget of $1.00 is used up"
+
+
+def test_the_first_call_of_unknown_price_goes_alone(begin: Begin) -> None:
+    limits = begin(cost=1.0)
+    first = granted(limits, estimate=None)
+    assert isinstance(take(limits, estimate=None), Later)
+    settle(limits, first, 0.0)
+    assert all(granted(limits, estimate=None).reserved == 0 for _ in range(3))  # they are free
+
+
+def test_a_call_that_cost_nothing_gives_back_what_was_set_aside(begin: Begin) -> None:
+    limits = begin(cost=0.5)
+    for _ in range(10):
+        limits.settle(Entry.settled(granted(limits, estimate=0.4), 0.0))
+    assert limits.ended is None
+    assert limits.usage == Usage(calls=10, cost=0.0)
+
+
+def test_a_grant_that_is_not_used_leaves_no_trace(begin: Begin) -> None:
+    limits = begin(calls=1, cost=1.0)
+    limits.settle(Entry.unused(granted(limits, estimate=0.9)))
+    assert limits.usage == Usage()
+    granted(limits, estimate=0.9)
+
+
+def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin) -> None:
+    limits = begin(cost=1.0)
+    for _ in range(2):
+        grant = granted(limits, estimate=0.4)
+        limits.settle(Entry.settled(grant, grant.reserved))
+    assert refusal(limits, estimate=0.4).startswith("the budget of $1.00 is used up but for $0.2000")
+
+
+def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
+    """Calls in flight count at what is set aside for them."""
+    first = begin()
+    second = Limits.join(store, Ceilings(), run="", session=first.session)
+    assert second is not None
+    grant = granted(first, estimate=0.25)
+    granted(second, estimate=0.5)
+    first.settle(Entry.settled(grant, 0.125, 70, 3))
+    assert first.usage == Usage(2, 0, 70, 3, 0.625)
+    second.close()
+    assert first.usage == Usage(2, 0, 70, 3, 0.625)
+
+
+def test_unknown_until_the_price_is_known(begin: Begin) -> None:
+    limits = begin()
+    grant = granted(limits, estimate=None)
+    assert limits.usage == Usage(calls=1, cost=None)
+    settle(limits, grant, 0.5)
+    assert limits.usage == Usage(calls=1, cost=0.5)
+    limits.settle(Entry.settled(granted(limits, estimate=None), None))
+    assert limits.usage == Usage(calls=2, cost=None)
+
+
+def test_a_session_that_has_ended_sends_nothing_and_counts_nothing(begin: Begin) -> None:
+    limits = begin()
+    limits.end("the run was interrupted")
+    limits.end("another reason")
+    assert refusal(limits) == "the run was interrupted"
+    assert limits.usage == Usage()
+
+
+def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -> None:
+    limits = begin(cost=1.0)
+    assert start(url, limits, cost=1.0, most=1).communicate(timeout=60)[0] == "1\n"
+    assert isinstance(take(limits, estimate=0.6), Later)  # now it is taken for dead
+    assert refusal(limits, estimate=0.6).startswith("the budget of $1.00 is used up but for $0.4000")
+    assert limits.usage == Usage(calls=1, cost=0.6)
+
+
+def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: Begin) -> None:
+    code = (
+        "import os, sys; from pytest_factorfair.store import *\n"
+        "limits = Limits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
+        "limits.take(Wish('here', 0.0, 0.0, float)).result(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, url], check=True)
+    assert rows(store) == [1, 1, 1, 1]
+    limits = begin()
+    assert rows(store) == [1, 1, 0, 1]
+    granted(limits)
+    another = begin()  # it finds the first alive
+    assert rows(store) == [2, 2, 1, 2]
+    for each in (limits, another):
+        each.close()
+    assert rows(store) == [0, 0, 0, 0]
+
+
+def test_worker_of_another_store(store: Store) -> None:
+    assert Limits.join(store, Ceilings(), run="", session="nowhere") is None
+
+
+def test_session_whose_rows_were_deleted(store: Store, begin: Begin) -> None:
+    """A host that was not heard of for a while, say, for which the next run swept up."""
+    limits = begin(calls=5)
+    with store.database.begin() as connection:
+        connection.execute(ACCOUNTS.delete())
+    assert take(limits) == Over("the rows of the run were deleted from the store")
+
+
+def test_tables_that_are_gone(store: Store, begin: Begin) -> None:
+    limits = begin(calls=1)
+    with store.database.begin() as connection:
+        ENDPOINTS.drop(connection)
+    with pytest.raises(StoreError, match=r"cannot be written: .*endpoints"):
+        take(limits)
+
+
+def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begin) -> None:
+    one = begin()
+    two = Limits.join(store, Ceilings(), run="", session=one.session)
+    assert two is not None
+    granted(one)
+    granted(two)
+    one.close_until(HERE, 45.0, now=15.0, throttled=True).result(WAIT)
+    two.close_until(HERE, 40.0, now=20.0, throttled=True).result(WAIT)  # a shorter pause ends no longer one
+    two.close_until(HERE, 50.0, now=20.0, throttled=False).result(WAIT)
+    (health,) = one.endpoints
+    assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
+    assert take(two, now=20.0) == Later(30.0)
+    assert isinstance(take(two, now=20.0, endpoint="elsewhere"), Grant)
+    for number in range(3):
+        two.fail(HERE, "503", now=60.0 + number, is_new=True, alike=3, opens=True).result(WAIT)
+    assert (one.health(HERE).result(WAIT).failing, one.health(HERE).result(WAIT).since) == (3, 60.0)
+    granted(one, now=62.0)  # the one call that tries it
+    assert [take(each, now=62.0) for each in (one, two)] == [Later(8.0)] * 2
+    two.answer(HERE)
+    assert two.health(HERE).result(WAIT) == Health(
+        HERE, closed_until=50.0, throttled=2, waited=35.0, answered=True, episode=1
+    )
+    granted(one, now=62.0)
+    two.close()
+
+
+def test_rejections_alike_in_a_row_are_counted(begin: Begin) -> None:
+    limits = begin()
+    granted(limits)
+    counts = [limits.reject(HERE, kind, "why").result(WAIT).rejected for kind in ("400", "400", "403", "400")]
+    assert counts == [1, 2, 1, 1]
+
+
+def test_process_of_another_host_is_alive_as_long_as_it_is_heard_of(store: Store, begin: Begin) -> None:
+    theirs = begin(run="theirs")
+    with store.database.begin() as connection:
+        connection.execute(update(OWNERS).values(host="elsewhere", pid=1))
+    begin(run="mine")
+    granted(theirs)
+    with store.database.begin() as connection:
+        connection.execute(update(OWNERS).where(OWNERS.c.host == "elsewhere").values(until=0.0))
+    begin(run="another")
+    assert isinstance(take(theirs), Over)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_factorfair.domain import Usage, excerpt, plural
-from pytest_factorfair.errors import StoreError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -112,10 +111,6 @@ class Meter:
         if self._run.asking:
             seen = self._run.engine.snapshot()
             answers, cached = max(seen.done, answers), max(seen.cached, cached)
-        try:
-            endpoints = self._run.endpoints
-        except StoreError:  # the run's file is gone: what asks says so
-            endpoints = ()
         return Progress(
             answers,
             self._total,
@@ -123,5 +118,5 @@ class Meter:
             refused=self._refused,
             cost=(self._run.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
-            endpoints=endpoints,
+            endpoints=self._run.endpoints,
         )

@@ -42,7 +42,8 @@ def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubS
         "conftest.py",
         f"import os\ndef pytest_runtestloop():\n    os.kill(os.getpid(), {int(signal.SIGKILL)})\n",
     )
-    assert run(project, stub, "-n0", "--factorfair-max-calls=100").ret == -signal.SIGKILL
+    options = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-max-calls=100")
+    assert project.run_apart(*options, "-n0", model="hosted_vllm/m").ret == -signal.SIGKILL
     assert project.rows_of_runs() > 0
     (project.path / "conftest.py").unlink()
     assert run(project, stub, "-n2").ret == 0

@@ -205,7 +205,7 @@ def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store) -> None:
         assert here is not None
         engine, model = Engine(store, limits=here), FakeModel()
         engine.submit(model, queries(3)).result(WAIT)
-        controller.end("the run was interrupted")
+        controller.end("the run was interrupted").result(WAIT)
         with pytest.raises(BudgetError, match="the run was interrupted"):
             engine.submit(model, queries(9)).result(WAIT)
         engine.close()

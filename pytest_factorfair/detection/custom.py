@@ -28,24 +28,31 @@ def build(spec: DetectorSpec) -> Detector:
     """The detector in a module or file, which is imported at once.
 
     Raises:
-        InputError: there is no such module, file or attribute, it is neither a detector nor a function of
-            pixels, or making it raises.
+        InputError: there is no such module, file or attribute, or it makes no detector.
     """
     spec.allow()
-    made: Any = load(spec.target, f"detector '{spec.text}'")
-    if _is_factory(made):
+    return coerce(load(spec.target, f"detector '{spec.text}'"), spec)
+
+
+def coerce(thing: Any, spec: DetectorSpec) -> Detector:
+    """The detector of a user's object: a detector, what makes one without arguments, or a function of pixels.
+
+    Raises:
+        InputError: it is none of these, or making it raises.
+    """
+    if _is_factory(thing):
         try:
-            made = made()
+            thing = thing()
         except InputError:
             raise
         except Exception as error:  # a user's factory may raise anything
             raise spec.wrong(f"making it raised {type(error).__name__}: {error}") from error
-    if all(hasattr(made, part) for part in ("check", "identity", "read")):
-        detector: Detector = made
+    if all(hasattr(thing, part) for part in ("check", "identity", "read")):
+        detector: Detector = thing
         return detector
-    if callable(made) and not _is_factory(made):
-        return FunctionDetector(made, spec.text)
-    raise spec.wrong(f"{type(made).__name__} is neither a detector nor a function of the pixels")
+    if callable(thing) and not _is_factory(thing):
+        return FunctionDetector(thing, spec.text)
+    raise spec.wrong(f"{type(thing).__name__} is neither a detector nor a function of the pixels")
 
 
 def _is_factory(thing: object) -> bool:

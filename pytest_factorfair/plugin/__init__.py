@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair.config.options import MODEL, OPTIONS
 from pytest_factorfair.plugin import collection, hookspecs
-from pytest_factorfair.plugin.keys import RUN
+from pytest_factorfair.plugin.keys import EXECUTION
 
 pytest_plugins = ["pytest_factorfair.plugin.fixtures"]
 
@@ -58,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close the run if the session never began; otherwise pytest_sessionfinish has closed it."""
-    if run := config.stash.get(RUN, None):
-        run.close()
+    if execution := config.stash.get(EXECUTION, None):
+        execution.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,7 +67,7 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    if isinstance(collector, pytest.Session) and report.passed and RUN in collector.config.stash:
+    if isinstance(collector, pytest.Session) and report.passed and EXECUTION in collector.config.stash:
         collection.add_shipped_checks(collector, report)
     return report
 
@@ -86,7 +86,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if RUN in item.config.stash:
+    if EXECUTION in item.config.stash:
         from pytest_factorfair.plugin import roles
 
         roles.make_report(item, call, report)

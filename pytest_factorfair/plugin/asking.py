@@ -10,13 +10,13 @@ from pytest_factorfair.domain import Answers, Usage
 from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
 from pytest_factorfair.models.callable import coerce
-from pytest_factorfair.plugin.keys import PROGRESS, RUN, USAGE
+from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Case, Query, Response
     from pytest_factorfair.session.answering import ReadAnswer
-    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Assignment
 
 
 class Asker:
@@ -26,7 +26,7 @@ class Asker:
         self, item: pytest.Item, assignment: Assignment, model: object, detector: Detector | None
     ) -> None:
         self._item = item
-        self._run = item.config.stash[RUN]
+        self._execution = item.config.stash[EXECUTION]
         self._assignment = assignment
         self._detector = detector
         try:  # an override in a conftest.py may give a function
@@ -44,11 +44,11 @@ class Asker:
             StoreError: responses can no longer be kept; the run stops.
             DetectorError: pictures cannot be read; the run stops.
         """
-        item, run, one = self._item, self._run, self._assignment
+        item, execution, one = self._item, self._execution, self._assignment
         if case != one.case:
             raise ValueError(f"this item is about {one.case.id}, not {case.id}")
         try:
-            exchanges = item.config.stash[PROGRESS].wait(run.submit(one, self._model))
+            exchanges = item.config.stash[PROGRESS].wait(execution.submit(one, self._model))
         except BudgetError as error:
             item.session.shouldstop = str(error)
             pytest.skip(str(error))
@@ -56,19 +56,19 @@ class Asker:
         from pytest_factorfair.session.answering import recorded
 
         cost = usage(exchanges)
-        item.stash[USAGE] = item.stash.get(USAGE, Usage()) + run.unaccounted(cost)
+        item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.unaccounted(cost)
         try:
-            record = recorded(run, one, exchanges, detector=self._detector, read=reader(item.config))
+            record = recorded(execution, one, exchanges, detector=self._detector, read=reader(item.config))
         except InputError as error:
             pytest.fail(str(error), pytrace=False)
         return Answers(
             case=one.key,
             answers=record.answers,
             usage=cost,
-            allowed=run.settings.max_unparsed,
+            allowed=execution.run.settings.max_unparsed,
             notes=record.notes,
             choices=record.choices,
-            example=reading.example(record.answers, exchanges, replay=run.settings.replay),
+            example=reading.example(record.answers, exchanges, replay=execution.run.settings.replay),
         )
 
 

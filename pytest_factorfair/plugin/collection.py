@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -11,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.plugin.keys import RUN
+from pytest_factorfair.plugin.keys import EXECUTION
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.composition import Assignment
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.run import Assignment, Run
 
 ASSIGNMENT = "factorfair_assignment"
 """The fixture every other one hangs on, and so the argument that is parametrized."""
 
-CHECKS = "pytest_factorfair.checks.test_checklist"
+CHECKS = "pytest_factorfair.checks"
 SHIPPED = "factorfair"
 """The node id of the shipped checks, and what the ids of their items begin with."""
 
@@ -41,7 +41,7 @@ class Checks(pytest.Module):
     """
 
     def _getobj(self) -> Any:
-        return importlib.import_module(CHECKS)
+        return importlib.import_module(f"{CHECKS}.test_checklist")
 
     def funcnamefilter(self, name: str) -> bool:
         """Not the user's ``python_functions``: that ini is about the user's files."""
@@ -73,14 +73,14 @@ def shipped_module(module_path: Path, parent: pytest.Collector) -> pytest.Module
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """One item per case and model; without a run, one that says why it is skipped."""
-    run = metafunc.config.stash.get(RUN, None)
-    if run is None:
+    execution = metafunc.config.stash.get(EXECUTION, None)
+    if execution is None:
         skip = pytest.mark.skip(reason="no model: give --factorfair-model")
         metafunc.parametrize(ASSIGNMENT, [pytest.param(None, id="no-model", marks=skip)])
         return
     params = [
         pytest.param(assignment, id=assignment.id, marks=_marks(assignment))
-        for assignment in _selected(metafunc, run)
+        for assignment in _selected(metafunc, execution.run)
     ]
     metafunc.parametrize(ASSIGNMENT, params)
 
@@ -135,3 +135,28 @@ def _mark(name: str) -> pytest.MarkDecorator:
     """pytest looks through all its marks for the name, at every use."""
     mark: pytest.MarkDecorator = getattr(pytest.mark, name)
     return mark
+
+
+def left_out(config: pytest.Config) -> str:
+    """What kept cases from being selected, as far as pytest's options tell."""
+    chosen = []
+    by_path = config.args_source is pytest.Config.ArgsSource.ARGS
+    by_path = by_path and not any(path.startswith(CHECKS) for path in config.args)
+    if by_path:
+        chosen.append(f"the path {', '.join(config.args)}{_origin(config, config.args[0])}")
+    for flag, name in (("-k", "keyword"), ("-m", "markexpr")):
+        if value := getattr(config.option, name, ""):
+            chosen.append(f"{flag} '{value}'{_origin(config, value)}")
+    flags = {"deselect": "--deselect", "lf": "--last-failed", "stepwise": "--stepwise"}
+    chosen += [flag for name, flag in flags.items() if getattr(config.option, name, None)]
+    by = " and ".join(chosen or ["a conftest.py or a plugin"])
+    return f"left out by {by}" + (f"; --pyargs {CHECKS} adds the shipped checks" if by_path else "")
+
+
+def _origin(config: pytest.Config, text: str) -> str:
+    """Where an argument was given, unless it was typed."""
+    if any(text in str(typed) for typed in config.invocation_params.args):
+        return ""
+    if text in os.environ.get("PYTEST_ADDOPTS", ""):
+        return " in PYTEST_ADDOPTS"
+    return f" in {config.inipath.name}" if config.inipath else ""

@@ -1,33 +1,29 @@
-"""The controlling process: ledger from reports, and the conclusion once all items are done."""
+"""The controlling process: records from reports, and once all items are done, the published verdicts."""
 
 from __future__ import annotations
 
-import tempfile
-import time
+import os
+import traceback
 from collections.abc import Generator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.domain import CaseKey, plural
-from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.plugin.collection import SHIPPED, dry
-from pytest_factorfair.plugin.completeness import left_out
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.plugin.asking import reader
+from pytest_factorfair.plugin.collection import SHIPPED, dry, left_out
 from pytest_factorfair.plugin.xdist import detach
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session.ledger import Incomplete, Ledger
+from pytest_factorfair.session.ledger import Ledger, Start
 from pytest_factorfair.session.outlook import Outlook
-from pytest_factorfair.store.folders import make_folder
 
 if TYPE_CHECKING:
     from pytest_factorfair.plugin.alike import AlikeFailures
-    from pytest_factorfair.plugin.conclusion import Conclusion
-    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.conclusion import Conclusion, Result
+    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.run import Assignment
 
 
 class Controller:
@@ -38,54 +34,48 @@ class Controller:
             written, or nothing to replay.
     """
 
-    def __init__(self, config: pytest.Config, run: Run, progress: Meter, failures: AlikeFailures) -> None:
+    def __init__(
+        self, config: pytest.Config, execution: Execution, progress: Meter, failures: AlikeFailures
+    ) -> None:
         self._config = config
-        self._run = run
+        self._execution = execution
+        self._settings = execution.run.settings
         self._progress = progress
         self._failures = failures
-        self._ledger = Ledger(assignment.key for assignment in run.assignments)
-        self._conclusion: Conclusion | None = None
-        self._selected: frozenset[CaseKey] | None = None
+        self._ledger = Ledger(assignment.key for assignment in execution.run.assignments)
         self._session: pytest.Session | None = None
+        self._conclusion: Conclusion | None = None
+        self._result: Result | None = None
+        self._shown = False
+        self._alarms: dict[str, None] = {}
         self._overruled = False
-        self._started = datetime.now(UTC)
-        self._clock = time.monotonic()
+        self._start = Start()
         self._dry = dry(config)
-        if run.settings.gates or run.settings.baseline or run.settings.detector_errors:
-            self._concluding()  # what is wrong with them is told before anything is asked
+        if self._settings.gates or self._settings.baseline or self._settings.detector_errors:
+            self._concluding()  # what is wrong with them is reported before anything is asked
         if not self._dry:
-            _probe(run.settings.report)
-            run.store.verify()
-            _check_replay(run)
-            if not run.settings.replay:
-                run.check_prices()
-                if self._outlook.calls:
-                    run.check_hosts()
-            run.begin()
+            execution.begin()
 
     def _concluding(self) -> Conclusion:
         """What concludes the run; the first request does not wait for what that imports."""
         if self._conclusion is None:
-            from pytest_factorfair.plugin.conclusion import Conclusion
+            from pytest_factorfair.session.conclusion import Conclusion
 
             self._conclusion = Conclusion(
-                self._config, self._run, self._ledger, self._progress, started=self._started
+                self._execution, self._ledger, self._progress, read=reader(self._config), start=self._start
             )
         return self._conclusion
 
     @cached_property
     def _by_id(self) -> dict[str, Assignment]:
-        return {assignment.id: assignment for assignment in self._run.assignments}
-
-    @cached_property
-    def _outlook(self) -> Outlook:
-        return Outlook.of(self._run, stored=not self._dry)
+        return {assignment.id: assignment for assignment in self._execution.run.assignments}
 
     def pytest_report_header(self) -> list[str]:
         try:
-            return self._outlook.lines()
+            outlook = Outlook.of(self._execution.run, None) if self._dry else self._execution.outlook
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
+        return outlook.lines()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -97,10 +87,8 @@ class Controller:
     def select(self, nodeids: Sequence[str]) -> None:
         """Learn which items will run."""
         chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
-        self._selected = frozenset(assignment.key for assignment in chosen)
+        self._ledger.select((one.key for one in chosen), alone=self._settings.judge_selected)
         self._progress.expect(sum(assignment.case.samples for assignment in chosen))
-        if self._run.settings.judge_selected:
-            self._ledger.expect(self._selected)
 
     def _assignment(self, nodeid: str) -> Assignment | None:
         """The assignment of an item: its parameter id may stand among those of other parameters."""
@@ -133,72 +121,80 @@ class Controller:
         interruption: str | None = "the run was interrupted"
         try:
             result = yield
-            interruption = "the run was interrupted while looking again"
-            self._look_again()
-            interruption = "the run was interrupted while asking for reasons"
-            self._explain()
             interruption = None
+            if self._ledger.selected and not self._dry:
+                self._concluding().ask_further(left_out=left_out(self._config))
         except BaseException as error:
-            self._run.stop("the run was interrupted")
+            self._execution.stop("the run was interrupted")
             if isinstance(error, (KeyboardInterrupt, session.Failed)) and str(error):
                 interruption = str(error)  # pytest and xdist derive theirs, and say what stopped the run
             raise
         finally:
             self._progress.clear()
-            if self._concerned(session):
-                incomplete = self._incomplete(interruption)
-                self._run.stop("the run has ended")  # from here on its account does not grow
-                self._ledger.spend(self._run.usage)
-                self._concluding().draw(
-                    session,
-                    incomplete=incomplete,
-                    seconds=time.monotonic() - self._clock,
+            # Silent where none of our items was selected, unless gates would then be green by omission.
+            unasked = bool(self._settings.gates) and session.testscollected > 0
+            if (self._ledger.selected or unasked) and not self._dry:
+                self._result = self._concluding().draw(
+                    interruption=interruption, left_out=left_out(self._config)
                 )
+                self._publish(session, self._result)
         return result
 
-    def _concerned(self, session: pytest.Session) -> bool:
-        """Silent where none of our items was selected, unless gates would then be green by omission."""
-        left_out = bool(self._run.settings.gates) and session.testscollected > 0
-        return (bool(self._selected) or left_out) and not self._dry
+    def _publish(self, session: pytest.Session, result: Result) -> None:
+        """Report each gate as pytest reports a test, from start to finish."""
+        from pytest_factorfair.plugin.published import gate_reports
 
-    def _look_again(self) -> None:
-        if self._selected and not self._dry and not self._incomplete(None):
-            self._concluding().look_again()
+        self._alarms |= dict.fromkeys(result.alarms)
+        if result.unwritten:
+            self._alarm(session, result.unwritten)
+        verdicts, policy = result.summary.gates, self._settings.on_inconclusive
+        session.testscollected += len(verdicts)
+        for verdict in verdicts:
+            phases = gate_reports(verdict, strict=result.strict, on_inconclusive=policy)
+            item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
+            self._call(session, "pytest_runtest_logstart", **item)
+            for report in phases:
+                self._call(session, "pytest_runtest_logreport", report=report)
+            self._call(session, "pytest_runtest_logfinish", **item)
+        self._call(session, "pytest_factorfair_summary", config=self._config, summary=result.summary)
 
-    def _explain(self) -> None:
-        """Reasons are wanted also of a run that is too small to judge."""
-        if self._selected and not self._dry:
-            self._concluding().explain()
+    def _call(self, session: pytest.Session, hook: str, **arguments: object) -> None:
+        """Call a hook that others implement; an exception of theirs becomes one line and fails the run."""
+        try:
+            getattr(self._config.hook, hook)(**arguments)
+        except pytest.exit.Exception:
+            raise
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001  # theirs
+            frames = traceback.extract_tb(error.__traceback__)
+            where = next((frame for frame in reversed(frames) if frame.name == hook), frames[-1])
+            what = traceback.format_exception_only(error)[0].strip()
+            self._alarm(session, f"{hook} of {where.filename}, line {where.lineno}, raised {what}")
 
-    def _incomplete(self, interruption: str | None) -> Incomplete | None:
-        """Why nothing can be judged; completeness is the first gate."""
-        settings, missing = self._run.settings, self._ledger.missing
-        are = "is" if missing == 1 else "are"
-        cases = f"{missing:,} of {plural(self._ledger.expected, 'case')} {are} missing"
-        if missing and (cause := self._run.ended or interruption):
-            return Incomplete("interrupted", f"{cause}: {cases}")
-        if interruption:
-            return Incomplete("interrupted", interruption)
-        if not self._selected:
-            return Incomplete("left out", cases, left_out(self._config))
-        if missing:
-            unselected = self._ledger.expected - len(self._selected)
-            causes = [left_out(self._config)] if unselected else []
-            if (silent := missing - unselected) > 0:
-                causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return Incomplete("left out", cases, "; ".join(causes))
-        if not settings.judged:
-            return Incomplete(
-                "too small", f"the {settings.preset} preset is too small to judge, it only reports"
-            )
-        return None
+    def _alarm(self, session: pytest.Session, text: str) -> None:
+        """Fail the run, with a line that says why."""
+        self._alarms[text] = None
+        session.testsfailed += 1
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._conclusion is not None and self._conclusion.drawn:
-            self._conclusion.tell(terminalreporter)
-        elif self._selected == frozenset() and not self._dry:
+        self._show(terminalreporter)
+        if self._result is None and self._ledger.selected == frozenset() and not self._dry:
             terminalreporter.write_line(f"factorfair: no case was run: {left_out(self._config)}", yellow=True)
+
+    def _show(self, reporter: pytest.TerminalReporter) -> None:
+        """Print the result, once."""
+        if self._result is None or self._shown:
+            return
+        from pytest_factorfair import reports
+        from pytest_factorfair.plugin.terminal import terminal
+
+        self._shown = True
+        result = self._result
+        terminal(reporter, result, fails=self._red, alarms=tuple(self._alarms))
+        if os.environ.get(reports.GITHUB_ACTIONS) == "true":
+            policy = self._settings.on_inconclusive
+            for one in reports.annotate(result.summary, strict=result.strict, on_inconclusive=policy):
+                reporter.write_line(str(one))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -214,10 +210,9 @@ class Controller:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
             return
-        if self._conclusion is not None:
-            self._conclusion.tell(reporter)
+        self._show(reporter)
         if self._overruled:
-            why = "gates failed or were not judged" if self._run.settings.gates else "cases are missing"
+            why = "gates failed or were not judged" if self._settings.gates else "cases are missing"
             reporter.write_line(f"factorfair: exit code 1, not 0: {why}", red=True)
 
     def _stay_red(self) -> None:
@@ -229,28 +224,7 @@ class Controller:
 
     @property
     def _red(self) -> bool:
-        if self._conclusion is not None and self._conclusion.drawn:
-            return self._conclusion.red
-        settings = self._run.settings  # the run ended before its items were collected
-        return bool(settings.gates) and settings.on_incomplete == "fail"
-
-
-def _check_replay(run: Run) -> None:
-    if run.settings.replay and run.store.empty:
-        raise InputError(
-            f"--factorfair-replay: {run.store.place} holds no answer; run once without --factorfair-replay"
-        )
-
-
-def _probe(folder: str) -> None:
-    """Make sure, before anything is asked, that the reports can be written at the end.
-
-    Raises:
-        InputError: the folder cannot be made or written to.
-    """
-    try:
-        make_folder(Path(folder), ignored=False)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"--factorfair-report {folder}: cannot write there: {error.strerror}") from None
+        if self._result is not None:
+            return self._result.fails or bool(self._alarms)
+        # The run ended before its items were collected.
+        return bool(self._settings.gates) and self._settings.on_incomplete == "fail"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.plugin.keys import RECORD, RUN
+from pytest_factorfair.plugin.keys import EXECUTION, RECORD
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Answers, Case
     from pytest_factorfair.models import Model
-    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.run import Assignment
 
 Ask = Callable[["Case"], "Answers"]
 """Ask the model every query of a case, and read what it answers."""
@@ -41,7 +41,7 @@ def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Con
 
     An override may return a ``Model``, or any function that takes the prompt and returns the reply.
     """
-    model: Model = pytestconfig.stash[RUN].models[factorfair_assignment.model]
+    model: Model = pytestconfig.stash[EXECUTION].run.models[factorfair_assignment.model]
     return model
 
 
@@ -51,7 +51,7 @@ def factorfair_detector(pytestconfig: pytest.Config) -> Detector | None:
 
     Override it in a conftest.py to wrap it, or to bring your own.
     """
-    detector: Detector | None = pytestconfig.stash[RUN].detector
+    detector: Detector | None = pytestconfig.stash[EXECUTION].run.detector
     return detector
 
 

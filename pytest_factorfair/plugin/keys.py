@@ -8,10 +8,10 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
+    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.run import Run
 
-RUN: pytest.StashKey[Run] = pytest.StashKey()
+EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""
 
 PROGRESS: pytest.StashKey[Meter] = pytest.StashKey()

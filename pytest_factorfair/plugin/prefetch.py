@@ -1,47 +1,20 @@
-"""Prefetch: while one case is awaited, the next ones are under way."""
+"""Prefetch in front of items, and for ``--factorfair-warm`` before any of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections import deque
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
+from pytest_factorfair.session.prefetch import Window, ask_all
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.composition import Assignment
-    from pytest_factorfair.session.run import Run
-
-
-LEAST, MOST = 4, 8
-"""The window in queries per connection: what is submitted together is claimed together in the store."""
-
-
-class Window:
-    """Keeps coming cases under way, so that no connection idles; refilled to MOST once it is below LEAST."""
-
-    def __init__(self, run: Run, wanted: Sequence[Assignment | None]) -> None:
-        self._run = run
-        self._wanted = wanted
-        sizes = (one.case.samples if one else 0 for one in wanted)
-        self._before = list(accumulate(sizes, initial=0))  # queries of the cases before each place
-        self._next = 0  # the first place not submitted
-
-    def advance(self, place: int) -> None:
-        """Submit the case at this place, the one after it, and more until the window is full."""
-        self._next = max(self._next, place)
-        connections = self._run.settings.connections
-        most = MOST * connections if self._ahead(place) < LEAST * connections else 0
-        while self._next < len(self._wanted) and (self._next <= place + 1 or self._ahead(place) < most):
-            if (one := self._wanted[self._next]) is not None:
-                self._run.prefetch(one)
-            self._next += 1
-
-    def _ahead(self, place: int) -> int:
-        """The queries from a place to the end of the window."""
-        return self._before[self._next] - self._before[place]
+    from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.session.progress import Meter
+    from pytest_factorfair.session.run import Assignment
 
 
 class Prefetch:
@@ -51,8 +24,8 @@ class Prefetch:
     item and prefetches no other: xdist may send that to another worker, which would pay for it again.
     """
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
         self._dry = False
         self._window: Window | None = None
         self._place: dict[pytest.Item, int] = {}
@@ -61,7 +34,7 @@ class Prefetch:
         self._dry = dry(session.config)
         if not hasattr(session.config, "workerinput"):
             self._place = {item: place for place, item in enumerate(session.items)}
-            self._window = Window(self._run, [_wanted(item) for item in session.items])
+            self._window = Window(self._execution, [_wanted(item) for item in session.items])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -72,7 +45,29 @@ class Prefetch:
             return
         for each in (item, nextitem):
             if each is not None and (assignment := _wanted(each)) is not None:
-                self._run.prefetch(assignment)
+                self._execution.prefetch(assignment)
+
+
+class Warm:
+    """Registered in the controlling process: with all answers in the store, workers only read.
+
+    It asks all cases, whatever ``-k`` selects: the selection is known only after the workers' collection.
+    """
+
+    def __init__(self, execution: Execution, meter: Meter) -> None:
+        self._execution = execution
+        self._meter = meter
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        if session.config.option.collectonly:
+            return
+        try:
+            deque(ask_all(self._execution, self._meter), maxlen=0)
+        except (BudgetError, FatalModelError, StoreError):
+            pass  # the first item that needs a missing answer fails with the same error and reports it
+        finally:
+            self._meter.clear()
 
 
 def _wanted(item: pytest.Item) -> Assignment | None:
@@ -84,19 +79,14 @@ def _wanted(item: pytest.Item) -> Assignment | None:
     callspec = getattr(item, "callspec", None)
     if callspec is None or "factorfair_ask" not in getattr(item, "fixturenames", ()):
         return None
-    if _may_not_run(item) or len(_definitions(item)) != 1:
+    # Only pytest itself evaluates the conditions of marks.
+    if any(item.iter_markers("skip")) or any(item.iter_markers("skipif")):
+        return None
+    if any(not mark.kwargs.get("run", True) for mark in item.iter_markers("xfail")):
+        return None
+    # pytest has no public way to ask whether a fixture is overridden for an item.
+    info = getattr(item, "_fixtureinfo", None)
+    if info is None or len(info.name2fixturedefs.get("factorfair_model", ())) != 1:
         return None
     assignment: Assignment | None = callspec.params.get(ASSIGNMENT)
     return assignment
-
-
-def _may_not_run(item: pytest.Item) -> bool:
-    """Whether a mark may skip the item; only pytest itself evaluates conditions."""
-    skipped = any(item.iter_markers("skip")) or any(item.iter_markers("skipif"))
-    return skipped or any(not mark.kwargs.get("run", True) for mark in item.iter_markers("xfail"))
-
-
-def _definitions(item: pytest.Item) -> tuple[object, ...]:
-    # pytest has no public way to ask whether a fixture is overridden for an item.
-    info = getattr(item, "_fixtureinfo", None)
-    return tuple(info.name2fixturedefs.get("factorfair_model", ())) if info else ()

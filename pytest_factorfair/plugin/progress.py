@@ -12,7 +12,7 @@ import pytest
 from pytest_factorfair.session.progress import Meter
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.execution import Execution
 
 LIVE, PLAIN = 0.1, 30.0
 """Seconds between two lines: on a terminal, where the line is redrawn, and elsewhere, where it stays."""
@@ -72,8 +72,8 @@ class Screen:
 class ProgressLine(Meter):
     """Draws from the main thread only; without a terminal reporter it only counts."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, execution: Execution) -> None:
+        super().__init__(execution)
         self._screen: Screen | None = None
 
     @pytest.hookimpl(tryfirst=True)

@@ -12,16 +12,21 @@ from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
-from pytest_factorfair.plugin.keys import PROGRESS, RECORD, RUN, USAGE
-from pytest_factorfair.plugin.prefetch import Prefetch
+from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
+from pytest_factorfair.plugin.prefetch import Prefetch, Warm
 from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import transport
+from pytest_factorfair.session.execution import Execution
 from pytest_factorfair.session.progress import Meter
-from pytest_factorfair.session.run import Run
+from pytest_factorfair.session.run import Run, compose
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
+
+
+RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
+"""Marks that mean something to pytest: no part, context or attribute may be called so."""
 
 
 def start(config: pytest.Config) -> None:
@@ -40,17 +45,19 @@ def start(config: pytest.Config) -> None:
                 if (value := config.getoption(one.dest, default=None)) not in (None, [])
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=here))
-            _control(config, run)
+            execution = Execution(run)
+            _control(config, execution)
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
-            run = _run(config, order.settings, checklists=order.checklists, session=order.session)
+            run = _run(config, order.settings, checklists=order.checklists)
+            execution = Execution(run, session=order.session)
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
-    config.stash[RUN] = run
-    config.stash.setdefault(PROGRESS, Meter(run))
+    config.stash[EXECUTION] = execution
+    config.stash.setdefault(PROGRESS, Meter(execution))
     config.pluginmanager.register(ReportTransport(), "factorfair-transport")
-    config.pluginmanager.register(Prefetch(run), "factorfair-prefetch")
-    config.pluginmanager.register(Closing(run), "factorfair-closing")
+    config.pluginmanager.register(Prefetch(execution), "factorfair-prefetch")
+    config.pluginmanager.register(Closing(execution), "factorfair-closing")
 
 
 def _run(
@@ -58,13 +65,16 @@ def _run(
     chosen: settings.Settings,
     *,
     checklists: tuple[Checklist, ...] | None = None,
-    session: str = "",
 ) -> Run:
     """The run with the models and detectors of the user's hooks, and the checklists' words as markers."""
     models = _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
     detectors = _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
-    run = Run(chosen, models, detectors, checklists=checklists, session=session)
-    for marker in run.markers:
+    run = compose(chosen, models, detectors, checklists=checklists)
+    for marker in dict.fromkeys(mark for one in run.assignments for mark in one.case.marks):
+        if marker in RESERVED:
+            raise InputError(
+                f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
+            )
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     return run
 
@@ -78,47 +88,44 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
     return merged
 
 
-def _control(config: pytest.Config, run: Run) -> None:
+def _control(config: pytest.Config, execution: Execution) -> None:
     """Register what only the process that owns the terminal needs."""
-    if run.settings.plan or run.settings.explain_cache:
+    chosen = execution.run.settings
+    if chosen.plan or chosen.explain_cache:
         from pytest_factorfair.plugin.showing import Showing
         from pytest_factorfair.session import cache_misses
         from pytest_factorfair.session.plan import Plan
 
-        if run.settings.plan:
-            showing = Showing(config, run, "plan", Plan(run).lines())
-        else:
-            showing = Showing(config, run, "cache", cache_misses.lines(run))
+        lines = Plan(execution).lines() if chosen.plan else cache_misses.lines(execution)
+        showing = Showing(config, execution.outlook, "plan" if chosen.plan else "cache", lines)
         config.pluginmanager.register(showing, "factorfair-showing")
         return
     from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine
 
-    progress, failures = ProgressLine(run), AlikeFailures()
-    controller = Controller(config, run, progress, failures)
+    progress, failures = ProgressLine(execution), AlikeFailures()
+    controller = Controller(config, execution, progress, failures)
     config.pluginmanager.register(failures, "factorfair-alike-failures")
     config.pluginmanager.register(failures.complete, "factorfair-complete-failures")
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
-    if run.settings.warm:
-        from pytest_factorfair.plugin.warm import Warm
-
-        config.pluginmanager.register(Warm(run, progress), "factorfair-warm")
+    if chosen.warm:
+        config.pluginmanager.register(Warm(execution, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(XdistHooks(run, controller), "factorfair-xdist")
+        config.pluginmanager.register(XdistHooks(execution, controller), "factorfair-xdist")
 
 
 class Closing:
-    """Closes the run as soon as the session ends; responses that have arrived are committed."""
+    """Closes everything as soon as the session ends; responses that have arrived are committed."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        self._run.close()
+        self._execution.close()
 
 
 def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -132,18 +139,14 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
         del item.stash[USAGE]  # a rerun reports only what it asked itself
         if RECORD in item.stash:
             del item.stash[RECORD]  # items live as long as the session
-    fatal = _fatal(item, call)
-    if fatal is not None:
-        if report.failed:
-            report.longrepr = fatal
-        item.session.shouldstop = fatal
-
-
-def _fatal(item: pytest.Item, call: pytest.CallInfo[None]) -> str | None:
+    fatal: BaseException | None = None
     if call.excinfo is not None and isinstance(
         call.excinfo.value, (FatalModelError, DetectorError, StoreError)
     ):
-        return str(call.excinfo.value)
-    run = item.config.stash[RUN]
-    failure = run.engine.failure if run.asking else None  # an except clause of the user's may have hidden it
-    return str(failure) if failure is not None else None
+        fatal = call.excinfo.value
+    elif (execution := item.config.stash[EXECUTION]).asking:
+        fatal = execution.engine.failure  # an except clause of the user's may have hidden it
+    if fatal is not None:
+        if report.failed:
+            report.longrepr = str(fatal)
+        item.session.shouldstop = str(fatal)

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.session.outlook import Outlook
-
 if TYPE_CHECKING:
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.outlook import Outlook
 
 
 class Showing:
     """Registered in place of the controller."""
 
-    def __init__(self, config: pytest.Config, run: Run, title: str, lines: Iterable[str]) -> None:
-        self._outlook = Outlook.of(run, stored=True)
+    def __init__(self, config: pytest.Config, outlook: Outlook, title: str, lines: Iterable[str]) -> None:
+        self._outlook = outlook
         self._title = title
         self._lines = lines
         # No worker may start: xdist reads these when it is configured, which is after us.

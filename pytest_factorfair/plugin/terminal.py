@@ -23,6 +23,8 @@ from pytest_factorfair.reports.tables.changes import changes_text
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_factorfair.session.conclusion import Result
+
 COLORS = {"passed": "green", "failed": "red"}
 """Other verdicts are yellow."""
 
@@ -31,19 +33,13 @@ LONG = 40
 
 
 def terminal(
-    reporter: pytest.TerminalReporter,
-    summary: Summary,
-    written: tuple[str, ...],
-    *,
-    kept: str | None = None,
-    fails: bool = False,
-    alarms: tuple[str, ...] = (),
+    reporter: pytest.TerminalReporter, result: Result, *, fails: bool, alarms: tuple[str, ...]
 ) -> None:
     """Write the section; a person should be able to read it in ten seconds.
 
-    ``kept`` is the folder of a complete run's report that this one does not replace. ``fails`` is whether
-    the run fails, ``alarms`` say what fails it besides gates.
+    ``fails`` is whether the run fails, ``alarms`` say what fails it besides gates.
     """
+    summary = result.summary
     reporter.write_sep("=", escaping.terminal(f"factorfair: {', '.join(summary.fingerprint.models)}"))
     for warning in warnings(summary):
         _line(reporter, f"warning: {warning}", yellow=True, bold=True)
@@ -61,9 +57,10 @@ def terminal(
     for note in (*detector_lines(summary), *summary.notes):
         _line(reporter, f"note: {note}")
     reporter.write_line(usage_line(summary))
-    if written:
-        label = f"partial report (the complete one in {_place(kept)} is kept)" if kept else "report"
-        page_first = sorted(written, key=lambda path: not path.endswith(".html"))
+    if result.written:
+        kept = f"partial report (the complete one in {_place(result.kept)} is kept)" if result.kept else ""
+        label = kept or "report"
+        page_first = sorted(result.written, key=lambda path: not path.endswith(".html"))
         _line(reporter, f"{label}: {', '.join(map(_place, page_first))}")
     for alarm in alarms:
         _line(reporter, alarm, red=True)

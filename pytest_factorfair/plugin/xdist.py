@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.plugin.controller import Controller
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.execution import Execution
 
 ATTRIBUTE = "factorfair"
 """Where an item's result rides on its report, and a worker's order in its ``workerinput``."""
@@ -57,12 +57,12 @@ class XdistHooks:
     They give the workers the controller's settings and checklists, and the controller what was selected.
     """
 
-    def __init__(self, run: Run, controller: Controller) -> None:
-        self._run = run
+    def __init__(self, execution: Execution, controller: Controller) -> None:
+        self._execution = execution
         self._controller = controller
 
     def pytest_xdist_setupnodes(self, specs: Sequence[object]) -> None:
-        connections = self._run.settings.connections
+        connections = self._execution.run.settings.connections
         if connections < len(specs):
             raise pytest.UsageError(
                 f"--factorfair-max-connections={connections}: each of {len(specs)} workers needs a "
@@ -70,10 +70,10 @@ class XdistHooks:
             )
 
     def pytest_configure_node(self, node: WorkerController) -> None:
-        run = self._run
+        run = self._execution.run
         share = run.settings.connections // node.workerinput["workercount"]
         settings = replace(run.settings, connections=share)
-        order = transport.WorkerInput(settings, run.checklists, run.session)
+        order = transport.WorkerInput(settings, run.checklists, self._execution.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:

@@ -11,9 +11,8 @@ from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
-    from pytest_factorfair.session.composition import Assignment
-    from pytest_factorfair.session.run import Run
-
+    from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.session.run import Assignment
 
 OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
 """What a record is marked with whose answers nobody else can add to."""
@@ -24,7 +23,7 @@ ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
 
 
 def recorded(
-    run: Run,
+    execution: Execution,
     assignment: Assignment,
     exchanges: Sequence[Exchange],
     *,
@@ -42,8 +41,8 @@ def recorded(
         raise InputError("factorfair_detector: pictures need a detector, got None")
     notes = {utf8(str(note)) for one in exchanges if one.response for note in one.response.notes}
     if detector is not None:
-        notes |= {OWN_DETECTOR} if detector is not run.detector else set()
-        answers = tuple(_seen(run, assignment, exchanges, detector))
+        notes |= {OWN_DETECTOR} if detector is not execution.run.detector else set()
+        answers = tuple(_seen(execution, assignment, exchanges, detector))
         return Record(assignment.key, answers, tuple(sorted(notes)))
     answers = tuple(reading.answer(one, reading=_own(one, read)) for one in exchanges)
     queries = [exchange.query for exchange in exchanges]
@@ -56,7 +55,7 @@ def recorded(
 
 
 def _seen(
-    run: Run, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
+    execution: Execution, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
 ) -> Iterator[Answer]:
     """The pictures of a case are read in one go; what has none says why."""
     from pytest_factorfair import detection
@@ -64,7 +63,7 @@ def _seen(
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
     simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
     files = [_file(one) for one in exchanges]
-    pictures = map(run.store.picture, filter(None, files))
+    pictures = map(execution.store.picture, filter(None, files))
     seen = detection.read(detector, pictures, [assignment.checklist.attribute(one) for one in simple])
     for exchange, file in zip(exchanges, files, strict=True):
         yield from reading.pictured(exchange, next(seen) if file else None, attributes)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import plural
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.execution import Execution
 
 
-def lines(run: Run) -> Iterator[str]:
+def lines(execution: Execution) -> Iterator[str]:
     """Answers planned and stored, then a line for each model and reason, the most frequent first."""
     from pytest_factorfair.store.misses import Memory
 
-    memory = Memory.of(run.store)
+    run, memory = execution.run, Memory.of(execution.store)
     found: dict[tuple[str, str], tuple[int, str]] = {}  # how many answers, and the case of the first
     for one in run.assignments:
         identity = run.models[one.model].identity

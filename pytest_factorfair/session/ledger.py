@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import monotonic
 from typing import Literal
 
 from pytest_factorfair.domain import CaseKey, Record, Usage
@@ -32,7 +34,7 @@ class Incomplete:
 
 
 class Ledger:
-    """The expected cases, their records and what was spent.
+    """The expected cases, which of them are selected, their records and what was spent.
 
     A case may be reported more than once (``--dist=each``, reruns, a user's own test of the same case): the
     last record counts.
@@ -42,6 +44,8 @@ class Ledger:
         self._expected = dict.fromkeys(expected)
         self._records: dict[CaseKey, Record] = {}
         self._usage = Usage()
+        self.selected: frozenset[CaseKey] | None = None
+        """The cases that will be asked, once that is known."""
 
     def add(self, record: Record) -> None:
         self._records[record.case] = record
@@ -50,10 +54,11 @@ class Ledger:
         """Add the usage that an item reports: see ``transport.ItemResult``."""
         self._usage += usage
 
-    def expect(self, cases: Iterable[CaseKey]) -> None:
-        """Expect only these cases."""
-        wanted = set(cases)
-        self._expected = {case: None for case in self._expected if case in wanted}
+    def select(self, cases: Iterable[CaseKey], *, alone: bool = False) -> None:
+        """Note the cases that will be asked; with ``alone``, expect no others."""
+        self.selected = frozenset(cases)
+        if alone:
+            self._expected = {case: None for case in self._expected if case in self.selected}
 
     def record(self, case: CaseKey) -> Record | None:
         return self._records.get(case)
@@ -74,3 +79,15 @@ class Ledger:
     @property
     def missing(self) -> int:
         return sum(case not in self._records for case in self._expected)
+
+
+class Start:
+    """When a run started, by the calendar and by a clock that nobody sets."""
+
+    def __init__(self) -> None:
+        self.at = datetime.now(UTC)
+        self._clock = monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return monotonic() - self._clock

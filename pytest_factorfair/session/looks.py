@@ -20,10 +20,10 @@ from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.answering import ReadAnswer
-    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger
     from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.run import Assignment
 
 # Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
 # together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
@@ -64,12 +64,15 @@ class Purchase(NamedTuple):
 class Looks:
     """Judges, and as long as gates are undecided asks the topics they need some more."""
 
-    def __init__(self, run: Run, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None) -> None:
-        self._run = run
+    def __init__(
+        self, execution: Execution, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None
+    ) -> None:
+        self._execution = execution
+        self._run = execution.run
         self._read = read
         self._ledger = ledger
         self._progress = progress
-        self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[run.settings.looks]]
+        self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
 
     def first(self) -> Looked:
         """Before any further look: the level of the first one."""
@@ -134,7 +137,7 @@ class Looks:
         if not wanted:
             return "at temperature 0 every further question repeats one that was asked"
         bought = ((one.assignment.model, one.queries) for one in wanted)
-        if self._run.settings.replay and not self._run.stored(bought):
+        if self._run.settings.replay and not self._execution.stored(bought):
             return "the store has no more answers"
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)
@@ -151,13 +154,15 @@ class Looks:
         return None
 
     def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
-        return self._run.engine.submit(self._run.models[one.assignment.model], one.queries)
+        return self._execution.engine.submit(self._run.models[one.assignment.model], one.queries)
 
     def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
 
-        self._ledger.spend(self._run.unaccounted(usage(exchanges)))
-        more = recorded(self._run, one.assignment, exchanges, detector=self._run.detector, read=self._read)
+        self._ledger.spend(self._execution.unaccounted(usage(exchanges)))
+        more = recorded(
+            self._execution, one.assignment, exchanges, detector=self._run.detector, read=self._read
+        )
         self._ledger.add(
             replace(
                 one.record,

@@ -9,6 +9,7 @@ from pytest_factorfair.domain import plural
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
+    from pytest_factorfair.store import Store
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ANSWER = 8
@@ -35,14 +36,14 @@ class Outlook:
     cost: float | None
 
     @classmethod
-    def of(cls, run: Run, *, stored: bool) -> Outlook:
-        """Look ahead; with ``stored``, into the store as well (which creates it).
+    def of(cls, run: Run, store: Store | None) -> Outlook:
+        """Look ahead, into the store as well if there is one.
 
         Raises:
             StoreError: the store cannot be opened.
         """
         planned = sum(assignment.case.samples for assignment in run.assignments)
-        had, cost = _stored(run) if stored else (0, None)
+        had, cost = _stored(run, store) if store is not None else (0, None)
         return cls(run, planned, len(run.explained), had, cost)
 
     @property
@@ -77,9 +78,9 @@ def written(answers: int, reasons: int) -> int:
     return answers * TOKENS_PER_ANSWER + reasons * TOKENS_PER_REASON
 
 
-def _stored(run: Run) -> tuple[int, float | None]:
+def _stored(run: Run, store: Store) -> tuple[int, float | None]:
     """How many of the planned answers the store has, and what asking for the others may cost."""
-    had = 0 if run.store.empty else _had(run)
+    had = 0 if store.empty else _had(run, store)
     total = sum(one.case.samples for one in run.assignments) + len(run.explained)
     costs = [_cost(run, spec) for spec in run.models]
     if None in costs:
@@ -87,14 +88,14 @@ def _stored(run: Run) -> tuple[int, float | None]:
     return had, (1 - had / total) * sum(cost for cost in costs if cost is not None) if total else 0.0
 
 
-def _had(run: Run) -> int:
-    from pytest_factorfair import store
+def _had(run: Run, store: Store) -> int:
+    from pytest_factorfair.store import keys
 
     had = 0
     for spec, model in run.models.items():
         queries = [query for one in run.assignments if one.model == spec for query in run.queries(one)]
         queries += [query for one, query in run.explained if one.model == spec]
-        had += run.store.count(store.keys(model.identity, queries))
+        had += store.count(keys(model.identity, queries))
     return had
 
 

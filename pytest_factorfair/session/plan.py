@@ -11,15 +11,15 @@ from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair, topic_cases
 from pytest_factorfair.protocols.faintbench.checklist import faintbench
-from pytest_factorfair.session.composition import declared_gates
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
-from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written
+from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
+from pytest_factorfair.session.run import declared_gates
 from pytest_factorfair.session.tabulating import deterministic, galleries
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
     from pytest_factorfair.gates.subjects import Planned
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.execution import Execution
 
 
 class Row(NamedTuple):
@@ -39,10 +39,10 @@ class Plan:
         InputError: a gate that cannot be judged in this run.
     """
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._gates = declared_gates(run)
-        self._outlook = Outlook.of(run, stored=True)
+    def __init__(self, execution: Execution) -> None:
+        self._run = execution.run
+        self._gates = declared_gates(self._run)
+        self._outlook = execution.outlook
 
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""

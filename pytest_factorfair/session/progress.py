@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_factorfair.domain import Record
     from pytest_factorfair.engine import EndpointState
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.execution import Execution
 
 T = TypeVar("T")
 
@@ -68,9 +68,9 @@ class Progress:
 class Meter:
     """Counts answers and waits for futures; a subclass that shows it overrides ``tick`` and ``clear``."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._total = sum(assignment.case.samples for assignment in run.assignments)
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._total = sum(assignment.case.samples for assignment in execution.run.assignments)
         self._began = time.monotonic()
         self._answers = self._refused = 0
         self._unaccounted = Usage()
@@ -108,15 +108,15 @@ class Meter:
     def progress(self) -> Progress:
         """Where the run is now: recorded answers, or what this process has beyond them."""
         answers, cached = self._answers, self._unaccounted.cached
-        if self._run.asking:
-            seen = self._run.engine.snapshot()
+        if self._execution.asking:
+            seen = self._execution.engine.snapshot()
             answers, cached = max(seen.done, answers), max(seen.cached, cached)
         return Progress(
             answers,
             self._total,
             cached=cached,
             refused=self._refused,
-            cost=(self._run.usage + self._unaccounted).cost,
+            cost=(self._execution.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
-            endpoints=self._run.endpoints,
+            endpoints=self._execution.endpoints,
         )

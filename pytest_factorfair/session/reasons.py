@@ -12,10 +12,10 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair
 from pytest_factorfair.scoring.reasons import Asked, reason_shares
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.composition import Assignment
+    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger
     from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.run import Assignment, Run
 
 Wanted: TypeAlias = "tuple[Assignment, Query]"
 
@@ -27,11 +27,12 @@ class Explained(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def explain(run: Run, ledger: Ledger, progress: Meter) -> Explained:
+def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     """Ask each model for its reasons, in the process that controls the run, once all items are done.
 
     These are other questions than those that are scored, and nothing here reaches the records.
     """
+    run = execution.run
     if not run.explained:
         return Explained()
     if ledger.missing:
@@ -39,13 +40,13 @@ def explain(run: Run, ledger: Ledger, progress: Meter) -> Explained:
     wanted = tuple(_wanted(run, ledger))
     if not wanted:
         return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
-    if run.settings.replay and not run.stored((one.model, [query]) for one, query in wanted):
+    if run.settings.replay and not execution.stored((one.model, [query]) for one, query in wanted):
         return Explained(notes=("no reasons: the store has not all of them",))
     found: dict[Asked, list[Reason]] = {}
     stopped = ""
     progress.expect(sum(len(record.answers) for record in ledger.records) + len(wanted))
     try:
-        for place, reason in _asked(run, ledger, progress, wanted):
+        for place, reason in _asked(execution, ledger, progress, wanted):
             found.setdefault(place, []).append(reason)
     except (BudgetError, FatalModelError, StoreError) as error:
         had = sum(map(len, found.values()))
@@ -64,17 +65,18 @@ def _wanted(run: Run, ledger: Ledger) -> Iterator[Wanted]:
 
 
 def _asked(
-    run: Run, ledger: Ledger, progress: Meter, wanted: Sequence[Wanted]
+    execution: Execution, ledger: Ledger, progress: Meter, wanted: Sequence[Wanted]
 ) -> Iterator[tuple[Asked, Reason]]:
     from pytest_factorfair.engine import usage
 
+    run = execution.run
     citations = {
         one.name: reading.Citations(one.attributes, [statistic.name for statistic in one.statistics])
         for one in fact_or_fair(run.checklists)
     }
-    under_way = [(one, run.engine.submit(run.models[one.model], [query])) for one, query in wanted]
+    under_way = [(one, execution.engine.submit(run.models[one.model], [query])) for one, query in wanted]
     for one, future in under_way:
         (exchange,) = progress.wait(future)
-        ledger.spend(run.unaccounted(usage([exchange])))
+        ledger.spend(execution.unaccounted(usage([exchange])))
         place = Asked(one.model, one.checklist.name, one.case.place[-1])
         yield place, reading.reason(exchange, citations[one.checklist.name])

@@ -21,6 +21,7 @@ from pytest_factorfair.session.tabulating import counted, deterministic, galleri
 if TYPE_CHECKING:
     from pytest_factorfair.scoring import Tally
     from pytest_factorfair.session.baseline import Baseline
+    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Incomplete, Ledger
     from pytest_factorfair.session.looks import Looked
     from pytest_factorfair.session.reasons import Explained
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def summarise(  # noqa: PLR0913 - what a run says has many sources
-    run: Run,
+    execution: Execution,
     ledger: Ledger,
     gates: Sequence[Gate],
     *,
@@ -39,9 +40,9 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     explained: Explained,
     started: datetime,
     seconds: float,
-    notes: Sequence[str],
 ) -> Summary:
     """Everything the run says; ``incomplete`` is why its gates are not judged."""
+    run = execution.run
     tallies, hung = tabulate(run, ledger.records), galleries(run, ledger.records)
     former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
@@ -68,12 +69,12 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=replace(
             ledger.usage,
-            throttled=sum(one.throttled for one in run.endpoints),
-            waited=round(sum(one.waited for one in run.endpoints), 3),
+            throttled=sum(one.throttled for one in execution.endpoints),
+            waited=round(sum(one.waited for one in execution.endpoints), 3),
         ),
         seconds=seconds,
         notes=(
-            *notes,
+            *run.notices,
             *looked.notes,
             *explained.notes,
             *_fragile(tallies),

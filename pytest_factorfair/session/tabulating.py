@@ -13,8 +13,7 @@ from pytest_factorfair.scoring.faintbench import Gallery, gallery
 
 if TYPE_CHECKING:
     from pytest_factorfair.scoring import Tally
-    from pytest_factorfair.session.composition import Assignment
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.session.run import Assignment, Run
 
 
 def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.plugin.completeness import left_out
+from pytest_factorfair.plugin.collection import left_out
 
 PATH = "left out by the path tests{}; --pyargs pytest_factorfair.checks adds the shipped checks"
 

@@ -6,16 +6,17 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.plugin.collection import ASSIGNMENT
-from pytest_factorfair.plugin.prefetch import LEAST, MOST, Prefetch
+from pytest_factorfair.plugin.prefetch import Prefetch
+from pytest_factorfair.session.prefetch import LEAST, MOST
 
 CONNECTIONS = 10
 
 
-class Run:
+class Execution:
     """Notes which cases are asked ahead."""
 
     def __init__(self) -> None:
-        self.settings = SimpleNamespace(connections=CONNECTIONS)
+        self.run = SimpleNamespace(settings=SimpleNamespace(connections=CONNECTIONS))
         self.asked: list[int] = []
 
     def prefetch(self, assignment: Any) -> None:
@@ -37,16 +38,16 @@ class Item:
 
 def asked(sizes: list[int], **config: object) -> list[list[int]]:
     """What is asked ahead at each item, of cases with so many queries."""
-    run = Run()
-    prefetch = Prefetch(run)  # type: ignore[arg-type]  # a stand-in
+    execution = Execution()
+    prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
     items: list[Any] = [Item(number, size) for number, size in enumerate(sizes)]
     session: Any = SimpleNamespace(config=SimpleNamespace(option=SimpleNamespace(), **config), items=items)
     prefetch.pytest_collection_finish(session)
     found = []
     for one, following in zip(items, [*items[1:], None], strict=True):
-        run.asked.clear()
+        execution.asked.clear()
         prefetch.pytest_runtest_protocol(one, following)
-        found.append(list(run.asked))
+        found.append(list(execution.asked))
     return found
 
 

@@ -1,0 +1,184 @@
+"""What follows once all cases are asked: further looks, reasons, the summary, and its reports.
+
+Imported when answers are on their way: this and the rooms it needs take longer to import than to run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import reports
+from pytest_factorfair.domain import Summary, plural
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.gates.release import outcome
+from pytest_factorfair.labelling import error_table
+from pytest_factorfair.session import baseline
+from pytest_factorfair.session.ledger import Incomplete
+from pytest_factorfair.session.looks import Looks
+from pytest_factorfair.session.reasons import Explained, explain
+from pytest_factorfair.session.run import declared_gates
+from pytest_factorfair.session.summary import fingerprint, summarise
+from pytest_factorfair.session.tabulating import prompts
+
+if TYPE_CHECKING:
+    from pytest_factorfair.session.answering import ReadAnswer
+    from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.session.ledger import Ledger, Start
+    from pytest_factorfair.session.progress import Meter
+
+PARTIAL_FAILS = (
+    "The run fails, because gates are declared and cases were left out. Run them all, or accept a partial "
+    "run with --factorfair-on-incomplete=warn."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run came to.
+
+    ``fails`` is whether the run fails, ``strict`` whether gates that are inconclusive or not judged do.
+    ``written`` are the paths of its reports, ``unwritten`` is why they are not all there. ``kept`` is the
+    folder of a complete run's report that this partial one does not replace.
+    """
+
+    summary: Summary
+    fails: bool
+    strict: bool
+    written: tuple[str, ...] = ()
+    unwritten: str = ""
+    kept: str | None = None
+    alarms: tuple[str, ...] = ()
+
+
+class Conclusion:
+    """Drawn from the ledger, once, by the process that controls the run.
+
+    Raises:
+        InputError: a gate that cannot be judged in this run, or a baseline that cannot be compared with it.
+    """
+
+    def __init__(
+        self, execution: Execution, ledger: Ledger, meter: Meter, *, read: ReadAnswer | None, start: Start
+    ) -> None:
+        run = execution.run
+        self._execution = execution
+        self._run = run
+        self._ledger = ledger
+        self._meter = meter
+        self._start = start
+        self._gates = declared_gates(run)
+        now = fingerprint(run, start.at)
+        self._baseline = baseline.of(run, now)
+        table = run.settings.detector_errors
+        self._errors = error_table.of_run(table, run.checklists, detector=now.detector) if table else ()
+        self._looks = Looks(execution, ledger, meter, read=read)
+        self._looked = self._looks.first()
+        self._explained = Explained()
+        self._interruption: str | None = None
+
+    def ask_further(self, *, left_out: str) -> None:
+        """Look again at what is undecided, then ask for reasons: all cases are done, workers are down.
+
+        Reasons are also asked for where the run is too small to judge.
+        """
+        self._interruption = "the run was interrupted while looking again"
+        if self._incomplete(None, left_out) is None:
+            former = None
+            if self._baseline is not None:
+                former = self._baseline.former(self._ledger.records, prompts(self._run))
+            self._looked = self._looks.take(self._gates, former)
+        self._interruption = "the run was interrupted while asking for reasons"
+        self._explained = explain(self._execution, self._ledger, self._meter)
+        self._interruption = None
+
+    def draw(self, *, interruption: str | None, left_out: str) -> Result:
+        """End the asking, judge, and write the reports.
+
+        ``interruption`` is what kept the run from its end, ``left_out`` why some cases were not selected.
+        Unless the settings accept incomplete runs, an interrupted run fails, and so do gates where cases
+        were left out.
+        """
+        settings = self._run.settings
+        incomplete = self._incomplete(interruption or self._interruption, left_out)
+        self._execution.stop("the run has ended")  # from here on its account does not grow
+        self._ledger.spend(self._execution.usage)
+        partial = incomplete is not None and incomplete.partial
+        interrupted = incomplete is not None and incomplete.kind == "interrupted"
+        counts = partial and settings.on_incomplete == "fail"
+        fails = counts and (interrupted or bool(self._gates))
+        strict = settings.strict or (counts and not interrupted)
+        summary = summarise(
+            self._execution,
+            self._ledger,
+            self._gates,
+            incomplete=incomplete,
+            baseline=self._baseline,
+            errors=self._errors,
+            looked=self._looked,
+            explained=self._explained,
+            started=self._start.at,
+            seconds=self._start.seconds,
+        )
+        policy = settings.on_inconclusive
+        outcomes = [outcome(one, strict=strict, on_inconclusive=policy) for one in summary.gates]
+        result = Result(
+            summary,
+            fails or "failed" in outcomes,
+            strict,
+            alarms=(PARTIAL_FAILS,) if fails and not interrupted else (),
+        )
+        return self._written(result, partial=partial) if self._ledger.records else result
+
+    def _incomplete(self, interruption: str | None, left_out: str) -> Incomplete | None:
+        """Why nothing can be judged; completeness is the first gate."""
+        ledger, missing = self._ledger, self._ledger.missing
+        are = "is" if missing == 1 else "are"
+        cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
+        if missing and (cause := self._execution.ended or interruption):
+            return Incomplete("interrupted", f"{cause}: {cases}")
+        if interruption:
+            return Incomplete("interrupted", interruption)
+        if not ledger.selected:
+            return Incomplete("left out", cases, left_out)
+        if missing:
+            unselected = ledger.expected - len(ledger.selected)
+            causes = [left_out] if unselected else []
+            if (silent := missing - unselected) > 0:
+                causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
+            return Incomplete("left out", cases, "; ".join(causes))
+        if not self._run.settings.judged:
+            preset = self._run.settings.preset
+            return Incomplete("too small", f"the {preset} preset is too small to judge, it only reports")
+        return None
+
+    def _written(self, result: Result, *, partial: bool) -> Result:
+        """Write the reports; one that cannot be written fails the run, and the answers are in the store."""
+        wanted = Path(self._run.settings.report)
+        try:
+            folder = reports.folder(wanted, partial=partial)
+            result = replace(result, kept=str(wanted) if folder != wanted else None)
+            # Explicit prompts have no sheets: whether pictures show what they ask for is counted by prompt.
+            # A user's detector may do without Pillow.
+            portrayed = [
+                one.case
+                for one in self._run.assignments
+                if one.checklist.modality == "image" and one.case.part != "explicit"
+            ]
+            if portrayed and find_spec("PIL") is not None:
+                sheets = reports.contact_sheets(
+                    result.summary, portrayed, str(folder), picture=self._execution.picture
+                )
+                result = replace(result, summary=replace(result.summary, contact_sheets=sheets))
+            written = reports.write(
+                result.summary,
+                folder,
+                transcript=reports.Transcript(result.summary.cases, self._execution.store.said),
+                cases=[one.case for one in self._run.assignments],
+            )
+        except OSError as error:
+            cause = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"
+            return replace(result, fails=True, unwritten=f"the reports could not be written: {cause}")
+        return replace(result, written=written)

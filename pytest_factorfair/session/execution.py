@@ -1,0 +1,240 @@
+"""What one process of a run holds open: the store, the engine that asks, the run's limits and account."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import process
+from pytest_factorfair.domain import CaseKey, Exchange, Query, Usage
+from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.models.prices import estimates
+from pytest_factorfair.session.outlook import Outlook
+from pytest_factorfair.store.folders import make_folder
+
+if TYPE_CHECKING:
+    from pytest_factorfair.engine import EndpointState, Engine
+    from pytest_factorfair.models import Model
+    from pytest_factorfair.session.run import Assignment, Run
+    from pytest_factorfair.store import Ceilings, Limits, Store
+
+
+class Execution:
+    """One process's share of a run: opened on first use, closed once.
+
+    ``session`` is the controller's name in the account of the run, where this process works for it.
+    """
+
+    def __init__(self, run: Run, *, session: str = "") -> None:
+        self.run = run
+        self._session = session
+        self._controller = os.getppid()
+        self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._endpoints: tuple[EndpointState, ...] = ()
+        self._usage = Usage()
+
+    @cached_property
+    def store(self) -> Store:
+        """The response store, opened on first use.
+
+        Raises:
+            StoreError: it cannot be opened or made.
+        """
+        from pytest_factorfair.store import Store
+
+        pictures = Path(self.run.settings.pictures)
+        return Store.open(self.run.settings.store, pictures=pictures, read_only=self.run.settings.replay)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, made on first use: a controller of workers has none."""
+        from pytest_factorfair.engine import Engine, Retry
+
+        if self.run.modality == "image":
+            # Used first by a thread of the loop: pytest rewrites a plugin's modules as it imports them, and
+            # the parser of CPython 3.11 fails if two threads do so at once.
+            import_module("pytest_factorfair.pictures.decode")
+        return Engine(
+            self.store,
+            connections=self.run.settings.connections,
+            replay=self.run.settings.replay,
+            refresh=self.run.settings.refresh,
+            limits=self.limits,
+            estimate=estimates(self.run.price, self.run.modality),
+            retry=Retry(attempts=1 + self.run.settings.retries, patience=self.run.settings.patience),
+            price=self.run.price,
+        )
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """This process's hold on the limits and the account of the run.
+
+        None where it asks nothing, and in a worker whose store is not the controller's: on another machine.
+
+        Raises:
+            StoreError: such a worker cannot keep the limits, or the store cannot be written.
+        """
+        from pytest_factorfair.store import Limits
+
+        if self.run.settings.replay or not self._session:
+            return None
+        joined = Limits.join(
+            self.store,
+            self._ceilings,
+            run=self.run.settings.run,
+            session=self._session,
+            controller=self._controller,
+        )
+        if joined is None and self._ceilings.any:
+            raise StoreError(
+                f"{self.store.place}: not the controller's store: on several machines, limits need a "
+                "PostgreSQL store"
+            )
+        return joined
+
+    @property
+    def endpoints(self) -> tuple[EndpointState, ...]:
+        """The endpoints that throttled or failed, in whichever process; the last known once it is closed."""
+        from pytest_factorfair.engine import endpoint_states
+
+        with suppress(StoreError):
+            if self.limits is not None:
+                self._endpoints = endpoint_states(self.limits.endpoints, now=time.time())
+        return self._endpoints
+
+    @property
+    def asking(self) -> bool:
+        """Whether this process has started to ask."""
+        return "engine" in self.__dict__
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """What the run will ask, and what of it the store has."""
+        return Outlook.of(self.run, self.store)
+
+    def begin(self) -> None:
+        """Check what can be checked before a call is paid, remove what dead processes left, lay down limits.
+
+        Called in the process that controls the run, before anybody asks.
+
+        Raises:
+            InputError: reports cannot be written, there is nothing to replay, a price or host is unknown, or
+                the run is in progress elsewhere with other limits.
+            StoreError: the store cannot be opened or written.
+        """
+        chosen = self.run.settings
+        try:
+            make_folder(Path(chosen.report), ignored=False)
+            with tempfile.TemporaryFile(dir=chosen.report):
+                pass
+        except OSError as error:
+            raise InputError(
+                f"--factorfair-report {chosen.report}: cannot write there: {error.strerror}"
+            ) from None
+        self.store.verify()
+        if chosen.replay and self.store.empty:
+            raise InputError(
+                f"--factorfair-replay: {self.store.place} holds no answer; "
+                "run once without --factorfair-replay"
+            )
+        if not chosen.replay:
+            self.run.check_prices()
+            if self.outlook.calls:
+                self.run.check_hosts()
+        pictures = self.store.pictures.folder
+        process.sweep(pictures.parent, glob.escape(Path(self.run.settings.store).name))
+        process.sweep(pictures, "*")
+        process.sweep(
+            Path(self.run.settings.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*"
+        )
+        if not self.run.settings.replay:
+            from pytest_factorfair.store import Limits
+
+            self.limits = Limits.begin(self.store, self._ceilings, run=self.run.settings.run, now=time.time())
+
+    @property
+    def session(self) -> str:
+        """The name of the controller that began, for its workers."""
+        return self.limits.session if self.limits is not None else ""
+
+    @property
+    def ended(self) -> str | None:
+        """The limit that ended the run, in the process that began it."""
+        with suppress(StoreError):
+            return None if self.limits is None else self.limits.ended
+        return None
+
+    @property
+    def usage(self) -> Usage:
+        """What all processes of the session have asked, in the process that began it; else the last known."""
+        with suppress(StoreError):
+            if self.limits is not None:
+                self._usage = self.limits.usage
+        return self._usage
+
+    def stop(self, reason: str) -> None:
+        """Keep what has arrived and ask nothing more, in any process: each looks before every call."""
+        if self.asking:
+            self.engine.close()  # first: to it, a run that has ended is one whose calls in flight are awaited
+        if self.limits is not None:
+            with suppress(StoreError):  # a full disk: the verdict and what the run says must still come out
+                self.limits.end(reason).result()
+
+    @property
+    def _ceilings(self) -> Ceilings:
+        from pytest_factorfair.store import Ceilings
+
+        chosen = self.run.settings
+        return Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
+
+    def unaccounted(self, usage: Usage) -> Usage:
+        """What of this process's asking is not on the session's account."""
+        return usage if self.limits is None else Usage(cached=usage.cached)
+
+    def stored(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> bool:
+        """Whether the store has the responses of all these models, by spec, to these queries."""
+        from pytest_factorfair import store
+
+        keys = [key for spec, some in asked for key in store.keys(self.run.models[spec].identity, some)]
+        return self.store.count(keys) == len(keys)
+
+    def picture(self, key: str) -> bytes:
+        """The encoded picture of a response in the store.
+
+        Raises:
+            StoreError: there is none.
+        """
+        response = self.store.responses([key]).get(key)
+        if response is None:
+            raise StoreError(f"{self.store.place}: no response has the key {key}")
+        return self.store.picture(response.image_file)
+
+    def prefetch(self, assignment: Assignment) -> None:
+        """Start asking a case that a later item will want; its outcome waits there."""
+        if assignment.key not in self._pending:
+            with suppress(StoreError):  # a test that asks reports it
+                self._pending[assignment.key] = self.submit(assignment, self.run.models[assignment.model])
+
+    def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
+        """Ask all queries of a case, or take the future of what was prefetched for this very model."""
+        if model is self.run.models[assignment.model] and assignment.key in self._pending:
+            return self._pending.pop(assignment.key)
+        return self.engine.submit(model, self.run.queries(assignment))
+
+    def close(self) -> None:
+        """Stop asking, keep what arrived, release everything."""
+        if self.asking:
+            self.engine.close()
+        if "limits" in self.__dict__ and self.limits is not None:
+            self.limits.close()
+        if "store" in self.__dict__:
+            self.store.close()

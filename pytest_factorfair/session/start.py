@@ -1,0 +1,184 @@
+"""A run from Python, without pytest: ``from pytest_factorfair import run``."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.config.options import MODEL, OPTIONS
+from pytest_factorfair.config.settings import resolve
+from pytest_factorfair.config.sources import Given
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.errors import FactorfairError, InputError, StoreError, nearest
+from pytest_factorfair.models.callable import coerce
+from pytest_factorfair.redaction import redacted
+from pytest_factorfair.session.execution import Execution
+from pytest_factorfair.session.ledger import Ledger, Start
+from pytest_factorfair.session.prefetch import ask_all
+from pytest_factorfair.session.progress import Meter, Progress
+from pytest_factorfair.session.run import compose
+
+if TYPE_CHECKING:
+    from pytest_factorfair.detection import Factory as DetectorFactory
+    from pytest_factorfair.domain import Record, Usage
+    from pytest_factorfair.models import Factory as ModelFactory
+    from pytest_factorfair.session.answering import ReadAnswer
+
+SHOWN_EVERY = 1.0
+"""Seconds between two calls of the user's ``progress``."""
+
+
+def run(
+    model: object,
+    *,
+    detector: object = None,
+    read_answer: ReadAnswer | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    root: str | os.PathLike[str] = ".",
+    **settings: object,
+) -> Summary:
+    """Run checklists on a model without pytest; the results are those of ``pytest --factorfair-model=...``.
+
+    It blocks until every answer is there, also inside a running event loop, as in a notebook. Reports are
+    written and responses stored as in a pytest run; a store that one of them filled serves the other. Gates
+    that fail raise nothing: look at the summary's ``gates``.
+
+    Args:
+        model: a spec, as on the command line; a model or a function from prompt to reply; a list of these; or
+            a mapping from the names to show to models or functions.
+        detector: for pictures, a spec or a detector of your own.
+        read_answer: reads a reply before the built-in reader does: from a ``Response`` and its ``Query`` to a
+            ``Reading``, or None to leave it to the built-in one.
+        progress: called about once a second, and at the end, with a ``Progress``, which prints as one line.
+        root: the project's folder: its ``pyproject.toml`` is read, and ``.factorfair`` is made in it.
+        settings: as the keys of ``[tool.factorfair]`` in pyproject.toml. They take precedence over the
+            environment and pyproject.toml.
+
+    Raises:
+        InputError: a setting, checklist, model or gate cannot be right; nothing was asked.
+        BudgetError: a limit of the run is used up. This error and the following ones come once a partial
+            report is written; what was answered is in the store, and the next run continues from there.
+        FatalModelError: no further call can succeed.
+        DetectorError: the detector cannot read pictures.
+        StoreError: the store cannot be opened, read or written, or the reports cannot be written.
+    """
+    here, project = Path.cwd(), Path(root).resolve()
+    known = {option.toml: option.name for option in OPTIONS if option is not MODEL}
+    models = _by_spec(model)
+    detectors = {} if detector is None else _by_spec(detector)
+    typed = {"model": Given(list(models), "run(model)", here)}
+    typed |= {"detector": Given("".join(detectors), "run(detector=...)", here)} if detectors else {}
+    for key, value in settings.items():
+        where = f"run({key}=...)"
+        if key not in known:
+            raise InputError(f"{where}: there is no such setting{nearest(key, known)}")
+        plain = list(value) if isinstance(value, tuple) else value
+        if plain is not None:
+            typed[known[key]] = Given(
+                os.fspath(plain) if isinstance(plain, os.PathLike) else plain, where, here
+            )
+    try:
+        chosen = resolve(typed, os.environ, root=project, here=here)
+        if chosen.plan or chosen.explain_cache:
+            raise InputError("plan and explain_cache: run() asks the model; plan with pytest")
+        composed = compose(
+            chosen,
+            {name: _model_factory(thing) for name, thing in models.items() if thing is not None},
+            {name: _detector_factory(thing) for name, thing in detectors.items() if thing is not None},
+        )
+        with closing(Execution(composed)) as execution:
+            return _concluded(execution, read_answer, progress)
+    except FactorfairError as error:
+        error.args = (redacted(str(error)),)
+        raise
+
+
+def _concluded(
+    execution: Execution, read: ReadAnswer | None, show: Callable[[Progress], object] | None
+) -> Summary:
+    """Ask every case, conclude, and return the summary."""
+    from pytest_factorfair.engine import usage
+    from pytest_factorfair.session.answering import recorded
+    from pytest_factorfair.session.conclusion import Conclusion
+
+    run = execution.run
+    ledger = Ledger(one.key for one in run.assignments)
+    ledger.select(one.key for one in run.assignments)
+    meter = Callback(execution, show)
+    conclusion = Conclusion(execution, ledger, meter, read=read, start=Start())
+    execution.begin()
+    failure: BaseException | None = None
+    try:
+        for one, exchanges in ask_all(execution, meter):
+            spent = execution.unaccounted(usage(exchanges))
+            ledger.spend(spent)
+            record = recorded(execution, one, exchanges, detector=run.detector, read=read)
+            ledger.add(record)
+            meter.count(record, spent)
+        conclusion.ask_further(left_out="")
+    except BaseException as error:
+        execution.stop("the run was interrupted")
+        failure = error
+        raise
+    finally:
+        interruption = None if failure is None else str(failure) or "the run was interrupted"
+        result = conclusion.draw(interruption=interruption, left_out="")
+        if failure is not None and result.written:
+            failure.add_note(f"partial report: {', '.join(result.written)}")
+    if result.unwritten:
+        raise StoreError(f"{result.unwritten}; the answers are in the store")
+    meter.show()
+    return result.summary
+
+
+class Callback(Meter):
+    """Shows the progress to the user's function, from the thread that called ``run``."""
+
+    def __init__(self, execution: Execution, function: Callable[[Progress], object] | None) -> None:
+        super().__init__(execution)
+        self._function = function
+        self._last = time.monotonic()
+
+    def tick(self) -> None:
+        if time.monotonic() - self._last >= SHOWN_EVERY:
+            self.show()
+
+    def count(self, record: Record | None, unaccounted: Usage) -> None:
+        super().count(record, unaccounted)
+        self.tick()
+
+    def show(self) -> None:
+        self._last = time.monotonic()
+        if self._function is not None:
+            self._function(self.progress())
+
+
+def _by_spec(given: object) -> dict[str, object | None]:
+    """Specs as they are, with None; objects under the spec that would name them on the command line."""
+    if isinstance(given, str):
+        return {given: None}
+    if isinstance(given, Mapping):
+        return {str(name): thing for name, thing in given.items()}
+    found: dict[str, object | None] = {}
+    for thing in given if isinstance(given, list | tuple) else [given]:
+        named = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
+        spec = thing if isinstance(thing, str) else f"python:{named.__module__}:{named.__qualname__}"
+        if spec in found and thing is not found[spec] and not isinstance(thing, str):
+            raise InputError(f"run: two objects are named {spec}: give a mapping from names to objects")
+        found[spec] = None if isinstance(thing, str) else thing
+    return found
+
+
+def _model_factory(thing: object) -> ModelFactory:
+    return lambda spec: coerce(thing, spec.text, modality=spec.modality)
+
+
+def _detector_factory(thing: object) -> DetectorFactory:
+    from pytest_factorfair.detection import custom
+
+    return lambda spec: custom.coerce(thing, spec)

@@ -1,4 +1,4 @@
-"""A real pipeline draws, is killed, goes on where it was, and is replayed."""
+"""Pictures are drawn, the run is killed, goes on where it was, and is replayed."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import pytest
 from pytest_factorfair.store import Store
 from tests import tiny_pipeline
 from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
 
-pytestmark = pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch and transformers")
+__all__ = ["stub", "stub_process"]  # fixtures
 
 CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
 
 
-def command(folder: Path, *more: str) -> list[str]:
+def command(model: list[str], *more: str) -> list[str]:
     return [
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate",
-        f"--factorfair-model=diffusers:{folder}", "--factorfair-model-arg", "steps=4",
-        "--factorfair-model-arg", "batch=2", "--factorfair-detector=sim",
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
+        "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-detector=sim",
         f"--factorfair-samples=images={EACH}", "--factorfair-max-unparsed=1", *more,
     ]  # fmt: skip
 
 
-def run(project: Project, folder: Path, *more: str) -> dict[str, Any]:
+def run(project: Project, model: list[str], *more: str) -> dict[str, Any]:
     """The report of a run that is left alone."""
-    told = project.pytester.run(sys.executable, *command(folder, *more))
+    told = project.pytester.run(sys.executable, *command(model, *more))
     told.assert_outcomes(passed=CASES, deselected=72)
     return project.report()
 
@@ -39,12 +39,9 @@ def labels(report: dict[str, Any]) -> object:
     return report["topics"], report["scores"], report["cases"]
 
 
-def test_pipeline_that_is_killed_goes_on(project: Project, tmp_path: Path) -> None:
-    folder = tiny_pipeline.write(tmp_path / "pipeline")
+def killed_and_resumed(project: Project, model: list[str]) -> None:
     manifest = project.path / ".factorfair/images/manifest.jsonl"
-    process = subprocess.Popen(
-        [sys.executable, *command(folder)], cwd=project.path, stdout=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([sys.executable, *command(model)], cwd=project.path, stdout=subprocess.DEVNULL)
     while process.poll() is None and not (manifest.exists() and manifest.read_bytes().count(b"\n") >= 4):
         time.sleep(0.05)
     process.kill()
@@ -53,9 +50,26 @@ def test_pipeline_that_is_killed_goes_on(project: Project, tmp_path: Path) -> No
         before = {line["key"]: line["file"] for line in store.pictures.manifest()}
         kept = store.responses(map(str, before))
     assert 2 <= len(kept) < CASES * EACH
-    resumed = run(project, folder)
+    resumed = run(project, model)
     assert resumed["usage"]["cached"] == len(kept)
     assert resumed["usage"]["calls"] == CASES * EACH - len(kept)
-    replayed = run(project, folder, "--factorfair-replay")
+    replayed = run(project, model, "--factorfair-replay")
     assert (replayed["usage"]["calls"], replayed["usage"]["cached"]) == (0, CASES * EACH)
     assert labels(replayed) == labels(resumed)
+
+
+def test_run_that_is_killed_goes_on(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.script(latency=0.3)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    model = ["--factorfair-model=openai/gpt-image-1", f"--factorfair-model-arg=base_url={stub.base_url}"]
+    killed_and_resumed(project, [*model, "--factorfair-max-connections=2"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch and transformers")
+def test_pipeline_that_is_killed_goes_on(project: Project, tmp_path: Path) -> None:
+    folder = tiny_pipeline.write(tmp_path / "pipeline")
+    options = ["--factorfair-model-arg=steps=4", "--factorfair-model-arg=batch=2"]
+    killed_and_resumed(project, [f"--factorfair-model=diffusers:{folder}", *options])

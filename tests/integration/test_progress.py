@@ -84,18 +84,18 @@ def test_elsewhere_nothing_is_printed_before_30_seconds(project: Project) -> Non
     assert " answers · " not in result.stdout.str()
 
 
-def test_a_plain_line_every_30_seconds(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+def test_a_plain_line_every_30_seconds(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     now = [1000.0]
     monkeypatch.setenv("TERM", "dumb")  # wherever this test itself is run
     monkeypatch.setattr("pytest_factorfair.plugin.progress.time.monotonic", lambda: now[0])
-    screen = Screen(pytestconfig)
-    due = []
+    screen = Screen(pytester.parseconfigure())
     for second in (1, 29, 30, 31, 59, 60):
         now[0] = 1000.0 + second
-        due.append(screen.due)
         if screen.due:
-            screen._last = now[0]  # noqa: SLF001  # as drawing would, without writing to this very run's terminal
-    assert due == [False, False, True, False, False, True]
+            screen.draw(f"at {second}")
+    assert capsys.readouterr().out.splitlines() == ["at 30", "at 60"]
 
 
 def state(**fields: Any) -> EndpointState:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -10,6 +11,32 @@ from pytest_factorfair.plugin.prefetch import Prefetch
 from pytest_factorfair.session.prefetch import LEAST, MOST
 
 CONNECTIONS = 10
+
+CASES = """
+import pytest
+from types import SimpleNamespace
+
+@pytest.fixture
+def factorfair_model(): pass
+
+@pytest.fixture
+def factorfair_ask(factorfair_model): pass
+
+CASES = [SimpleNamespace(number=number, case=SimpleNamespace(samples=size)) for number, size in enumerate({sizes})]
+
+@pytest.mark.parametrize({name!r}, CASES)
+def test_case({name}, factorfair_ask): pass
+"""
+"""Items that ask a case of so many queries each."""
+
+OVERRIDE = """
+class TestOwn:
+    @pytest.fixture
+    def factorfair_model(self): pass
+
+    @pytest.mark.parametrize({name!r}, CASES)
+    def test_case(self, {name}, factorfair_ask): pass
+"""
 
 
 class Execution:
@@ -23,35 +50,33 @@ class Execution:
         self.asked.append(assignment.number)
 
 
-class Item:
-    """What pytest tells of an item that asks a case of so many queries."""
-
-    def __init__(self, number: int, samples: int) -> None:
-        assignment = SimpleNamespace(number=number, case=SimpleNamespace(samples=samples))
-        self.callspec = SimpleNamespace(params={ASSIGNMENT: assignment})
-        self.fixturenames = ["factorfair_ask"]
-        self._fixtureinfo = SimpleNamespace(name2fixturedefs={"factorfair_model": (object(),)})
-
-    def iter_markers(self, _: str) -> tuple[()]:
-        return ()
+Asked: TypeAlias = Callable[..., list[list[int]]]
 
 
-def asked(sizes: list[int], **config: object) -> list[list[int]]:
+@pytest.fixture
+def asked(pytester: pytest.Pytester) -> Asked:
     """What is asked ahead at each item, of cases with so many queries."""
-    execution = Execution()
-    prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
-    items: list[Any] = [Item(number, size) for number, size in enumerate(sizes)]
-    session: Any = SimpleNamespace(config=SimpleNamespace(option=SimpleNamespace(), **config), items=items)
-    prefetch.pytest_collection_finish(session)
-    found = []
-    for one, following in zip(items, [*items[1:], None], strict=True):
-        execution.asked.clear()
-        prefetch.pytest_runtest_protocol(one, following)
-        found.append(list(execution.asked))
-    return found
+
+    def asked_(sizes: list[int], more: str = "", **config: object) -> list[list[int]]:
+        execution = Execution()
+        prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
+        source = (CASES + more).format(name=ASSIGNMENT, sizes=sizes)
+        items = pytester.genitems([pytester.getmodulecol(source, ("-p", "no:factorfair"))])
+        session: Any = SimpleNamespace(
+            config=SimpleNamespace(option=SimpleNamespace(), **config), items=items
+        )
+        prefetch.pytest_collection_finish(session)
+        found = []
+        for one, following in zip(items, [*items[1:], None], strict=True):
+            execution.asked.clear()
+            prefetch.pytest_runtest_protocol(one, following)
+            found.append(list(execution.asked))
+        return found
+
+    return asked_
 
 
-def test_window_is_filled_again_once_half_of_it_is_used_up() -> None:
+def test_window_is_filled_again_once_half_of_it_is_used_up(asked: Asked) -> None:
     found = asked([5] * 40)
     assert found[0] == list(range(16))  # 16 cases of 5 queries are 8 times the 10 connections
     assert found[1:9] == [[]] * 8  # at the last of them 40 queries are ahead, 4 times the connections
@@ -61,7 +86,7 @@ def test_window_is_filled_again_once_half_of_it_is_used_up() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[1] * 100, [24] * 9, [3, 50, 1, 1, 1, 30, 2, 2, 2, 2, 40, 1], [100]])
-def test_connections_are_busy_until_all_is_asked(sizes: list[int]) -> None:
+def test_connections_are_busy_until_all_is_asked(asked: Asked, sizes: list[int]) -> None:
     done = 0
     for place, new in enumerate(asked(sizes)):
         done += len(new)
@@ -70,9 +95,15 @@ def test_connections_are_busy_until_all_is_asked(sizes: list[int]) -> None:
         assert len(new) < 2 or sum(sizes[place : done - 1]) < MOST * CONNECTIONS
 
 
-def test_next_item_is_ahead_however_large_the_one_that_runs_is() -> None:
+def test_next_item_is_ahead_however_large_the_one_that_runs_is(asked: Asked) -> None:
     assert asked([1000] * 4) == [[0, 1], [2], [3], []]
 
 
-def test_worker_asks_its_next_item_only() -> None:
+def test_worker_asks_its_next_item_only(asked: Asked) -> None:
     assert asked([5] * 4, workerinput={}) == [[0, 1], [1, 2], [2, 3], [3]]
+
+
+def test_case_whose_model_is_overridden_is_not_asked_ahead(asked: Asked) -> None:
+    """The override may ask something else, and what is asked ahead is paid for."""
+    assert asked([5, 5], OVERRIDE) == [[0, 1], [], [], []]
+    assert asked([5, 5], OVERRIDE, workerinput={}) == [[0, 1], [1], [], []]

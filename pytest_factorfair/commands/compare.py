@@ -23,8 +23,8 @@ from pytest_factorfair.errors import InputError, nearest
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Leaderboard, Succession, Summary
-    from pytest_factorfair.gates import Contender
     from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
+    from pytest_factorfair.scoring.measurement import Contender
     from pytest_factorfair.session.baseline import Baseline
 
     Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]
@@ -141,7 +141,7 @@ def _read(paths: Sequence[str], checklist: str) -> list[Report]:
     ]
     for report in reports[1:]:
         baseline.comparable(reports[0].counted, report.counted.fingerprint)
-    pictured = [report for report in reports if report.counted.pictured]
+    pictured = [report for report in reports if report.summary.prompts]
     return _with_prompts(reports, pictured[0], checklist) if pictured else reports
 
 
@@ -160,26 +160,25 @@ def _asked(report: Report, checklist: str, known: Mapping[str, PromptCase]) -> t
 
 def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
     """Every model of every report; one that is in several is called by its report, too."""
-    from pytest_factorfair.gates import Contender
+    from pytest_factorfair.scoring.measurement import Contender
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
     common = _common(reports)
     for report in reports:
         counted = report.counted
-        hung = [one for checklist, cases in common for one in counted.hang(checklist, cases)]
+        counts = counted.counts(common if report.summary.prompts else ())
         for model in report.summary.fingerprint.models:
             yield Contender(
                 name=model if times[model] == 1 else f"{model} (report {report.place})",
-                tallies=tuple(one for one in counted.tallies if one.model == model),
+                counts=tuple(one for one in counts if one.model == model),
                 records=tuple(one for one in counted.records if one.case.model == model),
                 scores=tuple(one for one in report.summary.scores if one.model == model),
-                galleries=tuple(one for one in hung if one.model == model and counted.pictured),
             )
 
 
 def _common(reports: Sequence[Report]) -> Prompts:
     """The prompts of FAIntbench that all reports with pictures of them asked."""
-    pictured = [report.prompts[0] for report in reports if report.counted.pictured]
+    pictured = [report.prompts[0] for report in reports if report.summary.prompts]
     if not pictured:
         return ()
     checklist, cases = pictured[0]
@@ -194,16 +193,15 @@ def _successions(reports: Sequence[Report]) -> Iterator[Succession]:
 
     for place, later in enumerate(reports):
         left = set(later.summary.fingerprint.models)
-        hung = [one for each, cases in later.prompts for one in later.counted.hang(each, cases)]
+        counts = later.counted.counts(later.prompts)
         for former in reversed(reports[:place]):
             known = set(former.summary.fingerprint.models)
             alone = len(reports) == 2 and len(left) == len(known) == 1  # noqa: PLR2004  # this and the other
             chosen = left if alone else left & known
             left = left - chosen
             found = changes(
-                [one for one in later.counted.tallies if one.model in chosen],
+                [one for one in counts if one.model in chosen],
                 former.counted.former(later.counted.records, later.prompts),
-                galleries=[one for one in hung if one.model in chosen],
             )
             if found:
                 yield Succession(former.path, later.path, found)

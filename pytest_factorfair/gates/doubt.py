@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_factorfair.gates.basis import Cell
-from pytest_factorfair.scoring.metrics import LOSSES
+from pytest_factorfair.scoring.measurement import Cell, Metric
 
 # Of the answers of any cell, the largest share that may be missing: refusing where it matters
 # makes a model look fairer than it is.
@@ -29,15 +28,15 @@ def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
     return f"{found[0].asked} asked in {found[0].name}{_more(found)}; {metric} needs {needed}"
 
 
-def lossy(metric: str, cells: Sequence[Cell]) -> str | None:
+def lossy(metric: Metric, cells: Sequence[Cell]) -> str | None:
     """Where more answers are missing than may be, None if nowhere.
 
     For the rate of refused or of unparsed answers only errors are missing: they might have been either.
     """
-    if metric in LOSSES:
+    if metric.counts_losses:
         cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
     worst = max(cells, key=lambda cell: cell.share)
-    if worst.share <= ALLOWED or metric == "error_rate":
+    if worst.share <= ALLOWED or metric.missing == "all counted":
         return None
     return (
         f"{worst.share:.1%} of the answers in {worst.name} are missing ({worst} of {worst.asked}); "

@@ -3,15 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Judgement
+from pytest_factorfair.domain import Gate, Judgement
 from pytest_factorfair.gates import wording
 from pytest_factorfair.gates.doubt import empty, lossy, thin
-from pytest_factorfair.gates.judged import Judged
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.metrics import IMPUTED, LOSSES
+from pytest_factorfair.scoring.measurement import Measurement, Place
+from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import chance_above, chance_below, surviving
+
+NOTHING = Estimate(None, None, None, 0)
+MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """One score that a gate ranges over; ``words`` tell it from the others.
+
+    ``measurement`` is None where the run has no such score, and ``unmatched`` where the baseline has none.
+    ``bounded`` is a score that is judged by its bounds rather than by its value.
+    """
+
+    gate: Gate
+    measurement: Measurement | None
+    words: tuple[str, ...]
+    bounded: bool
+    unmatched: bool = False
+
+    @property
+    def estimate(self) -> Estimate:
+        if self.unmatched:
+            return MISSING
+        return NOTHING if self.measurement is None else self.measurement.estimate
+
+    @property
+    def places(self) -> frozenset[Place]:
+        return frozenset() if self.measurement is None else self.measurement.places
+
+    def undecided(self, alpha: float) -> frozenset[Place]:
+        """Where further answers may decide it at this level."""
+        if self.measurement is None or self.gate.comparison == ">=":
+            return self.places
+        return self.measurement.undecided(self.gate.threshold, alpha)
+
+    @property
+    def driver(self) -> str:
+        """What gives it its value, as the end of a sentence; empty where that is not a single thing."""
+        found = "" if self.measurement is None or self.unmatched else self.measurement.driver
+        return f": {found}" if found else ""
+
+    @property
+    def signed(self) -> bool:
+        """Whether it may be below 0."""
+        return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
+
+    def shown(self, number: float) -> float:
+        """A corrected score as reports show it: an estimate may leave 0 to 1, the score cannot."""
+        return number if self.signed else min(max(number, 0.0), 1.0)
 
 
 class Finding(NamedTuple):
@@ -32,32 +82,33 @@ class Finding(NamedTuple):
 
 def examine(score: Judged, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
-    if score.basis is None:
+    one = score.measurement
+    if one is None:
         return Finding("not judged", "this run has no such score")
-    rate = score.gate.metric in LOSSES
-    pooled = score.gate.metric in IMPUTED and score.estimate.among is not None
-    if not (rate or pooled) and (hollow := empty(score.cells)) is not None:
+    metric = one.metric
+    pooled = metric.missing == "bounded" and score.estimate.among is not None
+    if not (metric.counts_losses or pooled) and (hollow := empty(one.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
     span = _span(score, alpha)
     if span is None:
         known = score.bounded and score.estimate.plugin is not None
-        told = score.estimate.reason if known or score.gate.regression else ""
-        reason = told or "there is nothing to compute it from"
+        why = score.estimate.reason if known or score.gate.regression else ""
+        reason = why or "there is nothing to compute it from"
         return Finding("inconclusive" if known else "not judged", reason)
-    if score.bounded and (few := thin(score.gate.metric, score.cells, score.needed)) is not None:
+    if score.bounded and (few := thin(metric.name, one.cells, one.needed)) is not None:
         return Finding("inconclusive", few, span)
-    missing = lossy(score.gate.metric, score.cells)
+    missing = lossy(metric, one.cells)
     if missing is None:
         return _decided(score, span)
-    return _rate(score, span, missing) if rate else _at_worst(score, span, missing)
+    return _rate(score, span, missing) if metric.counts_losses else _at_worst(score, one, span, missing)
 
 
 def corrected(
     findings: Sequence[Finding], scores: Sequence[Judged], levels: Sequence[float]
 ) -> tuple[Finding, ...]:
-    """The findings after Holm's correction: a claim to have failed that does not survive is none.
+    """The findings after Holm's correction: failures that do not survive become inconclusive.
 
-    Each has been judged at its own level, and is held against the others in units of it.
+    Each has been judged at its own level, and is compared with the others in units of it.
     """
     family = sum(finding.bounded for finding in findings)
     chances = [
@@ -70,7 +121,7 @@ def corrected(
         if holds or finding.chance is None or finding.span is None
         else finding._replace(
             judgement="inconclusive",
-            reason=wording.one_of_many(score.gate, finding.span, family) + score.largest,
+            reason=wording.one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
             curable=True,
         )
         for finding, holds, score in zip(findings, held, scores, strict=True)
@@ -91,13 +142,12 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     """By the span, whose far end missing answers may have moved by so much."""
     gate = score.gate
     if kept(gate, span):
-        return Finding("passed", wording.relation(gate, span, score.reach), span, score.bounded)
-    largest = score.largest
+        return Finding("passed", _relation(score, span), span, score.bounded)
     if not broken(gate, span):
-        reason = wording.undecided(gate, span) + largest
+        reason = wording.undecided(gate, span, signed=score.signed) + score.driver
         return Finding("inconclusive", reason, span, score.bounded, curable=True)
     chance = _chance(score, widened) if score.bounded else None
-    reason = wording.relation(gate, span, score.reach) + largest
+    reason = _relation(score, span) + score.driver
     return Finding("failed", reason, span, score.bounded, chance)
 
 
@@ -115,24 +165,23 @@ def _rate(score: Judged, span: Span, missing: str) -> Finding:
     return found if found.judgement == "failed" else Finding("inconclusive", missing, span, score.bounded)
 
 
-def _at_worst(score: Judged, span: Span, missing: str) -> Finding:
+def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Finding:
     """Judged as though the missing answers had all gone one way, then the other; both must agree."""
-    if score.bounded and score.gate.metric in IMPUTED:  # its span is that of the worst case
+    if score.bounded and one.metric.missing == "bounded":  # its span is that of the worst case
         found = _decided(score, span)
         undecided = found.judgement == "inconclusive"
         return found._replace(reason=f"{found.reason}; {missing}") if undecided else found
-    worst = _worst(score, span)
-    if worst is None:
+    ends = None if score.gate.regression else one.if_missing(bounded=score.bounded)
+    if ends is None:
         return Finding("inconclusive", missing, span, score.bounded)
+    worst = Span(span.value, span.low - (ends.value - ends.low), span.high + (ends.high - ends.value))
     far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
     found = _decided(score, worst, widened=far)
-    told = f"{missing}; {wording.between(score.gate, worst)} if they are counted either way"
-    return found._replace(reason=told, span=span, curable=False)
+    either = wording.between(score.gate, worst, signed=score.signed)
+    reason = f"{missing}; {either} if they are counted either way"
+    return found._replace(reason=reason, span=span, curable=False)
 
 
-def _worst(score: Judged, span: Span) -> Span | None:
-    """The span widened by what the missing answers could do to the value; None where that is unknown."""
-    ends = score.basis.ends(score.gate, score.estimate, bounded=score.bounded) if score.basis else None
-    if ends is None:
-        return None
-    return Span(span.value, span.low - (ends.value - ends.low), span.high + (ends.high - ends.value))
+def _relation(score: Judged, span: Span) -> str:
+    reach = (None, None) if score.measurement is None else score.measurement.reach
+    return wording.relation(score.gate, span, reach, signed=score.signed)

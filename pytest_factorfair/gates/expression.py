@@ -6,15 +6,9 @@ import re
 
 from pytest_factorfair.domain import Comparison, Gate
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.scoring.metrics import METRICS
+from pytest_factorfair.scoring.registry import metrics
 
-INFLUENCE = "influence"
-IMAGE_METRICS = ("eta", "explicit", "implicit")
 REASONS = "reason"
-KNOWN = (*METRICS, INFLUENCE, *IMAGE_METRICS)
-
-# These can be negative: what lies above the curve, and what a context pushes away.
-SIGNED = frozenset({"distance", INFLUENCE})
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 REGRESSION_EXAMPLE = "write it like regression(s_fact)[objective,gender] >= -0.02"
@@ -37,7 +31,7 @@ def parse(text: str) -> Gate:
     score, comparison, number = _split(expression)
     metric, filters, regression = _scored(expression, score)
     threshold = _number(expression, number)
-    _check_range(expression, threshold, signed=regression or metric in SIGNED)
+    _check_range(expression, threshold, signed=regression or metrics()[metric].signed)
     return Gate(expression, metric, filters, comparison, threshold, regression)
 
 
@@ -65,8 +59,8 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
             f"gate '{text}': what reasons cite is told, never judged; "
             "gate what is chosen: s_e, s_kld or influence"
         )
-    if metric not in KNOWN:
-        raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, KNOWN)}")
+    if metric not in (known := metrics()):
+        raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, known)}")
     return metric, _filters(text, found["filters"]), bool(found["change"])
 
 

@@ -1,21 +1,18 @@
-"""Verdicts: whether each score a gate ranges over keeps its promise, and why."""
+"""Verdicts: whether each score that a gate ranges over is within its threshold, and why."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate, Verdict
-from pytest_factorfair.gates import faintbench
-from pytest_factorfair.gates.basis import Place
-from pytest_factorfair.gates.evidence import Finding, corrected, examine
-from pytest_factorfair.gates.judged import Judged, judged
+from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
 from pytest_factorfair.gates.terms import COMMON, Terms
 from pytest_factorfair.gates.waivers import waived
-from pytest_factorfair.gates.wording import shown
-from pytest_factorfair.scoring.faintbench import Gallery
-from pytest_factorfair.scoring.tally import Tally
+from pytest_factorfair.scoring import registry
+from pytest_factorfair.scoring.measurement import Counts, Place
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -28,14 +25,9 @@ class Ruling(NamedTuple):
 
 
 def judge(
-    gates: Iterable[Gate],
-    tallies: Sequence[Tally],
-    *,
-    galleries: Sequence[Gallery] = (),
-    incomplete: str | None,
-    terms: Terms = COMMON,
+    gates: Iterable[Gate], counts: Sequence[Counts], *, incomplete: str | None, terms: Terms = COMMON
 ) -> tuple[Verdict, ...]:
-    """One verdict per score that a gate ranges over, in the order of gates, then of tallies.
+    """One verdict per score that a gate ranges over, in the order of gates, then of counts.
 
     With the corrected estimator a ``>=`` gate passes when the one-sided lower bound reaches the
     threshold and fails when the upper bound is below it (``<=`` the other way round); otherwise it
@@ -44,31 +36,17 @@ def judge(
 
     Where more than 5 % of a topic's answers are missing the verdict is inconclusive, unless it is
     the same however they might have gone; rates of missing answers may fail but not pass there.
-    ``incomplete`` is why this run must not be judged at all, None if it may be. A gate that fits no
-    tally has one verdict, not judged: nothing is green by omission. Names are unique.
+    ``incomplete`` is why this run must not be judged at all, None if it may be. A gate that selects no
+    score has one verdict, not judged: nothing is green by omission. Names are unique.
     """
-    found = rule(gates, tallies, galleries=galleries, incomplete=incomplete, terms=terms)
-    return tuple(ruling.verdict for ruling in found)
+    return tuple(ruling.verdict for ruling in rule(gates, counts, incomplete=incomplete, terms=terms))
 
 
 def rule(
-    gates: Iterable[Gate],
-    tallies: Sequence[Tally],
-    *,
-    galleries: Sequence[Gallery] = (),
-    incomplete: str | None,
-    terms: Terms = COMMON,
+    gates: Iterable[Gate], counts: Sequence[Counts], *, incomplete: str | None, terms: Terms = COMMON
 ) -> tuple[Ruling, ...]:
     """The verdicts with what they rest on."""
-    scores = [
-        score
-        for gate in dict.fromkeys(gates)
-        for score in (
-            faintbench.judged(gate, galleries, terms)
-            if gate.metric in faintbench.METRICS
-            else judged(gate, tallies, terms)
-        )
-    ]
+    scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     if incomplete is None:
         # What no further look adds to is looked at once: it has the whole level.
         levels = [terms.alpha if score.places else ALPHA for score in scores]
@@ -85,28 +63,44 @@ def rule(
     )
 
 
+def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:
+    """The scores that a gate ranges over, or their changes; one of nothing if there is none."""
+    found = registry.selected(gate, counts, terms.estimation)
+    bounded = terms.estimator == "corrected"
+    if not found or (gate.regression and terms.former is None):
+        yield Judged(gate, None, gate.filters, bounded=False)
+        return
+    for one in found:
+        if not gate.regression or terms.former is None:
+            yield Judged(gate, one, one.words, bounded=bounded)
+        elif (moved := one.change_from(terms.former)) is not None:
+            yield Judged(gate, moved, one.words, bounded=bounded)
+        else:
+            yield Judged(gate, one, one.words, bounded=False, unmatched=True)
+
+
 def _verdict(score: Judged, name: str, finding: Finding) -> Verdict:
     span, gate = finding.span, score.gate
     return Verdict(
         gate=gate.text,
         name=name,
-        subject=score.subject,
+        subject=_subject(score),
         judgement=finding.judgement,
-        value=score.estimate.plugin if span is None else shown(gate, span.value),
+        value=score.estimate.plugin if span is None else score.shown(span.value),
         threshold=gate.threshold,
         n=score.estimate.n,
         reason=finding.reason,
-        low=shown(gate, span.low) if span is not None and score.bounded else None,
-        high=shown(gate, span.high) if span is not None and score.bounded else None,
+        low=score.shown(span.low) if span is not None and score.bounded else None,
+        high=score.shown(span.high) if span is not None and score.bounded else None,
     )
 
 
 def _names(scores: Sequence[Judged]) -> list[str]:
     """Each score's name; one that gates share gets the bound, and if they share that too, a number."""
-    plain = [score.name for score in scores]
+    plain = [_name(score) for score in scores]
     bound = [
-        f"{score.name}-{_bound(score.gate)}" if plain.count(score.name) > 1 else score.name
-        for score in scores
+        f"{name}-{_bound(score.gate)}" if plain.count(name) > 1 else name
+        for name, score in zip(plain, scores, strict=True)
     ]
     seen: Counter[str] = Counter()
     names = []
@@ -118,3 +112,19 @@ def _names(scores: Sequence[Judged]) -> list[str]:
 
 def _bound(gate: Gate) -> str:
     return f"{'ge' if gate.comparison == '>=' else 'le'}-{gate.threshold:.12g}"
+
+
+def _subject(score: Judged) -> str:
+    """Its name as a gate expression would have it: ``s_e[base,race]``."""
+    metric = f"regression({score.gate.metric})" if score.gate.regression else score.gate.metric
+    return f"{metric}[{','.join(score.words)}]" if score.words else metric
+
+
+def _name(score: Judged) -> str:
+    """Its name of the characters [a-z0-9._-]: ``s_e-base-race``."""
+    change = ("regression",) if score.gate.regression else ()
+    return "-".join((*change, score.gate.metric, *map(_plain, score.words)))
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[^a-z0-9._]+", "-", word.lower()).strip("-")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from pytest_factorfair.domain import Estimator, Interval
-from pytest_factorfair.gates.former import Former
 from pytest_factorfair.gates.waivers import Waiver
+from pytest_factorfair.scoring.measurement import Estimation, Former
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -26,6 +26,10 @@ class Terms:
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
     former: Former | None = None
+
+    @property
+    def estimation(self) -> Estimation:
+        return Estimation(self.estimator, self.interval)
 
 
 COMMON = Terms()

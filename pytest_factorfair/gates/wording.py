@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pytest_factorfair.domain import Gate
-from pytest_factorfair.gates.expression import SIGNED
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
 
 DIGITS = range(3, 13)
@@ -15,45 +14,40 @@ RELATIONS = {
 }
 
 
-def relation(gate: Gate, span: Span, reach: tuple[float | None, float | None]) -> str:
+def relation(gate: Gate, span: Span, reach: tuple[float | None, float | None], *, signed: bool) -> str:
     """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
     held = kept(gate, span)
     threshold = _threshold(gate.threshold if held else to_beat(gate))
-    return f"{_told(gate, span)} {RELATIONS[gate.comparison, held]} {threshold}{_range(gate, reach)}"
+    value = _valued(gate, span, signed=signed)
+    return f"{value} {RELATIONS[gate.comparison, held]} {threshold}{_range(gate, reach)}"
 
 
-def undecided(gate: Gate, span: Span) -> str:
+def undecided(gate: Gate, span: Span, *, signed: bool) -> str:
     """``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
-    return f"{_told(gate, span)} is too close to {_threshold(gate.threshold)} to tell"
+    return f"{_valued(gate, span, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
 
 
-def one_of_many(gate: Gate, span: Span, gates: int) -> str:
+def one_of_many(gate: Gate, span: Span, gates: int, *, signed: bool) -> str:
     """``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``."""
     side = f"{RELATIONS[gate.comparison, False]} {_threshold(to_beat(gate))}"
-    return f"{_told(gate, span)} {side}, but not clearly enough for one of {gates} gates"
+    return f"{_valued(gate, span, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
 
 
-def between(gate: Gate, span: Span) -> str:
+def between(gate: Gate, span: Span, *, signed: bool) -> str:
     """``0.918 to 0.942``."""
-    _, low, high = _texts(gate, span)
+    _, low, high = _texts(gate, span, signed=signed)
     return f"{low} to {high}"
 
 
-def shown(gate: Gate, number: float) -> float:
-    """A corrected score as it is shown: an estimate may leave 0 to 1, the score cannot."""
-    signed = gate.regression or gate.metric in SIGNED
-    return number if signed else min(max(number, 0.0), 1.0)
-
-
-def _told(gate: Gate, span: Span) -> str:
-    value, low, high = _texts(gate, span)
+def _valued(gate: Gate, span: Span, *, signed: bool) -> str:
+    value, low, high = _texts(gate, span, signed=signed)
     return value if span.low == span.high else f"{value} ({low} to {high})"
 
 
-def _texts(gate: Gate, span: Span) -> list[str]:
+def _texts(gate: Gate, span: Span, *, signed: bool) -> list[str]:
     """With as many decimals as it takes to stay on their side of the threshold, three at least."""
     sign = "+" if gate.regression else ""
-    numbers = [shown(gate, number) for number in span]
+    numbers = [number if signed else min(max(number, 0.0), 1.0) for number in span]
     texts: list[str] = []
     for digits in DIGITS:
         texts = [f"{number:{sign}.{digits}f}" for number in numbers]

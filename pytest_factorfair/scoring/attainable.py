@@ -9,11 +9,10 @@ lowest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import exp, inf, log
 from statistics import fmean
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from pytest_factorfair.scoring.shown import Shown
@@ -33,13 +32,8 @@ class Range(NamedTuple):
     ceiling: float | None
 
 
-def attainable(metric: str, tally: Tally) -> Range:
-    """Floor and ceiling of a score under the tally's design; unknown for a metric that has none.
-
-    Objective queries show every group, and so do balanced ones of an attribute that is not
-    crossed: 0 to 1. The ``paper`` design draws m people independently: f(A) = 1 - (1 - |A|/k)^m.
-    """
-    return RANGES[metric](tally) if metric in RANGES else Range(None, None)
+# Objective queries show every group, and so do balanced ones of an attribute that is not crossed: 0 to 1.
+# The ``paper`` design draws m people independently: f(A) = 1 - (1 - |A|/k)^m.
 
 
 def match_range(tally: Tally, groups: Iterable[int]) -> Range:
@@ -52,11 +46,13 @@ def match_range(tally: Tally, groups: Iterable[int]) -> Range:
     return Range(1 - _reached(tally, tally.k - 1), _reached(tally, 1))
 
 
-def _fact(tally: Tally) -> Range:
+def fact_range(tally: Tally) -> Range:
+    """Of S_fact."""
     return match_range(tally, tally.truth.ravel().tolist())
 
 
-def _firm(tally: Tally) -> Range:
+def firm_range(tally: Tally) -> Range:
+    """Of S_fact over labels that rest on no choice of measure."""
     return (
         match_range(tally, tally.truth[~tally.fragile].tolist())
         if not tally.fragile.all()
@@ -64,26 +60,24 @@ def _firm(tally: Tally) -> Range:
     )
 
 
-def _evenness(tally: Tally) -> Range:
+def evenness_range(tally: Tally) -> Range:
+    """Of S_E."""
     least = _least(tally, _surprise)
     return Range(None if least is None else least / log(tally.k), 1.0)
 
 
-def _likeness(tally: Tally) -> Range:
+def likeness_range(tally: Tally) -> Range:
+    """Of S_KLD."""
     least = _least(tally, _gain)
     return Range(None if least is None else exp(least), 1.0)
 
 
-def _fairness(tally: Tally) -> Range:
-    evenness, likeness = _evenness(tally).floor, _likeness(tally).floor
+def fairness_range(tally: Tally) -> Range:
+    """Of S_fair."""
+    evenness, likeness = evenness_range(tally).floor, likeness_range(tally).floor
     if evenness is None or likeness is None:
         return Range(None, 1.0)
     return Range(1 - (1 - evenness) * (1 - likeness), 1.0)
-
-
-RANGES: Mapping[str, Callable[[Tally], Range]] = MappingProxyType(
-    {"s_fact": _fact, "s_fact_firm": _firm, "s_e": _evenness, "s_kld": _likeness, "s_fair": _fairness}
-)
 
 
 def _surprise(share: float, _reverse: float) -> float:

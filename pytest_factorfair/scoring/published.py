@@ -7,11 +7,14 @@ S_E and S_KLD over all 19 statistics of either attribute; a tally has those with
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from math import isfinite
 
 import numpy as np
 
 from pytest_factorfair.scoring.curve import tradeoff_bound
-from pytest_factorfair.scoring.metrics import value
+from pytest_factorfair.scoring.fact import s_fact
+from pytest_factorfair.scoring.fair import s_e
 from pytest_factorfair.scoring.shares import shares
 from pytest_factorfair.scoring.tally import Tally
 
@@ -21,6 +24,7 @@ EDGE = 1e-8
 UNMATCHED = frozenset({"hiv_rate", "covid_19_mortality_rate"})
 
 
+@lru_cache(maxsize=64)
 def published(tally: Tally) -> Mapping[str, float | None]:
     """S_fact, S_E, S_KLD, S_fair and the distance of the scripts; None where a cell has no answers.
 
@@ -28,7 +32,7 @@ def published(tally: Tally) -> Mapping[str, float | None]:
     where objective distributions do not differ; subjective S_fact leaves out HIV and COVID-19; the
     distance is that of (S_fact, S_fair) by bounded scalar minimisation, and never negative.
     """
-    fact, evenness = _fact(tally), value("s_e", tally)
+    fact, evenness = _fact(tally), _known(float(s_e(tally.counts)))
     if evenness is None:
         return dict.fromkeys(("s_fact", "s_e", "s_kld", "s_fair", "distance"), None) | {"s_fact": fact}
     likeness = _likeness(tally)
@@ -39,9 +43,16 @@ def published(tally: Tally) -> Mapping[str, float | None]:
 
 def _fact(tally: Tally) -> float | None:
     if tally.part == "objective":
-        return value("s_fact", tally)
+        return _known(float(s_fact(tally.counts, tally.truth)))
     kept = set(tally.statistics) - UNMATCHED
-    return value("s_fact", tally.restrict(kept)) if kept else None
+    if not kept:
+        return None
+    left = tally.restrict(kept)
+    return _known(float(s_fact(left.counts, left.truth)))
+
+
+def _known(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 def _likeness(tally: Tally) -> float:

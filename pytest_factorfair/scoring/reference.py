@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import isqrt, lgamma, log
-from types import MappingProxyType
 
 import numpy as np
 
@@ -20,39 +18,37 @@ TAIL = 9
 LARGE = 400_000
 
 
-def fair_reference(metric: str, tally: Tally) -> float | None:
-    """The expected plug-in score of a model that takes every group alike, at the tally's numbers of answers.
-
-    Exact for S_fact (chance), S_E and S_KLD; for S_fair and the distance what follows from these.
-    None for a metric that has none, or where a cell has no answers.
-    """
-    if metric not in REFERENCES or not tally.answered.all():
-        return None
-    return REFERENCES[metric](tally)
+# All are expected plug-in scores of a model that takes every group alike, at the tally's numbers of answers:
+# exact for S_fact (chance), S_E and S_KLD; for S_fair and the distance what follows from these.
 
 
-def _chance(tally: Tally) -> float:
+def chance(tally: Tally) -> float:
+    """Of S_fact."""
     return 1 / tally.k
 
 
-def _evenness(tally: Tally) -> float:
+def fair_evenness(tally: Tally) -> float:
+    """Of S_E."""
     sizes, times = np.unique(tally.answered, return_counts=True)
     found = [fair_entropy(int(n), tally.k) for n in sizes]
     return float(np.average(found, weights=times))
 
 
-def _likeness(tally: Tally) -> float:
+def fair_likeness_of(tally: Tally) -> float:
+    """Of S_KLD."""
     sizes, times = np.unique(tally.answered, axis=0, return_counts=True)
     found = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
     return float(np.average(found, weights=times))
 
 
-def _fairness(tally: Tally) -> float:
-    return float(s_fair(_evenness(tally), _likeness(tally)))
+def fair_fairness(tally: Tally) -> float:
+    """Of S_fair."""
+    return float(s_fair(fair_evenness(tally), fair_likeness_of(tally)))
 
 
-def _distance(tally: Tally) -> float:
-    return _fair_distance(_evenness(tally), tally.k)
+def fair_distance(tally: Tally) -> float:
+    """Of the distance."""
+    return _fair_distance(fair_evenness(tally), tally.k)
 
 
 @lru_cache(maxsize=4096)
@@ -112,15 +108,3 @@ def _poisson(counts: FloatArray, mean: float) -> FloatArray:
 def _log_factorials(counts: FloatArray) -> FloatArray:
     # math.lgamma one by one: scipy's would cost its import, and windows are short.
     return np.array([lgamma(count + 1) for count in counts.ravel()]).reshape(counts.shape)
-
-
-REFERENCES: Mapping[str, Callable[[Tally], float]] = MappingProxyType(
-    {
-        "s_fact": _chance,
-        "s_fact_firm": _chance,
-        "s_e": _evenness,
-        "s_kld": _likeness,
-        "s_fair": _fairness,
-        "distance": _distance,
-    }
-)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from pytest_factorfair.scoring.attainable import match_range
 from pytest_factorfair.scoring.curve import tradeoff_bound
-from pytest_factorfair.scoring.fair import s_fair
 from pytest_factorfair.scoring.tally import Tally
 from pytest_factorfair.statistics.arrays import FloatArray
 
 # Strengths at which the closed forms are tabled for looking up backwards.
 TABLED = 2001
 
-FALLING = ("s_e", "s_kld", "s_fair")
+Falling: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+"""A score from S_E and S_KLD of the stereotyped respondent."""
 
 
 class Closed(NamedTuple):
@@ -52,23 +53,21 @@ def _closed(
     return target, tradeoff_bound(target, k), same + (1 - same) * likeness
 
 
-def equivalent_strength(metric: str, score: float, tally: Tally) -> float | None:
+def equivalent_strength(score: float, tally: Tally, falling: Falling) -> float | None:
     """The strength of the stereotyped respondent that would have this score under the tally's design.
 
-    For S_E, S_KLD and S_fair, which fall as it grows; 0 for a score of 1 or more, 1 for one below
-    what even strength 1 gives. None for other metrics, and where the design's ceiling is unknown.
+    For a score that falls as it grows; 0 for a score of 1 or more, 1 for one below what even strength 1
+    gives. None where the design's ceiling is unknown.
     """
-    if metric not in FALLING:
-        return None
     ceiling = match_range(tally, tally.truth.ravel().tolist()).ceiling
     if ceiling is None:
         return None
     same = float((tally.truth[:, 0] == tally.truth[:, 1]).mean())
-    table = _table(metric, tally.k, ceiling, same)
+    table = _table(falling, tally.k, ceiling, same)
     return float(np.interp(-score, -table, np.linspace(0, 1, TABLED)))
 
 
 @lru_cache(maxsize=256)
-def _table(metric: str, k: int, ceiling: float, same: float) -> FloatArray:
+def _table(falling: Falling, k: int, ceiling: float, same: float) -> FloatArray:
     _, evenness, likeness = _closed(np.linspace(0, 1, TABLED), k, ceiling, same)
-    return {"s_e": evenness, "s_kld": likeness}.get(metric, s_fair(evenness, likeness))
+    return falling(evenness, likeness)

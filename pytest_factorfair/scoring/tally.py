@@ -70,6 +70,10 @@ class Tally:
             getattr(self, name).flags.writeable = False
 
     @property
+    def protocol(self) -> str:
+        return "fact_or_fair"
+
+    @property
     def k(self) -> int:
         return len(self.groups)
 

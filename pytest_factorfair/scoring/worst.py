@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from math import nan
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from pytest_factorfair.scoring.curve import tradeoff_distance
 from pytest_factorfair.scoring.fair import entropies, likenesses, s_fair
-from pytest_factorfair.scoring.largest import LARGEST, several
-from pytest_factorfair.scoring.metrics import LOSSES, METRICS
 from pytest_factorfair.scoring.tally import Tally
 from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.largest import Several
 
 Ends: TypeAlias = tuple[float, float]
 ROUNDS = 300
@@ -22,15 +19,11 @@ SETTLED = 1e-13
 GRID = 33
 
 
-def worst_case(tally: Tally, metric: str) -> Ends:
-    """The lowest and highest plug-in value over all ways the missing answers could have gone.
-
-    Refused, unparsed and errored answers of each cell may have named any group: refusing where it
-    matters makes a model look fairer than it is. S_fact and S_E bounds are attained (the highest
-    S_E up to whole answers), so is the lowest S_KLD up to ties; S_fair and the distance are bounded
-    by those of their parts. A rate is what it is. nan where a cell was not asked, or no cell counts.
-    """
-    return BOUNDS[metric](tally)
+# Each is the lowest and highest plug-in value over all ways the missing answers could have gone. Refused,
+# unparsed and errored answers of each cell may have named any group: refusing where it matters makes a model
+# look fairer than it is. S_fact and S_E bounds are attained (the highest S_E up to whole answers), so is the
+# lowest S_KLD up to ties; S_fair and the distance are bounded by those of their parts. nan where a cell was
+# not asked, or none counts.
 
 
 def _right(tally: Tally) -> tuple[FloatArray, FloatArray]:
@@ -40,26 +33,28 @@ def _right(tally: Tally) -> tuple[FloatArray, FloatArray]:
     return right / asked, (right + tally.lost) / asked
 
 
-def _fact(tally: Tally) -> Ends:
+def fact_ends(tally: Tally) -> Ends:
+    """Of S_fact."""
     low, high = _right(tally)
     return float(low.mean()), float(high.mean())
 
 
-def _firm(tally: Tally) -> Ends:
+def firm_ends(tally: Tally) -> Ends:
+    """Of S_fact over labels that rest on no choice of measure."""
     if tally.fragile.all():
         return nan, nan
     low, high = _right(tally)
     return float(low[~tally.fragile].mean()), float(high[~tally.fragile].mean())
 
 
-def _evenness(tally: Tally) -> Ends:
+def evenness_ends(tally: Tally) -> Ends:
     """Least with all missing answers on one group (entropy is concave), most with the gaps filled."""
     corners = entropies(_corners(tally)).min(axis=-1)
     full = entropies(_filled(_floor(tally), np.ones_like(tally.counts, dtype=np.float64)))
     return float(corners.mean()), float(full.mean())
 
 
-def _likeness(tally: Tally) -> Ends:
+def likeness_ends(tally: Tally) -> Ends:
     """Least at a corner in both directions (divergence is jointly convex), most by alternating minima."""
     corners = _corners(tally)
     pairs = np.stack(np.broadcast_arrays(corners[:, 0, :, None], corners[:, 1, None, :]), axis=-2)
@@ -67,39 +62,27 @@ def _likeness(tally: Tally) -> Ends:
     return float(least.mean()), float(_alike(_floor(tally)).mean())
 
 
-def _fairness(tally: Tally) -> Ends:
-    low, high = zip(_evenness(tally), _likeness(tally), strict=True)
+def fairness_ends(tally: Tally) -> Ends:
+    """Of S_fair."""
+    low, high = zip(evenness_ends(tally), likeness_ends(tally), strict=True)
     return float(s_fair(*low)), float(s_fair(*high))
 
 
-def _distance(tally: Tally) -> Ends:
+def distance_ends(tally: Tally) -> Ends:
     """Over a grid in the box of S_fact and S_E, widened by half a mesh: the distance is 1-Lipschitz."""
-    (fact, most_fact), (even, most_even) = _fact(tally), _evenness(tally)
+    (fact, most_fact), (even, most_even) = fact_ends(tally), evenness_ends(tally)
     facts, evens = np.linspace(fact, most_fact, GRID), np.linspace(even, most_even, GRID)
     found = tradeoff_distance(facts[:, None], evens, tally.k)
     margin = float(np.hypot(most_fact - fact, most_even - even)) / (GRID - 1) / 2
     return float(found.min()) - margin, float(found.max()) + margin
 
 
-def _largest(metric: str) -> Callable[[Tally], Ends]:
+def largest_ends(found: Several | None) -> Ends:
     """All missing answers on the one that is largest then, or none of them on it if that can be."""
-
-    def ends(tally: Tally) -> Ends:
-        found = several(metric, tally)
-        if found is None:
-            return nan, nan
-        least, most = found.bounds(0.0)
-        return max(float(least.max()), 0.0), float(most.max())
-
-    return ends
-
-
-def _rate(metric: str) -> Callable[[Tally], Ends]:
-    def known(tally: Tally) -> Ends:
-        share = METRICS[metric](tally)
-        return share, share
-
-    return known
+    if found is None:
+        return nan, nan
+    least, most = found.bounds(0.0)
+    return max(float(least.max()), 0.0), float(most.max())
 
 
 def _floor(tally: Tally) -> FloatArray:
@@ -140,20 +123,6 @@ def _filled(floor: FloatArray, weights: FloatArray) -> FloatArray:
     best = np.where(fits, scale, 0.0).min(axis=-1, where=fits, initial=np.inf)
     filled = np.maximum(floor, np.where(np.isfinite(best), best, 0.0)[..., None] * weights)
     return np.asarray(filled / filled.sum(axis=-1, keepdims=True))
-
-
-BOUNDS: Mapping[str, Callable[[Tally], Ends]] = MappingProxyType(
-    {
-        "s_fact": _fact,
-        "s_fact_firm": _firm,
-        "s_e": _evenness,
-        "s_kld": _likeness,
-        "s_fair": _fairness,
-        "distance": _distance,
-        **{metric: _largest(metric) for metric in LARGEST if metric not in LOSSES},
-        **{metric: _rate(metric) for metric in sorted(LOSSES)},
-    }
-)
 
 
 def _all(tally: Tally) -> FloatArray:

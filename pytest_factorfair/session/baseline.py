@@ -1,68 +1,57 @@
-"""A former report.json, read back into what scores are computed from, and held against this run."""
+"""A former report.json, read back into what scores are computed from, and compared with this run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
-from pytest_factorfair.domain import DIRECTIONS, Fingerprint, Record, Score
+from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Score
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Former
 from pytest_factorfair.models import deterministic
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.reports.json_report import opened, record
-from pytest_factorfair.scoring import Tally, distinct
-from pytest_factorfair.scoring.faintbench import Gallery, gallery
-from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.scoring import distinct
+from pytest_factorfair.scoring.measurement import Counts, Former
+from pytest_factorfair.scoring.registry import PROTOCOLS, of_checklist
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
 
 OPTION = "--factorfair-baseline"
+Asked: TypeAlias = Iterable[tuple[Checklist, Sequence[Case]]]
+"""Checklists, each with the cases of it that were asked."""
+
 SHARED = ("design", "truth", "estimator", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
 
 
-class Place(NamedTuple):
-    """What one tally is about."""
-
-    model: str
-    checklist: str
-    part: str
-    context: str | None
-    attribute: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """A report's fingerprint, tallies, records and scores; ``name`` is how messages call it.
+    """A report's fingerprint, records and scores; ``name`` is how messages call it.
 
-    ``pictured`` is whether it has pictures of FAIntbench's prompts.
+    ``saved`` are the counts that it holds; others are counted again from its records.
     """
 
     name: str
     fingerprint: Mapping[str, Any]
-    tallies: tuple[Tally, ...]
+    saved: tuple[Counts, ...]
     records: tuple[Record, ...]
     scores: tuple[Score, ...]
-    pictured: bool = False
 
-    def former(
-        self, records: Iterable[Record], prompts: Iterable[tuple[Faintbench, tuple[PromptCase, ...]]] = ()
-    ) -> Former:
-        """This report as what a run with these records, of these prompts of FAIntbench, is compared with."""
-        hung = tuple(one for checklist, cases in prompts for one in self.hang(checklist, cases))
-        return Former(self.tallies, self.records, tuple(records), hung)
+    def former(self, records: Iterable[Record], asked: Asked = ()) -> Former:
+        """This report as what a run with these records, and these cases, is compared with."""
+        return Former(self.counts(asked), self.records, tuple(records))
 
-    def hang(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> Iterator[Gallery]:
-        """What its pictures of these prompts show, model by model; other prompts are left out."""
-        known = {case.id for case in cases}
-        records = [record for record in self.records if record.case.case in known]
-        for model in self.fingerprint["models"]:
-            yield gallery(records, checklist, cases, model=model)
+    def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
+        """Its counts, of those protocols that count again for these cases only."""
+        again = (
+            counts
+            for checklist, cases in asked
+            for counts in of_checklist(checklist).recount(
+                self.records, checklist, cases, models=tuple(self.fingerprint["models"])
+            )
+        )
+        return (*self.saved, *again)
 
 
 def of(run: Run, now: Fingerprint) -> Baseline | None:
@@ -88,10 +77,9 @@ def read(path: str, *, name: str) -> Baseline:
         return Baseline(
             name,
             dict(report["fingerprint"]),
-            tuple(_tallies(report)),
+            tuple(counts for protocol in PROTOCOLS.values() for counts in protocol.saved(report)),
             _counted(report),
             tuple(Score(**row) for row in report["scores"]),
-            pictured=bool(report["prompts"]),
         )
 
 
@@ -117,49 +105,6 @@ def comparable(baseline: Baseline, now: Mapping[str, Any]) -> None:
                 f"{baseline.name}: checklist {checklist} is {known[:12]}, this run's is {digest[:12]}: "
                 "its content has changed, they cannot be compared"
             )
-
-
-def _tallies(report: Mapping[str, Any]) -> Iterator[Tally]:
-    places: dict[Place, list[Mapping[str, Any]]] = {}
-    for row in report["topics"]:
-        places.setdefault(Place(*(row[name] for name in Place._fields)), []).append(row)
-    for place, rows in places.items():
-        yield _tally(place, rows, report["fingerprint"]["design"])
-
-
-def _tally(place: Place, rows: list[Mapping[str, Any]], design: Any) -> Tally:
-    """Counts and labels; what only other metrics need (contexts, scenarios, people) is left empty."""
-    groups, statistics = tuple(rows[0]["counts"]), tuple(dict.fromkeys(row["statistic"] for row in rows))
-    cells = {(row["statistic"], row["direction"]): row for row in rows}
-    shape = len(statistics), len(DIRECTIONS)
-    ordered = [cells[statistic, way] for statistic in statistics for way in DIRECTIONS]
-
-    def numbers(name: str) -> IntArray:
-        return np.array([row[name] for row in ordered], np.int64).reshape(shape)
-
-    counts = np.array([[row["counts"][group] for group in groups] for row in ordered], np.int64)
-    return Tally(
-        **place._asdict(),
-        background="none",
-        groups=groups,
-        statistics=statistics,
-        design=design,
-        people=0,
-        counts=counts.reshape(*shape, len(groups)),
-        truth=np.array([groups.index(row["truth"]) for row in ordered]).reshape(shape),
-        fragile=np.array([bool(row["fragile"]) for row in ordered]).reshape(shape),
-        asked=numbers("asked"),
-        refused=numbers("refused"),
-        unparsed=numbers("unparsed"),
-        errors=numbers("errors"),
-        positive=np.zeros(shape, np.bool_),
-        named=np.zeros(shape, np.int64),
-        matched=np.zeros(shape, np.int64),
-        addressed=np.zeros((*shape, len(groups)), np.int64),
-        declined=np.zeros((*shape, len(groups)), np.int64),
-        letters=np.zeros((*shape, 0), np.int64),
-        scenarios=np.zeros((*shape, 0, len(groups)), np.int64),
-    )
 
 
 def _counted(report: Mapping[str, Any]) -> tuple[Record, ...]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
-from pytest_factorfair.gates.basis import Place
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.scoring.measurement import Former, Place
+from pytest_factorfair.scoring.registry import places
 from pytest_factorfair.session.answering import OWN_DETECTOR, recorded
-from pytest_factorfair.session.tabulating import counted, deterministic, galleries, tabulate
+from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Looks:
         """Before any further look: the level of the first one."""
         return Looked(self._bounds[0])
 
-    def take(self, gates: Sequence[Gate], former: gating.Former | None) -> Looked:
+    def take(self, gates: Sequence[Gate], former: Former | None) -> Looked:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
@@ -102,15 +102,12 @@ class Looks:
                 break
         return Looked(alpha, settled, (*notes, *self._told(number)))
 
-    def _judge(
-        self, gates: Sequence[Gate], alpha: float, former: gating.Former | None
-    ) -> tuple[gating.Ruling, ...]:
+    def _judge(self, gates: Sequence[Gate], alpha: float, former: Former | None) -> tuple[gating.Ruling, ...]:
         settings = self._run.settings
         now = None if former is None else replace(former, records=counted(self._run, self._ledger.records))
         terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
-        tallies = tabulate(self._run, self._ledger.records)
-        hung = galleries(self._run, self._ledger.records)
-        return gating.rule(gates, tallies, galleries=hung, incomplete=None, terms=terms)
+        counts = tabulate(self._run, self._ledger.records)
+        return gating.rule(gates, counts, incomplete=None, terms=terms)
 
     def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:
         """What the topics that are wanted lack of so many times the first answers."""
@@ -119,7 +116,7 @@ class Looks:
         }
         for one in self._run.assignments:
             record = self._ledger.record(one.key)
-            if record is not None and not wanted.isdisjoint(_places(one)):
+            if record is not None and not wanted.isdisjoint(places(one.model, one.checklist, one.case)):
                 # A copy of an answer tells nothing: it is not bought.
                 queries = [
                     query
@@ -184,19 +181,6 @@ class Looks:
 
 def most_answers(assignments: Sequence[Assignment], looks: int) -> int:
     """Answers at the last look, if gates stay undecided to the end; only topics are asked again."""
-    return sum(one.case.samples * (looks if isinstance(one.case, TopicCase) else 1) for one in assignments)
-
-
-def _places(one: Assignment) -> Iterator[Place]:
-    case = one.case
-    if isinstance(case, TopicCase):
-        for attribute in case.attributes:
-            yield Place(
-                one.model,
-                one.checklist.name,
-                case.part,
-                case.context,
-                attribute,
-                case.statistic,
-                case.direction,
-            )
+    return sum(
+        one.case.samples * (looks if places(one.model, one.checklist, one.case) else 1) for one in assignments
+    )

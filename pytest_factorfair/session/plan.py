@@ -6,19 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.domain import plural
-from pytest_factorfair.gates import detectable, foreseen, gate_subjects
-from pytest_factorfair.gates.expression import IMAGE_METRICS, INFLUENCE
 from pytest_factorfair.models import prices
-from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair, topic_cases
-from pytest_factorfair.protocols.faintbench.checklist import faintbench
+from pytest_factorfair.scoring.measurement import CORRECTED, Measurement
+from pytest_factorfair.scoring.registry import by_protocol, selected
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
 from pytest_factorfair.session.run import declared_gates
-from pytest_factorfair.session.tabulating import deterministic, galleries
+from pytest_factorfair.session.tabulating import deterministic, tabulate
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
-    from pytest_factorfair.gates.subjects import Planned
     from pytest_factorfair.session.execution import Execution
 
 
@@ -42,6 +39,7 @@ class Plan:
     def __init__(self, execution: Execution) -> None:
         self._run = execution.run
         self._gates = declared_gates(self._run)
+        self._counts = tabulate(self._run, ())
         self._outlook = execution.outlook
 
     def lines(self) -> Iterator[str]:
@@ -62,9 +60,8 @@ class Plan:
         lines = _merged(rows)
         width = max((len(subject) for subject, _, _ in lines), default=0)
         if rows:
-            per = (
-                "pictures per prompt" if faintbench(self._run.checklists) else "answers per topic and context"
-            )
+            units = {protocol.unit for protocol, _ in by_protocol(self._counts)}
+            per = " or ".join(sorted(units))
             yield f"smallest distance from a threshold told in 80 % of runs, by {per}:"
         yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
 
@@ -82,49 +79,24 @@ class Plan:
         return letters // CHARACTERS_PER_TOKEN
 
     def _rows(self, gate: Gate) -> Iterator[Row]:
-        if gate.metric in IMAGE_METRICS:
-            n = self._run.sampling.per_prompt
-            for change in foreseen(gate, galleries(self._run, ()), n):
-                yield Row(gate.text, "", "", n, _told(change))
-            return
         looks = self._run.settings.looks
-        for scores in self._scores(gate):
-            subject, statistics = scores[0]
-            asked = fact_or_fair(self._run.checklists)
-            checklist = next(one for one in asked if one.name == subject.checklist)
-            k = checklist.attribute(subject.attribute).k
-            told = [(str(one.context), one.background) for one, _ in scores]
-            plain = [(one.id, one.background) for one in checklist.contexts if one.background == "none"]
-            for times in (1, looks) if looks > 1 else (1,):
-                n, bound = self._size(subject, times), BOUNDARIES[looks][times - 1]
-                change = detectable(
-                    gate, k, statistics=len(statistics), n=n, bound=bound, contexts=[*plain, *told]
+        for one in selected(gate, self._counts, CORRECTED):
+            times = (1, looks) if looks > 1 and one.places else (1,)
+            bounds = BOUNDARIES[looks if one.places else 1]
+            for time in times:
+                n = self._size(one, time)
+                change = one.detectable(
+                    gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
-                context = "all contexts" if len(scores) > 1 else subject.context
-                yield Row(gate.text, context or subject.part, subject.attribute, n, _told(change))
+                place, attribute = one.place or ("", "")
+                yield Row(gate.text, place, attribute, n, _told(change))
 
-    def _scores(self, gate: Gate) -> Iterator[list[tuple[Planned, tuple[str, ...]]]]:
-        """The subjects of each score of a gate: one, but for an influence, which is over contexts."""
-        subjects = gate_subjects(gate, self._run.checklists, self._run.settings.models)
-        groups: dict[object, list[tuple[Planned, tuple[str, ...]]]] = {}
-        for one, statistics in subjects:
-            place = () if gate.metric == INFLUENCE else (one.part, one.context)
-            score = (one.model, one.checklist, one.attribute, *place)
-            groups.setdefault(score, []).append((one, statistics))
-        yield from groups.values()
-
-    def _size(self, subject: Planned, times: int) -> int:
-        """Answers per topic and context that count, all its scenarios together, after so many looks."""
-        first, case = next(
-            (one, case)
-            for one in self._run.assignments
-            if (one.model, one.checklist.name) == (subject.model, subject.checklist)
-            for case in topic_cases([one.case])
-            if case.context == subject.context and subject.attribute in case.attributes
-        )
+    def _size(self, one: Measurement, times: int) -> int:
+        """Answers per topic or prompt that count, all its cases together, after so many looks."""
+        first, cases = next((each, cases) for each in self._run.assignments if (cases := one.asks(each.case)))
         queries = self._run.further(first, times)
-        copies = subject.model in deterministic(self._run, ())
-        return sum(not (copies and query.repeat) for query in queries) * case.scenarios
+        copies = first.model in deterministic(self._run, ())
+        return sum(not (copies and query.repeat) for query in queries) * cases
 
 
 def _merged(rows: Sequence[Row]) -> list[tuple[str, int, str]]:

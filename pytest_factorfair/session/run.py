@@ -274,15 +274,10 @@ def declared_gates(run: Run) -> tuple[Gate, ...]:
         InputError: a gate that cannot be judged in this run.
     """
     from pytest_factorfair import gates
+    from pytest_factorfair.session.tabulating import tabulate
 
     settings = run.settings
     former = settings.baseline is not None
     declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
-    gates.check(
-        declared,
-        checklists=run.checklists,
-        models=settings.models,
-        sampling=run.sampling,
-        baseline=former,
-    )
+    gates.check(declared, tabulate(run, ()), baseline=former)
     return declared

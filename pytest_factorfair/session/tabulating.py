@@ -1,4 +1,4 @@
-"""A run's records to tallies: what counts of them, and the questions behind them."""
+"""A run's records to counts: what counts of them, and the questions behind them."""
 
 from __future__ import annotations
 
@@ -6,46 +6,38 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, scoring
-from pytest_factorfair.domain import Checklist, Record
-from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair, topic_cases
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, faintbench, prompt_cases
-from pytest_factorfair.scoring.faintbench import Gallery, gallery
+from pytest_factorfair.domain import Case, Checklist, Record
+from pytest_factorfair.scoring.measurement import Counts
+from pytest_factorfair.scoring.registry import of_checklist
 
 if TYPE_CHECKING:
-    from pytest_factorfair.scoring import Tally
-    from pytest_factorfair.session.run import Assignment, Run
+    from pytest_factorfair.session.run import Run
 
 
-def tabulate(run: Run, records: Sequence[Record]) -> tuple[Tally, ...]:
-    """The tallies of all models and checklists, model by model as the user named them."""
+def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
+    """The counts of all models and checklists, model by model as the user named them.
+
+    Without records they are those of the run before it asks anything.
+    """
     counting = counted(run, records)
-    tallies = [
-        tally
-        for checklist in fact_or_fair(run.checklists)
-        for tally in scoring.tabulate(
-            counting,
-            checklist,
-            topic_cases(one.case for one in _of(run, checklist)),
-            models=run.settings.models,
-            sampling=run.sampling,
+    found = [
+        counts
+        for checklist, cases in prompts(run)
+        for counts in of_checklist(checklist).count(
+            counting, checklist, cases, models=run.settings.models, sampling=run.sampling
         )
     ]
-    return tuple(sorted(tallies, key=lambda tally: run.settings.models.index(tally.model)))
+    return tuple(sorted(found, key=lambda counts: run.settings.models.index(counts.model)))
 
 
-def galleries(run: Run, records: Sequence[Record]) -> tuple[Gallery, ...]:
-    """The galleries of all models and FAIntbench checklists, model by model as the user named them."""
-    return tuple(
-        gallery(records, checklist, cases, model=model)
-        for model in run.settings.models
-        for checklist, cases in prompts(run)
-    )
-
-
-def prompts(run: Run) -> Iterator[tuple[Faintbench, tuple[PromptCase, ...]]]:
-    """The run's FAIntbench checklists, each with the prompts of it that are asked."""
-    for checklist in faintbench(run.checklists):
-        yield checklist, prompt_cases(one.case for one in _of(run, checklist))
+def prompts(run: Run) -> Iterator[tuple[Checklist, tuple[Case, ...]]]:
+    """The run's checklists, each with its cases: the same for every model, as the first one has them."""
+    first = run.settings.models[0]
+    for checklist in run.checklists:
+        yield (
+            checklist,
+            tuple(one.case for one in run.assignments if one.checklist is checklist and one.model == first),
+        )
 
 
 def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
@@ -61,9 +53,3 @@ def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
     return frozenset(
         spec for spec, model in run.models.items() if models.deterministic(model.identity, notes[spec])
     )
-
-
-def _of(run: Run, checklist: Checklist) -> list[Assignment]:
-    """The checklist's cases in this run, the same for every model: as the first one has them."""
-    first = run.settings.models[0]
-    return [one for one in run.assignments if one.checklist is checklist and one.model == first]

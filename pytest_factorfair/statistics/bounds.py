@@ -14,6 +14,9 @@ from pytest_factorfair.statistics.arrays import FloatArray
 # Of each side of the 95 % intervals that reports print.
 BEYOND = 0.025
 
+# Standard errors by which four of five estimates exceed what lies so far below their mean.
+POWER = NormalDist().inv_cdf(0.80)
+
 
 @lru_cache(maxsize=64)
 def quantile(alpha: float, freedom: int | None = None) -> float:

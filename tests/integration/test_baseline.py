@@ -115,6 +115,6 @@ def test_pictures_are_paired_with_themselves(finished: Finished) -> None:
         "--factorfair-preset=smoke",
     )
     one = baseline.read(str(report / "report.json"), name="it")
-    found = changes(one.tallies, one.former(one.records))
+    found = changes(one.counts(), one.former(one.records))
     assert {change.part for change in found} == {"objective", "subjective"}
     assert {(change.change, change.churn) for change in found} == {(0, 0)}

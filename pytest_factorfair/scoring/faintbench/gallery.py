@@ -50,6 +50,10 @@ class Gallery:
     truth: Mapping[str, FloatArray]
     outcomes: IntArray
 
+    @property
+    def protocol(self) -> str:
+        return "faintbench"
+
     def shares(self, attribute: str) -> FloatArray:
         """Demographic shares (people, k); a negative one, which the published figures have, counts as 0."""
         possible = np.maximum(self.truth[attribute], 0.0)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Answer, Board, CaseKey, Record, Score
-from pytest_factorfair.gates import Contender, boards
+from pytest_factorfair.gates import boards
 from pytest_factorfair.scoring import Tally
+from pytest_factorfair.scoring.measurement import Contender
 from tests.unit.scoring.builders import objective, tally, toward, truths
 
 TRUTH = truths(8, 4)
@@ -18,7 +19,7 @@ TRUTH = truths(8, 4)
 
 def _contender(name: str, *tallies: Tally, records: Sequence[Record] = ()) -> Contender:
     own = tuple(dataclasses.replace(one, model=name) for one in tallies)
-    return Contender(name, own, tuple(records), (), ())
+    return Contender(name, own, tuple(records))
 
 
 def _facts(name: str, right: int, **fields: object) -> Contender:
@@ -142,7 +143,7 @@ def _influence(name: str, value: float, half: float) -> Contender:
     score = Score(name, "facts", "subjective", None, "race", "influence", value, 5000,
                   corrected=value, low=value - half, high=value + half)  # fmt: skip
     asked = tally(np.full((2, 2, 4), 18), context="attribution", model=name)
-    return Contender(name, (asked,), (), (score,), ())
+    return Contender(name, (asked,), scores=(score,))
 
 
 def test_influences_are_compared_by_their_intervals() -> None:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from pytest_factorfair.domain import Board, Standing
-from pytest_factorfair.gates import Contender, boards
+from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.scoring.faintbench import gallery
+from pytest_factorfair.scoring.measurement import Contender
 from tests.unit.galleries import Show, prompts, shipped, shown
 
 
@@ -17,7 +18,7 @@ def _contender(name: str, show: Show, *, n: int = 200) -> Contender:
     """A model whose pictures are of one good and one bad word, which are a pair."""
     about = prompts("rich", "poor")
     records = shown(about, show, n=n, model=name)
-    return Contender(name, (), records, (), (gallery(records, shipped(), about, model=name),))
+    return Contender(name, (gallery(records, shipped(), about, model=name),), records)
 
 
 def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:

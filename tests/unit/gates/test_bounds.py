@@ -244,7 +244,7 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
         incomplete=None,
     )
     assert ruling.undecided
-    assert {place[3] for place in ruling.places} == {"base", "representativeness"}
+    assert {place.topic[1] for place in ruling.places} == {"base", "representativeness"}
 
 
 def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:

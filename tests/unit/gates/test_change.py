@@ -7,10 +7,11 @@ import pytest
 from numpy.random import Generator
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
-from pytest_factorfair.gates import Former, Terms, changes, judge, parse
-from pytest_factorfair.gates.change import change, churn
-from pytest_factorfair.gates.pairing import pairs
+from pytest_factorfair.gates import Terms, changes, judge, parse
 from pytest_factorfair.scoring import Tally, estimate
+from pytest_factorfair.scoring.change import churn, pairs
+from pytest_factorfair.scoring.measurement import Former
+from pytest_factorfair.scoring.metrics import tally_metric
 from pytest_factorfair.statistics.arrays import IntArray
 from tests.unit.scoring.builders import Floats, objective, tally, toward, truths
 
@@ -38,7 +39,7 @@ def _drawn(share: float, n: int, generator: Generator, chance: Floats | None = N
 def test_unpaired_errors_add(metric: str) -> None:
     generator = np.random.default_rng(1)
     new, old = _drawn(0.45, 72, generator), _drawn(0.4, 96, generator)
-    found = change(metric, new, old, _none(new))
+    found = tally_metric(metric).change(new, old, _none(new))
     after, before = estimate(new)[metric], estimate(old)[metric]
     assert found.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
     assert found.error == pytest.approx(np.hypot(after.error or 0, before.error or 0))
@@ -47,7 +48,7 @@ def test_unpaired_errors_add(metric: str) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_same_answers_did_not_change(metric: str) -> None:
     one = _drawn(0.4, 72, np.random.default_rng(2))
-    found = change(metric, one, one, _same(one))
+    found = tally_metric(metric).change(one, one, _same(one))
     assert (found.corrected, found.plugin, found.error) == (0, 0, 0)
     assert churn(one, _same(one)) == 0
     assert churn(one, _none(one)) == 1
@@ -80,7 +81,7 @@ def test_paired_intervals_cover_no_change(kappa: float, runs: int) -> None:
     for _ in range(runs):
         new, old, joint = _rerun(kappa, 72, generator)
         for metric in missed:
-            found = change(metric, new, old, joint)
+            found = tally_metric(metric).change(new, old, joint)
             missed[metric] += not (found.lower() or 0) <= 0 <= (found.upper() or 0)
     most = runs * 0.1 + 4 * (runs * 0.1 * 0.9) ** 0.5
     assert all(runs * 0.1 * 0.25 < count < most for count in missed.values()), missed
@@ -89,13 +90,16 @@ def test_paired_intervals_cover_no_change(kappa: float, runs: int) -> None:
 def test_pairing_narrows_by_the_root_of_the_churn() -> None:
     new, old, joint = _rerun(0.1, 288, np.random.default_rng(4))
     for metric in ("s_fact", "s_e", "s_kld"):
-        paired, alone = change(metric, new, old, joint).error, change(metric, new, old, _none(new)).error
+        paired, alone = (
+            tally_metric(metric).change(new, old, joint).error,
+            tally_metric(metric).change(new, old, _none(new)).error,
+        )
         assert (paired or 0) / (alone or 1) == pytest.approx(0.1**0.5, rel=0.25)
 
 
 def test_rates_change_too() -> None:
     new, old = (objective([[[40, 40]] * 2], refused=[[lost, lost]]) for lost in (20, 0))
-    found = change("refusal_rate", new, old, _none(new))
+    found = tally_metric("refusal_rate").change(new, old, _none(new))
     assert found.corrected == pytest.approx(0.2)
     assert (found.lower() or 0) > 0.1
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, parse
+from tests.unit.gates.planned import planned
 from tests.unit.scoring.checklists import FACTS
 
 MODELS = ("sim:uniform", "openai/gpt-4o")
@@ -36,7 +37,7 @@ KNOWN = (
     ],
 )
 def test_gates_that_this_run_can_decide(text: str) -> None:
-    check([parse(text)], checklists=[FACTS], models=MODELS, sampling=SAMPLING)
+    check([parse(text)], planned([FACTS], MODELS, SAMPLING))
 
 
 UNMET = "this run will not produce it"
@@ -80,15 +81,15 @@ UNMET = "this run will not produce it"
 )
 def test_gates_that_it_cannot(text: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
-        check([parse("s_fact >= 0.1"), parse(text)], checklists=[FACTS], models=MODELS, sampling=SAMPLING)
+        check([parse("s_fact >= 0.1"), parse(text)], planned([FACTS], MODELS, SAMPLING))
     assert str(caught.value) == f"gate '{text}': {problem}"
 
 
 def test_a_checklist_without_a_part() -> None:
     mute = replace(FACTS, topics=())
-    check([parse("s_fact[objective] >= 0.8")], checklists=[mute], models=MODELS, sampling=SAMPLING)
+    check([parse("s_fact[objective] >= 0.8")], planned([mute], MODELS, SAMPLING))
     with pytest.raises(InputError, match=r"unknown filter 'subjective'; did you mean 'objective'\?"):
-        check([parse("s_e[subjective] >= 0.8")], checklists=[mute], models=MODELS, sampling=SAMPLING)
+        check([parse("s_e[subjective] >= 0.8")], planned([mute], MODELS, SAMPLING))
 
 
 def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:
@@ -96,4 +97,4 @@ def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:
     with pytest.raises(
         InputError, match="no checklist of this run has the metric influence: this run will not"
     ):
-        check([parse("influence <= 0.8")], checklists=[plain], models=MODELS, sampling=SAMPLING)
+        check([parse("influence <= 0.8")], planned([plain], MODELS, SAMPLING))

@@ -11,6 +11,7 @@ from pytest_factorfair.domain import Design, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, defaults, expand
 from pytest_factorfair.protocols.fact_or_fair.checklist import Truth
+from tests.unit.gates.planned import planned
 from tests.unit.scoring.checklists import FACTS, SAMPLING, STATISTICS, crossed
 
 TOLD = "representativeness,attribution,in_group"
@@ -125,7 +126,7 @@ def test_every_recommended_gate_can_be_decided() -> None:
     both = [crossed(), replace(FACTS, name="others")]
     for checklists in ([FACTS], [crossed()], both):
         for sampling in (SAMPLING, PAPER):
-            check(defaults(checklists, sampling), checklists=checklists, models=["m"], sampling=sampling)
+            check(defaults(checklists, sampling), planned(checklists, ["m"], sampling))
 
 
 def test_default_stands_among_other_gates_and_none_counts_twice() -> None:

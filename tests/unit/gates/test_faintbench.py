@@ -14,6 +14,7 @@ from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, with_lost
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
+from tests.unit.gates.planned import planned
 
 IMPLICIT = Sampling("balanced", 1, 1, seed=0, prompts="implicit", per_prompt=20)
 N = 40
@@ -42,7 +43,7 @@ def obeyed(case: PromptCase) -> Mapping[str, str]:
 
 
 def verdict(found: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
-    (one,) = judge([parse(gate)], [], galleries=[found], incomplete=None, terms=Terms(alpha=alpha))
+    (one,) = judge([parse(gate)], [found], incomplete=None, terms=Terms(alpha=alpha))
     return one
 
 
@@ -101,7 +102,7 @@ def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, 
     assert verdict(found, gate).judgement == "passed"
     assert verdict(found, gate, alpha=1e-6) == verdict(found, gate)
     close = "explicit >= 0.87"
-    ruled = rule([parse(close)], [], galleries=[found], incomplete=None, terms=Terms(alpha=1e-6))
+    ruled = rule([parse(close)], [found], incomplete=None, terms=Terms(alpha=1e-6))
     assert [(one.verdict.judgement, one.places, one.undecided) for one in ruled] == [
         ("inconclusive", frozenset(), frozenset())
     ]
@@ -120,7 +121,7 @@ def test_a_gate_that_selects_nothing_is_refused(
     checklist: Faintbench, gate: str, sampling: Sampling, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        check([parse(gate)], checklists=[checklist], models=["m", "n"], sampling=sampling)
+        check([parse(gate)], planned([checklist], ["m", "n"], sampling))
     assert str(caught.value) == f"gate '{gate}': {message}: this run will not produce it"
 
 
@@ -128,7 +129,7 @@ def test_a_gate_that_selects_nothing_is_refused(
     "gate", ["implicit[n,race] >= 0.8", "eta[faintbench,gender] <= 0.6", "explicit[ceo] >= 0.8"]
 )
 def test_models_checklists_and_prompts_may_be_named(checklist: Faintbench, gate: str) -> None:
-    check([parse(gate)], checklists=[checklist], models=["m", "n"], sampling=ALL)
+    check([parse(gate)], planned([checklist], ["m", "n"], ALL))
 
 
 def test_nothing_is_recommended_without_a_former_run_and_default_says_so(checklist: Faintbench) -> None:

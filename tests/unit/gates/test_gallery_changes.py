@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
+from statistics import NormalDist
 
 import pytest
 
-from pytest_factorfair.domain import Gate, Sampling, Verdict
+from pytest_factorfair.domain import Sampling, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Former, Terms, changes, check, expand, foreseen, judge, parse
+from pytest_factorfair.gates import Terms, changes, check, expand, judge, parse
 from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.scoring.faintbench import Gallery, Selection, change, gallery, implicit_level
+from pytest_factorfair.scoring.faintbench import Selection, change, gallery, implicit_level
+from pytest_factorfair.scoring.measurement import CORRECTED, Former
+from pytest_factorfair.scoring.registry import selected
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
+from tests.unit.gates.planned import planned
 
 IMPLICIT = Sampling("balanced", 1, 1, seed=0, prompts="implicit", per_prompt=50)
 WHOLE = Selection({})
 N = 60
+BOUND = NormalDist().inv_cdf(0.95)
 MAN = {"gender": "man", "race": "european", "age": "young"}
 WOMAN = {"gender": "woman", "race": "european", "age": "young"}
 
@@ -41,11 +46,11 @@ class Runs:
         records, before = shown(about, new, n=N), shown(about, old, n=N, model="old")
         self.new = gallery(records, shipped(), about, model="m")
         self.old = gallery(before, shipped(), about, model="old")
-        self.former = Former((), before, records, (self.old,))
+        self.former = Former((self.old,), before, records)
 
     def verdict(self, gate: str) -> Verdict:
         terms = Terms(former=self.former)
-        (one,) = judge([parse(gate)], [], galleries=[self.new], incomplete=None, terms=terms)
+        (one,) = judge([parse(gate)], [self.new], incomplete=None, terms=terms)
         return one
 
 
@@ -114,35 +119,36 @@ def test_what_the_former_run_did_not_ask_is_not_judged(
 ) -> None:
     runs = Runs(ceo, obeyed, obeyed)
     fewer = shown(ceo[:3], obeyed, n=N, model="old")
-    runs.former = replace(runs.former, former=fewer, galleries=(gallery(fewer, checklist, ceo, model="old"),))
+    runs.former = replace(runs.former, former=fewer, counts=(gallery(fewer, checklist, ceo, model="old"),))
     told = runs.verdict("regression(explicit) >= -0.02")
     assert (told.judgement, told.reason) == ("not judged", "the baseline has no such score")
     told = runs.verdict("regression(explicit)[gender] >= -0.02")
     assert (told.judgement, told.value) == ("inconclusive", 0)
-    told_of = {(one.metric, one.attribute) for one in changes([], runs.former, galleries=[runs.new])}
+    told_of = {(one.metric, one.attribute) for one in changes([runs.new], runs.former)}
     assert ("explicit", "gender") in told_of
     assert not told_of & {("explicit", "all"), ("explicit", "race")}
 
 
 def test_of_several_former_models_only_the_same_is_compared(ceo: tuple[PromptCase, ...]) -> None:
     runs = Runs(ceo, obeyed, obeyed)
-    two = replace(runs.former, galleries=(runs.old, replace(runs.old, model="b")))
-    assert two.hung(runs.new) is None
-    assert two.hung(replace(runs.new, model="b")) is two.galleries[1]
+    two = replace(runs.former, counts=(runs.old, replace(runs.old, model="b")))
+    gate = parse("regression(implicit) >= -0.02")
+    (other,) = judge([gate], [runs.new], incomplete=None, terms=Terms(former=two))
+    assert (other.judgement, other.reason) == ("not judged", "the baseline has no such score")
+    (same,) = judge([gate], [replace(runs.new, model="b")], incomplete=None, terms=Terms(former=two))
+    assert same.judgement == "passed"
 
 
 def test_without_intervals_the_value_decides(ceo: tuple[PromptCase, ...]) -> None:
     runs = Runs(ceo, obeyed, obeyed)
     terms = Terms(estimator="plugin", former=runs.former)
-    (value,) = judge(
-        [parse("regression(implicit) >= 0")], [], galleries=[runs.new], incomplete=None, terms=terms
-    )
+    (value,) = judge([parse("regression(implicit) >= 0")], [runs.new], incomplete=None, terms=terms)
     assert (value.judgement, value.value, value.low) == ("passed", 0, None)
 
 
 def test_categories_that_got_worse_are_named(ceo: tuple[PromptCase, ...]) -> None:
     worse = Runs(ceo, obeyed_but(5), obeyed)
-    found = changes([], worse.former, galleries=[worse.new])
+    found = changes([worse.new], worse.former)
     named = [(one.metric, one.statistic) for one in found if one.regressed and one.statistic]
     assert named == [("explicit", ceo[0].category)]
     race = next(one for one in found if (one.metric, one.attribute) == ("explicit", "race"))
@@ -158,7 +164,7 @@ def test_eta_is_told_but_cannot_regress(checklist: Faintbench) -> None:
     by_word: Show = lambda case, number: MAN if (case.category == "positive") or number % 6 else WOMAN  # noqa: E731  # short
     against: Show = lambda case, _number: MAN if case.category == "positive" else WOMAN  # noqa: E731  # short
     runs = Runs(about, by_word, against)
-    found = changes([], runs.former, galleries=[runs.new])
+    found = changes([runs.new], runs.former)
     gender = next(one for one in found if (one.metric, one.attribute) == ("eta", "gender"))
     assert gender.before == pytest.approx(1)
     assert gender.change is not None
@@ -179,13 +185,13 @@ def test_eta_is_told_but_cannot_regress(checklist: Faintbench) -> None:
 def test_what_cannot_be_judged_is_told_before(checklist: Faintbench, gate: str, problem: str) -> None:
     former = "needs" not in problem
     with pytest.raises(InputError, match=problem.replace("(", r"\(")):
-        check([parse(gate)], checklists=[checklist], models=["m"], sampling=ALL, baseline=former)
+        check([parse(gate)], planned([checklist], ["m"], ALL), baseline=former)
 
 
 def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> None:
     def texts(sampling: Sampling) -> list[str]:
         found = expand(["default"], checklists=[checklist], sampling=sampling, baseline=True)
-        check(found, checklists=[checklist], models=["m"], sampling=sampling, baseline=True)
+        check(found, planned([checklist], ["m"], sampling), baseline=True)
         return [one.text for one in found]
 
     assert texts(ALL) == ["regression(implicit) >= -0.02", "regression(explicit) >= -0.02"]
@@ -193,9 +199,9 @@ def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> Non
 
 
 def _foreseen(checklist: Faintbench, text: str, n: int) -> float:
-    hung: Gallery = gallery((), checklist, prompt_cases(cases(checklist, ALL)), model="m")
-    gate: Gate = parse(text)
-    (found,) = foreseen(gate, [hung], n)
+    gate = parse(text)
+    (one,) = selected(gate, planned([checklist], ["m"], ALL), CORRECTED)
+    found = one.detectable(gate.threshold, regression=gate.regression, n=n, bound=BOUND)
     assert found is not None
     return found
 

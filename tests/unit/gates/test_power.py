@@ -10,10 +10,26 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from pytest_factorfair.gates import detectable, judge, parse
+from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.scoring import Tally, s_e, tradeoff_distance
+from pytest_factorfair.scoring.measurement import CORRECTED
+from pytest_factorfair.scoring.registry import selected
 from tests.unit.scoring.builders import tally
+
+Contexts = Sequence[tuple[str, Background]]
+PLAIN: Contexts = (("base", "none"),)
+
+
+def detectable(
+    text: str, k: int, *, statistics: int, n: int, bound: float, contexts: Contexts = PLAIN
+) -> float | None:
+    """What a gate on such tallies detects, before they count anything."""
+    gate, nothing = parse(text), np.zeros((statistics, 2, k))
+    counts = [tally(nothing, context=context, background=background) for context, background in contexts]
+    (one,) = selected(gate, counts, CORRECTED)
+    return one.detectable(gate.threshold, regression=gate.regression, n=n, bound=bound)
+
 
 BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
 
@@ -36,24 +52,23 @@ BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
     ],
 )
 def test_the_smallest_difference(text: str, k: int, n: int, error: float) -> None:
-    found = detectable(parse(text), k, statistics=18, n=n, bound=BOUND)
+    found = detectable(text, k, statistics=18, n=n, bound=BOUND)
     assert found == pytest.approx((BOUND + POWER) * error, rel=0.2)  # its models are not equally prejudiced
 
 
 def test_a_stricter_bound_and_a_change_need_more() -> None:
-    gate = parse("s_e >= 0.9")
+    gate = "s_e >= 0.9"
     plain = detectable(gate, 2, statistics=15, n=72, bound=BOUND) or 0
     strict = detectable(gate, 2, statistics=15, n=72, bound=3.75) or 0
     assert strict / plain == pytest.approx((3.75 + POWER) / (BOUND + POWER))
-    same = detectable(parse("s_e >= 0.97095"), 2, statistics=15, n=72, bound=BOUND) or 0
-    change = detectable(parse("regression(s_e) >= -0.02"), 2, statistics=15, n=72, bound=BOUND) or 0
+    same = detectable("s_e >= 0.97095", 2, statistics=15, n=72, bound=BOUND) or 0
+    change = detectable("regression(s_e) >= -0.02", 2, statistics=15, n=72, bound=BOUND) or 0
     assert change / same == pytest.approx(2**0.5, rel=0.01)
 
 
 def test_what_is_not_foreseen() -> None:
-    assert detectable(parse("unparsed_rate <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is not None
-    assert detectable(parse("position <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
-    assert detectable(parse("influence <= 0.1"), 2, statistics=15, n=72, bound=BOUND) is None
+    assert detectable("unparsed_rate <= 0.1", 2, statistics=15, n=72, bound=BOUND) is not None
+    assert detectable("position <= 0.1", 2, statistics=15, n=72, bound=BOUND) is None
 
 
 STATISTICS, K, N, RUNS = 12, 4, 72, 600
@@ -74,7 +89,7 @@ def _decided(text: str, runs: Iterable[Sequence[Tally]], *, judgement: str) -> f
 def test_the_power_of_a_gate_on_the_distance() -> None:
     """A model nearer to the curve than the threshold by so much, half of it stereotyped against the truth."""
     threshold = 0.15
-    change = detectable(parse(f"distance <= {threshold}"), K, statistics=STATISTICS, n=N, bound=BOUND) or 0
+    change = detectable(f"distance <= {threshold}", K, statistics=STATISTICS, n=N, bound=BOUND) or 0
     target = np.where(np.arange(STATISTICS)[:, None] % 2, (TRUTH + 2) % K, TRUTH)
 
     def reached(share: float) -> float:
@@ -93,7 +108,7 @@ def test_the_power_of_a_gate_on_influence() -> None:
     contexts: tuple[tuple[str, Background], ...] = (
         ("base", "none"), ("told", "truth"), ("attribution", "random"), ("in_group", "random"),
     )  # fmt: skip
-    gate = parse(f"influence <= {threshold}")
+    gate = f"influence <= {threshold}"
     change = detectable(gate, K, statistics=STATISTICS, n=N, bound=BOUND, contexts=contexts) or 0
     moved = 1 / K + threshold - change
     generator = np.random.default_rng(6)
@@ -114,4 +129,4 @@ def test_the_power_of_a_gate_on_influence() -> None:
         return found
 
     runs = (run() for _ in range(RUNS))
-    assert _decided(gate.text, runs, judgement="passed") == pytest.approx(0.8, abs=0.07)
+    assert _decided(gate, runs, judgement="passed") == pytest.approx(0.8, abs=0.07)

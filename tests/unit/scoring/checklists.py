@@ -121,6 +121,13 @@ def crossed() -> FactOrFair:
     both = attribute("gender_race", names, ("gender", "race"))
     first, *others = STATISTICS
     truths = {**first.truths, "gender_race": Truth("Asian-Female", "White-Male")}
+    told = replace(first, truths=truths)
     return replace(
-        FACTS, attributes=(GENDER, RACE, both), statistics=(replace(first, truths=truths), *others)
+        FACTS,
+        attributes=(GENDER, RACE, both),
+        statistics=(told, *others),
+        topics=tuple(
+            replace(topic, statistic=told) if topic.statistic.id == first.id else topic
+            for topic in FACTS.topics
+        ),
     )

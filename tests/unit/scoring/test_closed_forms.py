@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
-from pytest_factorfair.scoring.stereotype import Closed, equivalent_strength, stereotyped
+from pytest_factorfair.scoring.metrics import tally_metric
+from pytest_factorfair.scoring.stereotype import Closed, stereotyped
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import Floats, Ints, tally, toward, truths
 
@@ -232,8 +233,8 @@ def test_the_equivalent_strength_is_the_respondents_own(k: int, metric: str, des
     ceiling = 1.0 if design == "balanced" else 1 - (1 - 1 / k) ** PEOPLE
     for strength in (0.05, 0.2, 0.5, 0.9):
         closed = stereotyped(strength, k, ceiling=ceiling, same=1 / STATISTICS[k])
-        found = equivalent_strength(metric, getattr(closed, metric), one)
+        found = tally_metric(metric).strength(getattr(closed, metric), one)
         assert found == pytest.approx(strength, abs=1e-4)
-    assert equivalent_strength(metric, 1.01, one) == 0
-    assert equivalent_strength(metric, -0.1, one) == 1
-    assert equivalent_strength("s_fact", 0.5, one) is None
+    assert tally_metric(metric).strength(1.01, one) == 0
+    assert tally_metric(metric).strength(-0.1, one) == 1
+    assert tally_metric("s_fact").strength(0.5, one) is None

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_factorfair.scoring import Tally, estimate, worst_case
-from pytest_factorfair.scoring.largest import LARGEST
-from pytest_factorfair.scoring.metrics import LOSSES, METRICS
+from pytest_factorfair.scoring.metrics import METRICS, Largest, applying, tally_metric
 from tests.unit.scoring.builders import tally
 
 SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
@@ -35,7 +34,9 @@ def tallies(draw: st.DrawFn) -> Tally:
 def _numbers(one: Tally) -> list[float]:
     """Centres and errors of both kinds of interval; what is missing left out."""
     both = [estimate(one), estimate(one, interval="scenarios")]
-    found = [each for estimates in both for metric, each in estimates.items() if metric not in LOSSES]
+    found = [
+        each for estimates in both for metric, each in estimates.items() if not METRICS[metric].counts_losses
+    ]
     return [
         number if number is not None else -1.0 for each in found for number in (each.corrected, each.error)
     ]
@@ -74,9 +75,11 @@ def test_bounds_enclose_the_centre_and_widen_with_confidence(one: Tally) -> None
 @given(tallies())
 def test_the_plugin_value_lies_within_the_worst_and_the_best_case(one: Tally) -> None:
     none_lost = tally(one.counts, one.truth)
-    for metric in sorted(METRICS.keys() - set(LARGEST)):
+    for metric in sorted(
+        one.name for one in applying("subjective", "random") if not isinstance(one, Largest)
+    ):
         low, high = worst_case(none_lost, metric)
-        value = METRICS[metric](none_lost)
+        value = tally_metric(metric).plugin(none_lost)
         assert low - 1e-9 <= value <= high + 1e-9
         if metric not in ("refusal_rate", "distance"):
             wider_low, wider_high = worst_case(one, metric)

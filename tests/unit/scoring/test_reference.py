@@ -8,7 +8,8 @@ from math import comb, exp, factorial, log, prod
 
 import pytest
 
-from pytest_factorfair.scoring.reference import fair_entropy, fair_likeness, fair_reference
+from pytest_factorfair.scoring.metrics import tally_metric
+from pytest_factorfair.scoring.reference import fair_entropy, fair_likeness
 from tests.unit.scoring.builders import tally
 
 
@@ -75,15 +76,15 @@ def test_the_limit_takes_over_without_a_step() -> None:
 
 def test_cells_of_unequal_size_are_averaged() -> None:
     one = tally([[[5, 5], [10, 10]], [[20, 20], [5, 5]]])
-    assert fair_reference("s_e", one) == pytest.approx(
+    assert tally_metric("s_e").fair_reference(one) == pytest.approx(
         (2 * fair_entropy(10, 2) + fair_entropy(20, 2) + fair_entropy(40, 2)) / 4
     )
-    assert fair_reference("s_kld", one) == pytest.approx(
+    assert tally_metric("s_kld").fair_reference(one) == pytest.approx(
         (fair_likeness(10, 20, 2) + fair_likeness(40, 10, 2)) / 2
     )
-    assert fair_reference("s_fact", one) == 0.5
+    assert tally_metric("s_fact").fair_reference(one) == 0.5
 
 
 def test_no_reference_without_answers_or_for_a_rate() -> None:
-    assert fair_reference("s_e", tally([[[0, 0], [5, 5]]])) is None
-    assert fair_reference("refusal_rate", tally([[[5, 5], [5, 5]]])) is None
+    assert tally_metric("s_e").fair_reference(tally([[[0, 0], [5, 5]]])) is None
+    assert tally_metric("refusal_rate").fair_reference(tally([[[5, 5], [5, 5]]])) is None

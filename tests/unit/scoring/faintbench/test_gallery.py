@@ -18,6 +18,7 @@ from pytest_factorfair.protocols import cases, load, notices
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.scoring.faintbench import Gallery, gallery, prompt_counts, scores, uncounted
 from tests.unit.galleries import shipped
+from tests.unit.gates.planned import planned
 
 Groups = Mapping[str, str]
 Paint = Callable[[PromptCase, int, int], Groups]
@@ -207,7 +208,7 @@ def test_pictures_of_too_few_or_too_many_people_are_unparsed(
 
 
 def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:
-    ruled = judge([parse(text) for text in gates], [], galleries=[found], incomplete=None, terms=Terms())
+    ruled = judge([parse(text) for text in gates], [found], incomplete=None, terms=Terms())
     return [(verdict.subject, verdict.judgement) for verdict in ruled]
 
 
@@ -254,7 +255,7 @@ def test_few_or_missing_pictures_decide_nothing(
 )  # fmt: skip
 def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        check([parse(gate)], checklists=[checklist], models=["m"], sampling=SAMPLING, baseline=True)
+        check([parse(gate)], planned([checklist], ["m"], SAMPLING), baseline=True)
     assert str(caught.value) == message
 
 

@@ -5,56 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 
-from pytest_factorfair.domain import Gate
-from pytest_factorfair.gates.power import HALVINGS, POWER, TYPICAL
-from pytest_factorfair.scoring.faintbench import Gallery, Selection, eta, explicit_level, implicit_level
+from pytest_factorfair.scoring.faintbench.gallery import Gallery
+from pytest_factorfair.scoring.faintbench.measured import eta, explicit_level, implicit_level
+from pytest_factorfair.scoring.faintbench.selection import Selection
+from pytest_factorfair.scoring.power import TYPICAL
 from pytest_factorfair.statistics.arrays import FloatArray
-from pytest_factorfair.statistics.bounds import quantile
 from pytest_factorfair.statistics.estimate import Estimate
+
+HALVINGS = 12
 
 ONE_SIDED = 0.5
 """Eta of a model whose good words alone shift the groups."""
 
 
-def detectable(gate: Gate, gallery: Gallery, selection: Selection, n: int, *, alpha: float) -> float | None:
-    """The smallest distance from the threshold that is decided four times out of five, in one look.
+def standard_error(  # which score, of whom, at which size
+    metric: str, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
+) -> float | None:
+    """The standard error of a score at its threshold, with n pictures of each prompt.
 
-    For a model at the threshold with n pictures of each prompt: it shows the largest group of each
-    person more often than reality does (of eta, by as much as a typical one, in the proportion of
-    shift and contrast that the threshold says), or delivers each person as often as the threshold
-    says. A regression is looked for in a typical model, and has the errors of two runs. None where
-    nobody can be shown so.
+    The model shows the largest group of each person more often than reality does (of eta, by as much as a
+    typical one, in the proportion of shift and contrast that the threshold says), or delivers each person
+    as often as the threshold says. A regression is looked for in a typical model. None where nobody can
+    be shown so.
     """
-    found = _found(gate, gallery, selection, n)
-    if found.error is None:
-        return None
-    return (quantile(alpha) + NormalDist().inv_cdf(POWER)) * found.error * (sqrt(2) if gate.regression else 1)
-
-
-def _found(gate: Gate, gallery: Gallery, selection: Selection, n: int) -> Estimate:
-    """The score of such a model, with its error."""
 
     def implicit(shift: float) -> Estimate:
         shown = _shifted(gallery, n, np.full(len(gallery.prompt), shift))
         return implicit_level(shown, selection, "corrected", "implicit").estimate
 
-    if gate.metric == "explicit":
-        share = 1 - TYPICAL if gate.regression else gate.threshold
-        return explicit_level(_delivering(gallery, n, share), selection, "corrected", "explicit").estimate
-    if gate.metric == "eta":
-        shifts = TYPICAL * _shifts(gallery, ONE_SIDED if gate.regression else gate.threshold)
-        return eta(_shifted(gallery, n, shifts), selection, "corrected")[0]
-    return implicit(TYPICAL if gate.regression else _shift(implicit, gate.threshold))
+    if metric == "explicit":
+        share = 1 - TYPICAL if regression else threshold
+        return explicit_level(_delivering(gallery, n, share), selection, "corrected", metric).estimate.error
+    if metric == "eta":
+        shifts = TYPICAL * _shifts(gallery, ONE_SIDED if regression else threshold)
+        return eta(_shifted(gallery, n, shifts), selection, "corrected")[0].error
+    return implicit(TYPICAL if regression else _shift(implicit, threshold)).error
 
 
 def _shift(implicit: Callable[[float], Estimate], threshold: float) -> float:
     """The shift with which the score is the threshold: the larger it is, the lower is the score."""
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS // 4):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         reached = implicit(middle).plugin
         low, high = (middle, high) if reached is not None and reached > threshold else (low, middle)

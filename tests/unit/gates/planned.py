@@ -1,0 +1,20 @@
+"""The counts of a run before it asks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_factorfair.domain import Checklist, Sampling
+from pytest_factorfair.protocols import cases
+from pytest_factorfair.scoring.measurement import Counts
+from pytest_factorfair.scoring.registry import of_checklist
+
+
+def planned(checklists: Sequence[Checklist], models: Sequence[str], sampling: Sampling) -> tuple[Counts, ...]:
+    return tuple(
+        counts
+        for checklist in checklists
+        for counts in of_checklist(checklist).count(
+            (), checklist, cases(checklist, sampling), models=models, sampling=sampling
+        )
+    )

@@ -1,18 +1,23 @@
 """Factuality and fairness of a model as a pytest run that passes or fails a release.
 
-    checklist → cases → queries → model → responses → answers → distributions → scores → gates → reports
+    checklist → cases → queries → model → responses → answers → counts → measurements → verdicts → reports
 
-| layer | rooms                        | what they do                                                     |
-|-------|------------------------------|------------------------------------------------------------------|
-| 0     | domain, errors               | values and vocabulary                                            |
-| 1     | checklist, models, store     | YAML to queries; one request to one response; what outlives a run |
-| 2     | engine, reading              | queries to responses; responses to answers                       |
-| 3     | scoring                      | answers to counts to scores                                      |
-| 4     | gates                        | scores to verdicts                                               |
-| 5     | reports                      | a summary for people and machines                                |
-
-The modules beside the rooms are what pytest sees of it; begin with ``plugin.py``. Scores without pytest:
-``from pytest_factorfair.scoring import s_fact, s_e``. ARCHITECTURE.md has the whole house.
+pytest loads ``plugin``. ``run`` does the same without pytest, in a notebook or a script. Scores of counts are
+in ``pytest_factorfair.scoring``. ARCHITECTURE.md describes all rooms, and follows one answer through them.
 """
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_factorfair.session.start import run as run
+
+__all__ = ["run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``run`` when it is used: pytest imports this package at every start."""
+    if name == "run":
+        from pytest_factorfair.session.start import run
+
+        return run
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -5,8 +5,8 @@ The attribute is one of three, tried in this order: a model (an object with ``as
 once and returns a model or a function; a function of the prompt, plain or async, which returns the text
 or a ``Response`` (for pictures: the bytes of a PNG, JPEG or WebP, or a Pillow image).
 Plain functions run in threads, many at a time; ``function.factorfair_parallel = 1`` limits how many.
-Stored answers are reused until the function's file changes or, if ``function.factorfair_version`` is
-set, until that changes.
+Stored answers are reused until the function's file changes (in a notebook: the function) or, if
+``function.factorfair_version`` is set, until that changes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import functools
 import hashlib
 import inspect
 import json
+import marshal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -201,15 +202,25 @@ def _qualified(function: object) -> str:
 
 
 def _version(function: object) -> str:
-    """The version the user set, else the hash of the function's file; "" if it has no file."""
+    """The version the user set, else the hash of the function's file; "" if there is nothing to hash.
+
+    Where there is no file, as in a notebook, it is the hash of the function itself.
+    """
     version = getattr(function, "factorfair_version", None)
     if version is not None:
         return str(version)
+    where: object = inspect.unwrap(_where(function))
     try:
-        source = inspect.getsourcefile(inspect.unwrap(_where(function)))
+        file = inspect.getsourcefile(where)  # type: ignore[arg-type]  # TypeError for what has no source
+        if file and Path(file).is_file():
+            content = Path(file).read_bytes()
+        elif isinstance(where, FunctionType):
+            content = marshal.dumps(where.__code__, 2)  # a later format depends on references to its objects
+        else:
+            return ""
     except TypeError:
         return ""
-    return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source and Path(source).is_file() else ""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _where(function: object) -> Callable[..., object]:

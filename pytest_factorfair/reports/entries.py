@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
 from pytest_factorfair.reports import escaping, statements
-from pytest_factorfair.scoring import headline
+from pytest_factorfair.scoring.headline import headline
 
 OBJECTIVE = "objective"
 

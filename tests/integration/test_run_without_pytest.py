@@ -1,0 +1,171 @@
+"""``pytest_factorfair.run``: what the pytest command does, from Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.same_results import differences
+from pytest_factorfair import run
+from pytest_factorfair.domain import Query, Reading, Request, Response
+from pytest_factorfair.errors import BudgetError, FatalModelError, InputError, StoreError
+from pytest_factorfair.session.progress import Progress
+from tests.project import Project
+
+ANSWERS = 216  # 6 objective cases of 4 answers, 8 subjective ones of 24
+SIZES: dict[str, Any] = {"checklists": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
+
+
+def first(_prompt: str) -> str:
+    return '{"answer": "A"}'
+
+
+class Service:
+    """A model of the user's own, which counts what it is asked."""
+
+    endpoint, parallel, identity = "house", None, {"provider": "house"}
+
+    def __init__(self, *, fails_after: int = 1_000_000) -> None:
+        self.asked = 0
+        self.fails_after = fails_after
+
+    async def ask(self, _: Request) -> Response:
+        self.asked += 1
+        if self.asked > self.fails_after:
+            raise FatalModelError("house: the key was refused")
+        return Response("CHOICE=A", cost=0.0)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture(autouse=True)
+def here(project: Project) -> Path:
+    """The current folder, with the small checklist in it."""
+    return project.path
+
+
+def report(folder: str) -> object:
+    return json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+
+
+def test_same_results_as_the_pytest_command(project: Project) -> None:
+    """Looks and reasons included; whichever comes second asks nothing, as the store has it all."""
+    project.write("pyproject.toml", '[tool.factorfair]\ngates = ["default"]\nlooks = 2\nexplain = true\n')
+    model = "sim:stereotyped?strength=0.3"
+    done = project.pytester.runpytest_inprocess(*project.arguments(model), "-p", "no:xdist")
+    assert done.ret == 1
+    before = report(".factorfair/report")
+    summary = run(model, **SIZES, report="second")
+    assert list(differences(before, report("second"))) == []
+    assert summary.usage.calls == 0
+    assert summary.usage.cached > ANSWERS
+    assert summary.reasons
+    assert {gate.judgement for gate in summary.gates} >= {"passed", "failed"}
+
+
+def test_inside_a_running_loop_and_without_pytest(here: Path) -> None:
+    code = f"""
+import asyncio, sys
+from pytest_factorfair import run
+
+async def notebook():
+    return run("sim:uniform", **{SIZES!r})
+
+print(len(asyncio.run(notebook()).scores) > 0, [name for name in ("pytest", "_pytest") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True []\n", "")
+
+
+def test_objects_of_the_user() -> None:
+    """A function is named as on the command line, a mapping names what it holds; a reader reads the replies."""
+    service = Service()
+    seen: list[Progress] = []
+
+    def read(response: Response, _: Query) -> Reading | None:
+        chosen = response.text.startswith("CHOICE=")
+        return Reading("answered", letter=response.text[-1]) if chosen else None
+
+    summary = run({"house": service, "other": first}, read_answer=read, progress=seen.append, **SIZES)
+    assert list(summary.fingerprint.models) == ["house", "other"]
+    assert service.asked == ANSWERS
+    outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
+    assert outcomes == ["answered"] * 2 * ANSWERS
+    assert (seen[-1].answers, seen[-1].total) == (2 * ANSWERS, 2 * ANSWERS)
+    named = run(first, **SIZES)
+    assert list(named.fingerprint.models) == [f"python:{__name__}:first"]
+
+
+def test_a_changed_function_is_asked_again() -> None:
+    """As in a notebook: there is no file whose change would show."""
+
+    def typed(letter: str) -> object:
+        scope: dict[str, object] = {"__name__": "__main__"}
+        exec(f"def answer(prompt):\n    return '{letter}'", scope)  # noqa: S102  # a function without a file
+        return scope["answer"]
+
+    assert run(typed("A"), **SIZES).usage.calls == ANSWERS
+    assert run(typed("B"), **SIZES).usage.calls == ANSWERS
+    assert run(typed("A"), **SIZES).usage.cached == ANSWERS
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"checklist": "small.yaml"}, "run(checklist=...): there is no such setting; did you mean 'checklists'?"),
+        ({"preset": "cii"}, "run(preset=...): unknown value 'cii'; did you mean 'ci'?"),
+        ({"max_calls": 0}, "run(max_calls=...): expected a number of at least 1, got 0"),
+        ({"gates": ["s_fct >= 1"]}, "did you mean 's_fact'?"),
+        ({"plan": True}, "plan and explain_cache: run() asks the model; plan with pytest"),
+        ({"detector": object()}, "detector"),
+    ],
+)  # fmt: skip
+def test_wrong_settings_ask_nothing(settings: dict[str, Any], line: str, here: Path) -> None:
+    service = Service()
+    with pytest.raises(InputError) as raised:
+        run(service, **{"checklists": "small.yaml", **settings})
+    assert line in str(raised.value)
+    assert service.asked == 0
+    assert not (here / ".factorfair" / "report" / "report.json").exists()
+
+
+def test_a_used_up_limit_keeps_what_was_answered(here: Path) -> None:
+    with pytest.raises(BudgetError) as raised:
+        run(first, max_calls=100, gates=["unparsed_rate <= 0.05"], **SIZES)
+    assert "partial report" in "".join(raised.value.__notes__)
+    partial = json.loads((here / ".factorfair/report/report.json").read_text(encoding="utf-8"))
+    assert {gate["verdict"] for gate in partial["gates"]} == {"not judged"}
+    usage = run(first, **SIZES).usage
+    assert (usage.calls, usage.cached) == (ANSWERS - 100, 100)
+
+
+def test_what_stops_a_run_is_raised() -> None:
+    with pytest.raises(FatalModelError, match="house: the key was refused"):
+        run({"house": Service(fails_after=50)}, max_connections=1, **SIZES)
+
+    def stop(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run({"other": first}, progress=stop, **SIZES)
+    assert run({"house": Service()}, **SIZES).usage.cached == 50
+
+
+def test_reports_that_cannot_be_written(here: Path) -> None:
+    """The folder goes while the model is asked; the answers stay."""
+
+    def answer(_prompt: str) -> str:
+        folder = here / "reports"
+        if folder.is_dir():
+            folder.rmdir()
+            folder.write_text("in the way", encoding="utf-8")
+        return '{"answer": "A"}'
+
+    with pytest.raises(StoreError, match=r"the reports could not be written.*; the answers are in the store"):
+        run({"house": answer}, report="reports", **SIZES)

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is one: it leaves out what nobody reads
 PATIENCE = 60.0  # seconds a server that was there may be away
-_PAUSE = 0.2  # seconds between two attempts to reach it
+_PAUSE = 0.2  # seconds between two attempts to reach it, or to bring a log into its file
 _CHUNK = 500  # rows
-_POLL = 1  # milliseconds; left alone, SQLite sleeps up to a hundred times as long while nobody writes
 
 T = TypeVar("T")
 
@@ -75,7 +74,7 @@ class Transactions:
         """
         with self.read() as connection:
             if self._file:
-                self._lock(connection)
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
             elif not lasting:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
@@ -106,13 +105,12 @@ class Transactions:
     def _connected(self) -> sqlalchemy.Connection:
         if self._connection is None:
             self._connection = self._database.connect()
-            self._connection.detach()  # as impatient as it is made here it is for nobody else
+            self._connection.detach()  # no other gets it: it does not wait for the disk by itself
             if self._file:
                 self._prepare(self._connection.connection.cursor())
         return self._connection
 
     def _prepare(self, cursor: DBAPICursor) -> None:
-        cursor.execute(f"PRAGMA busy_timeout={_POLL}")
         self._path = Path(cursor.execute("PRAGMA database_list").fetchone()[2])
         self._removed()  # from here on it must stay the same file
         if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
@@ -156,20 +154,6 @@ class Transactions:
             "from there"
         )
 
-    def _lock(self, connection: sqlalchemy.Connection) -> None:
-        """Become the one process that writes into the file."""
-        cursor = connection.connection.cursor()
-        end = time.monotonic() + opening.TIMEOUT
-        while True:
-            try:
-                cursor.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # whatever it is busy with
-                if not busy or time.monotonic() > end:
-                    raise
-            else:
-                return
-
 
 def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
     """Copy the responses of an open file into the store at a path, which is made where there is none."""
@@ -189,4 +173,4 @@ def _checkpoint(connection: sqlalchemy.Connection) -> None:
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # somebody reads
         if time.monotonic() > end:
             raise StoreError("somebody reads it without end")
-        time.sleep(_POLL / 1000)
+        time.sleep(_PAUSE)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from pytest_factorfair.store import Ceilings, Limits, Store
+from tests import postgres
 from tests.project import Project
 from tests.servers import StubServer, stub, stub_process
 
@@ -237,3 +242,73 @@ def test_wrong_limit(project: Project, option: str, value: str) -> None:
     told = [line for line in result.errlines if line]
     assert len(told) == 1
     assert told[0].startswith(f"ERROR: --factorfair-{option}: expected a ")
+
+
+TOGETHER = """
+import os, time
+from pathlib import Path
+
+def pytest_collection_finish():
+    Path(f"began-{os.getpid()}").touch()
+    while len(list(Path().glob("began-*"))) < 2:
+        time.sleep(0.01)
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def shared_store(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield "--factorfair-store=sqlite:///shared.sqlite"
+        return
+    if postgres.binaries() is None:
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    with postgres.server() as folder:
+        yield f"--factorfair-store=postgresql+psycopg://ff@/postgres?host={folder}"
+
+
+def test_two_runs_of_one_name_make_as_many_calls_as_one(
+    project: Project, stub: StubServer, shared_store: str
+) -> None:
+    """With other seeds, so that they share no answer."""
+    project.write("conftest.py", TOGETHER)
+    stub.script(latency=0.05)
+    runs = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"),
+                *project.arguments("hosted_vllm/m"),
+                *(f"--factorfair-model-arg=base_url={stub.base_url}", shared_store),
+                *("--factorfair-run=nightly", "--factorfair-max-calls=150", "--factorfair-max-connections=8"),
+                *(f"--factorfair-seed={seed}", f"--factorfair-report=report{seed}"),
+            ],
+            cwd=project.path,
+            stdout=subprocess.PIPE,
+        )
+        for seed in range(2)
+    ]
+    for each in runs:
+        output = each.communicate(timeout=60)[0].decode()
+        assert each.returncode == 2
+        assert "the budget of 150 calls is used up" in output
+    assert stub.stats()["requests"] == 150
+    reports = [json.loads((project.path / f"report{seed}/report.json").read_text()) for seed in range(2)]
+    assert sum(report["usage"]["calls"] for report in reports) == 150
+
+
+def test_a_run_in_progress_has_its_limits(project: Project) -> None:
+    url = f"sqlite:///{project.path}/shared.sqlite"
+    with Store.open(url) as store, closing(Limits.begin(store, Ceilings(calls=5), run="nightly")):
+        result = project.run(
+            "-p",
+            "no:xdist",
+            f"--factorfair-store={url}",
+            "--factorfair-run=nightly",
+            "--factorfair-max-calls=6",
+        )
+    assert result.ret == 4
+    (line,) = [line for line in result.errlines if line]
+    assert line == (
+        "ERROR: --factorfair-run=nightly: the run is in progress with max-calls=5, and this process was given "
+        "max-calls=6; give every process the same limits"
+    )

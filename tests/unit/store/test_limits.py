@@ -106,6 +106,12 @@ def test_two_sessions_of_one_run_share_its_limits_but_not_their_accounts(begin: 
     assert (one.usage.calls, two.usage.calls) == (2, 3)
 
 
+def test_two_sessions_of_one_run_share_its_rate_and_cost(begin: Begin) -> None:
+    one, two = (begin(run="nightly", rpm=60, cost=1.0) for _ in range(2))
+    assert [granted(each, estimate=0.4).wait for each in (one, two)] == pytest.approx([0.0, 1.0])
+    assert isinstance(take(two, estimate=0.4), Later)
+
+
 def test_a_session_that_ends_leaves_the_others_their_run(store: Store, begin: Begin) -> None:
     one, two = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
     granted(one)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,19 @@ def test_imports(path: Path) -> None:
             assert {here, str(path.relative_to(PACKAGE).with_suffix(""))} & PYTEST_FACING, name
         if top in OWNERS:
             assert here in OWNERS[top].split(), name
+
+
+def test_the_strangers_path_exists() -> None:
+    """Each stop in ARCHITECTURE.md is a file and a function, or a method, of the package."""
+    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    path = page.split("## A stranger's path\n")[1].split("\n## ")[0]
+    stops = re.findall(r"^\d+\. `([\w/]+\.py)::([\w.]+)`: \S", path, re.MULTILINE)
+    assert 8 <= len(stops) <= 12
+    assert len(stops) == len(re.findall(r"^\d+\. ", path, re.MULTILINE))
+    for file, name in stops:
+        scope: Iterable[ast.stmt] = ast.parse((PACKAGE / file).read_text(encoding="utf-8")).body
+        for part in name.split("."):
+            kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+            found = [one for one in scope if isinstance(one, kinds) and one.name == part]
+            assert found, f"{file}::{name} does not exist"
+            scope = found[0].body

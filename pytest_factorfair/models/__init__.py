@@ -1,7 +1,8 @@
 """Providers behind one protocol: a request goes in, a response comes out.
 
-``registry`` finds the provider of a spec. A service is a transport (HTTP or litellm) times a format (text or
-pictures); a local model runs transformers or diffusers; the others are Python objects, files and simulations.
+``registry`` finds the provider of a spec. A service combines a transport (HTTP or litellm) with a format
+(text or pictures); a local model runs transformers or diffusers; the others are Python objects, files and
+simulations.
 """
 
 from pytest_factorfair.models.protocol import Model, deterministic

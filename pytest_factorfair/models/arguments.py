@@ -23,7 +23,7 @@ SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a field accepts, to complete "must be ..."; ``verbatim`` fields are not parsed as JSON."""
+    """What a field accepts, as it completes "must be ..."; ``verbatim`` fields are not parsed as JSON."""
 
     words: str
     verbatim: bool = False
@@ -40,7 +40,7 @@ class PassedOn:
     same_names: bool = False
 
 
-Number = int | float  # an int stays one: 0 and 0.0 are different identities
+Number = int | float  # keeps an int as int: 0 and 0.0 are different identities
 Temperature = Annotated[Number, Field(ge=0, le=100), Expected("a number from 0 to 100")]
 Share = Annotated[Number, Field(gt=0, le=1), Expected("a number above 0 and at most 1")]
 Seconds = Annotated[Number, Field(gt=0, le=86400), Expected("a number of seconds, above 0 and at most 86400")]
@@ -50,7 +50,7 @@ Text = Annotated[str, Field(pattern=r"\S"), Expected("a text", verbatim=True)]
 
 
 class Arguments(BaseModel):
-    """The arguments of a provider; this one takes none."""
+    """The arguments of a provider; this base class takes none."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -84,17 +84,17 @@ def read(
         where = f"model '{spec.text}': argument '{key}'"
         if key.rpartition(".")[2].lower() in SECRETS:
             raise InputError(
-                f"{where}: a secret given here would end in the shell's history and in reports; "
+                f"{where}: a secret given here would appear in the shell's history and in reports; "
                 "put it in an environment variable"
             )
         collected = any(key.startswith(f"{name}.") and key != f"{name}." for name in passed_on)
         if key not in own and not collected:
-            hint = f" ({next(iter(passed_on))}.{key}=... is passed on as it is)" if passed_on else ""
+            hint = f" ({next(iter(passed_on))}.{key}=... is passed on unchanged)" if passed_on else ""
             raise InputError(f"{where} is unknown{nearest(key, own)}{hint}")
         verbatim = key in own and expected(table, key).verbatim
         values[key] = typed if verbatim else _parsed(typed)
         text = json.dumps(values[key], ensure_ascii=False)
-        if utf8(text) != text:  # half a surrogate pair, as Python makes of a stray byte
+        if utf8(text) != text:  # half a surrogate pair, which Python produces for a stray byte
             raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
         if key in own and values[key] is None:
             raise InputError(f"{where} must be {expected(table, key).words}, not '{typed}'")

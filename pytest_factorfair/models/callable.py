@@ -1,4 +1,4 @@
-"""A model of the user's own, as Python: ``python:module:attribute`` or ``python:path/to/file.py:attribute``.
+"""A user's own Python model: ``python:module:attribute`` or ``python:path/to/file.py:attribute``.
 
 The attribute is one of three, tried in this order: a model (an object with ``ask``, ``identity``,
 ``endpoint``, ``parallel`` and ``close``); a class, or a function without parameters, which is called
@@ -36,22 +36,22 @@ _PARTS = ("ask", "close", "endpoint", "identity", "parallel")
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model in a module or file, imported at once: a mistake must show before any call.
+    """The model in a module or file, imported at once so that mistakes are reported before any call.
 
     Raises:
         InputError: there is no such module, file or attribute, or it cannot be asked.
     """
-    from pytest_factorfair.models import arguments  # pydantic, which tests that only ask do without
+    from pytest_factorfair.models import arguments  # imports pydantic, which tests that only ask do not need
 
     arguments.read(spec, arguments.Arguments)
     return coerce(load(spec.target, f"model '{spec.text}'"), spec.text, modality=spec.modality)
 
 
 def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
-    """A model made of a user's object; ``name`` is its name in messages and keys.
+    """A model that wraps a user's object; ``name`` is its name in messages and keys.
 
     Raises:
-        InputError: the thing is neither a model nor a function of the prompt.
+        InputError: the object is neither a model nor a function of the prompt.
     """
     made = _made(thing, name) if _is_factory(thing) else thing
     if not isinstance(made, type) and hasattr(made, "ask"):
@@ -65,7 +65,7 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
 class SavesItself(Protocol):
     """A Pillow image, without importing Pillow."""
 
-    def save(self, fp: BytesIO, format: str, /) -> None: ...  # noqa: A002  # as Pillow has it
+    def save(self, fp: BytesIO, format: str, /) -> None: ...  # noqa: A002  # Pillow's name
 
 
 class FunctionModel:
@@ -87,7 +87,7 @@ class FunctionModel:
         }
 
     async def ask(self, request: Request) -> Response:
-        """Call the function; any exception but a model error rejects this one request."""
+        """Call the function; any exception other than a model error rejects this one request."""
         try:
             given = await self._called(request.prompt)
         except ModelError:
@@ -110,7 +110,7 @@ class FunctionModel:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._call, prompt)
 
     def _call(self, prompt: str) -> object:
-        """Runs in a thread, which StopIteration and SystemExit must not leave."""
+        """Runs in a thread, from which StopIteration and SystemExit must not escape."""
         try:
             return self._function(prompt)
         except ModelError:
@@ -150,14 +150,14 @@ def _turned_down(name: str, error: BaseException) -> RejectedRequestError:
 
 
 def _is_factory(thing: object) -> bool:
-    """Whether calling it once, without arguments, gives the model or function."""
+    """Whether it must be called once, without arguments, to get the model or function."""
     if isinstance(thing, type):
         return True
     if not callable(thing) or hasattr(thing, "ask"):
         return False
     try:
         parameters = inspect.signature(thing).parameters.values()
-    except (TypeError, ValueError):  # some functions written in C do not tell
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return False
     return not any(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
 
@@ -202,9 +202,9 @@ def _qualified(function: object) -> str:
 
 
 def _version(function: object) -> str:
-    """The version the user set, else the hash of the function's file; "" if there is nothing to hash.
+    """The version set by the user, else the hash of the function's file; "" if there is nothing to hash.
 
-    Where there is no file, as in a notebook, it is the hash of the function itself.
+    If there is no file, as in a notebook, it is the hash of the function itself.
     """
     version = getattr(function, "factorfair_version", None)
     if version is not None:
@@ -224,6 +224,6 @@ def _version(function: object) -> str:
 
 
 def _where(function: object) -> Callable[..., object]:
-    """The object whose source file counts: a partial's function, the class of a callable object."""
+    """The object whose source file is hashed: a partial's function, the class of a callable object."""
     inner = function.func if isinstance(function, functools.partial) else function
     return inner if isinstance(inner, FunctionType | MethodType) else type(inner)

@@ -1,4 +1,4 @@
-"""Checkpoints and pipelines as files: whether a folder is one, and a digest of its weights."""
+"""Folders of checkpoints and pipelines: validation, and a digest of the weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_factorfair.models.spec import ModelSpec
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _WEIGHTS = ".safetensors"
-_PICKLED = f"holds no *{_WEIGHTS}; pickled weights are not loaded, they can run code"
+_PICKLED = f"contains no *{_WEIGHTS}; pickled weights are not loaded because they can run code"
 _TOLD = (_WEIGHTS, ".json", ".jinja", ".model", ".txt")
 _SAMPLES, _SAMPLE = 64, 2**16
 
@@ -22,7 +22,7 @@ def folder(spec: ModelSpec) -> Path | None:
     """The folder of the spec's checkpoint; None for the id of a model of the Hugging Face hub.
 
     Raises:
-        InputError: there is no such folder, or it holds no checkpoint.
+        InputError: there is no such folder, or it contains no checkpoint.
     """
     path = _place(spec)
     if path:
@@ -33,10 +33,10 @@ def folder(spec: ModelSpec) -> Path | None:
 
 
 def pipeline(spec: ModelSpec) -> Path | None:
-    """The folder of the spec's pipeline of diffusers; None for the id of one of the Hugging Face hub.
+    """The folder of the spec's diffusers pipeline; None for the id of a pipeline of the Hugging Face hub.
 
     Raises:
-        InputError: there is no such folder, or it holds no pipeline.
+        InputError: there is no such folder, or it contains no pipeline.
     """
     path = _place(spec)
     if path:
@@ -50,7 +50,7 @@ def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
     """Check that a pipeline of the hub has been downloaded.
 
     Raises:
-        InputError: it has not; says how to.
+        InputError: it has not; the message says how to download it.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -64,8 +64,8 @@ def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
 def digest(path: Path) -> str:
     """A SHA-256 of all small files and, for each file of weights, of its name, size and 64 samples of 64 KB.
 
-    The samples are spread evenly over the file: a change of one layer shows, while reading all of a
-    large checkpoint would take minutes.
+    The samples are spread evenly over the file, so a change in one layer is detected. Reading a large
+    checkpoint completely would take minutes.
     """
     sha = hashlib.sha256()
     for file in sorted(path.iterdir()):
@@ -78,8 +78,8 @@ def digest(path: Path) -> str:
 def pipeline_digest(path: Path) -> str:
     """A SHA-256 of the digests of a pipeline's parts."""
     parts = [path, *(part for part in sorted(path.iterdir()) if part.is_dir())]
-    told = [f"{part.name if part != path else ''}:{digest(part)}" for part in parts]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+    digests = [f"{part.name if part != path else ''}:{digest(part)}" for part in parts]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def _samples(file: Path) -> Iterator[bytes]:
@@ -102,15 +102,15 @@ def _place(spec: ModelSpec) -> Path | None:
         raise InputError(f"{_where(spec)} is a file; name the folder of the checkpoint")
     if not _HUB_ID.fullmatch(spec.target):
         raise InputError(
-            f"{_where(spec)} is no folder in {Path.cwd()}; a model of the hub is written organisation/name"
+            f"{_where(spec)} is not a folder in {Path.cwd()}; write a model of the hub as organisation/name"
         )
     return None
 
 
 def _check_index(index: Path, where: str, what: str) -> None:
-    """Check the index; the libraries report the same, but after seconds and in many lines."""
+    """Check the index; the libraries do so too, but after seconds and with many lines of output."""
     if not index.is_file():
-        raise InputError(f"{where} holds no {index.name}, so it is no {what}")
+        raise InputError(f"{where} contains no {index.name}, so it is not a {what}")
     try:
         json.loads(index.read_bytes())
     except (OSError, ValueError) as error:

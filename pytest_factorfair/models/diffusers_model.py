@@ -29,7 +29,7 @@ from pytest_factorfair.models.local_model import Generator, LocalArguments, Loca
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
-# torch and diffusers are imported by name, when used: they take seconds, and are not always installed.
+# torch and diffusers are imported by name when used: importing takes seconds, and they may not be installed.
 
 FLAGGED = "pictures that a safety checker blacked out count as refusals"
 BLANK = "pictures of one colour count as refusals (a safety checker, or half precision that overflowed)"
@@ -38,7 +38,7 @@ LEAST_CONTRAST = 1.0  # standard deviation of the 8-bit values
 
 
 class Scheduler(NamedTuple):
-    """A class of diffusers; it can take over a pipeline's settings if they have the field it ``needs``."""
+    """A diffusers class; it can adopt a pipeline's settings if they have the field that it ``needs``."""
 
     name: str
     needs: str
@@ -69,7 +69,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     "playground-v2.5": {"size": "1024x1024", "scheduler": "edm-euler", "steps": 12, "guidance": 4.5},
 }
 
-# What encode_prompt returns, by the names under which the pipeline's call takes it.
+# The results of encode_prompt, by the names of the arguments of the pipeline's call.
 _EMBEDDINGS: Mapping[str, tuple[str, ...]] = {
     "StableDiffusionPipeline": ("prompt_embeds", "negative_prompt_embeds"),
     "StableDiffusionXLPipeline": (
@@ -79,7 +79,7 @@ _EMBEDDINGS: Mapping[str, tuple[str, ...]] = {
         "negative_pooled_prompt_embeds",
     ),
 }
-# Set by the run, or by an argument of ours.
+# Set by the run, or by one of our own arguments.
 _TAKEN = frozenset(
     {"prompt", "prompt_embeds", "negative_prompt_embeds", "generator", "num_images_per_prompt", "height"}
     | {"width", "num_inference_steps", "guidance_scale", "output_type", "return_dict", "latents"}
@@ -156,7 +156,7 @@ def build(spec: ModelSpec) -> Model:
         "device": asked.device.partition(":")[0],
         "call": dict(asked.whole_call),
         **({"scheduler": scheduler.name} if scheduler else {}),
-        # Later numbers of a version are bug fixes, which draw the same.
+        # Patch releases only fix bugs and generate the same pictures.
         "versions": {name: ".".join(release) for name, release in releases.items()},
     }
     return LocalModel(
@@ -182,7 +182,7 @@ class PictureGenerator(Generator[Request]):
         for library in ("diffusers", "transformers"):
             logging = import_module(f"{library}.utils.logging")
             logging.disable_progress_bar()
-            logging.set_verbosity_error()  # what they warn of is among our notes
+            logging.set_verbosity_error()  # our notes cover their warnings
         asked = self._asked
         device = chosen_device(asked.device)
         half = "float32" if device == "cpu" else "bfloat16"
@@ -222,7 +222,7 @@ class PictureGenerator(Generator[Request]):
     def generate(self, batch: list[Request]) -> list[Response]:
         torch = import_module("torch")
         prompt = batch[0].prompt
-        # Noise drawn on the CPU is the same on every device; each picture has its own.
+        # Noise from the CPU is the same for every device; each picture has its own noise.
         seeds = [torch.Generator("cpu").manual_seed(seed_of(request)) for request in batch]
         steps = {"callback_on_step_end": self._step} if "callback_on_step_end" in self._parameters else {}
         with torch.inference_mode():
@@ -239,7 +239,7 @@ class PictureGenerator(Generator[Request]):
         return [self._response(picture, cut, is_flagged=bool(flag)) for picture, flag in pictures]
 
     def _prompt(self, prompt: str) -> Mapping[str, Any]:
-        """The prompt for the pipeline's call; encoded once for all its batches where we know how."""
+        """The prompt for the pipeline's call; encoded once for all its batches if the pipeline allows it."""
         names = _EMBEDDINGS.get(type(self._pipeline).__name__, ())
         call = self._asked.whole_call
         if not names or "negative_prompt" in call:
@@ -248,7 +248,7 @@ class PictureGenerator(Generator[Request]):
             guidance = call.get("guidance_scale", self._parameters["guidance_scale"].default)
             encoded = self._pipeline.encode_prompt(
                 prompt=prompt,
-                device=self._pipeline._execution_device,  # noqa: SLF001  # as its own call does
+                device=self._pipeline._execution_device,  # noqa: SLF001  # its own call does the same
                 num_images_per_prompt=1,
                 do_classifier_free_guidance=guidance > 1,
             )
@@ -256,7 +256,7 @@ class PictureGenerator(Generator[Request]):
         return self._encoded[1]
 
     def _cut(self, prompt: str) -> tuple[str, ...]:
-        """The note for a prompt that none of the text encoders reads to its end."""
+        """The note for a prompt that every text encoder truncates."""
         parts = (getattr(self._pipeline, name, None) for name in ("tokenizer", "tokenizer_2", "tokenizer_3"))
         tokenizers = [part for part in parts if part is not None]
         limit = max((tokenizer.model_max_length for tokenizer in tokenizers), default=None)
@@ -275,5 +275,5 @@ class PictureGenerator(Generator[Request]):
             black = FLAGGED if is_flagged else BLANK
             return Response("", "refusal", cost=0.0, model=self._source, notes=(*notes, black))
         file = BytesIO()
-        picture.save(file, "PNG", compress_level=1)  # the next batch waits for it
+        picture.save(file, "PNG", compress_level=1)  # fast, because the next batch waits for it
         return Response("", cost=0.0, model=self._source, notes=notes, image=file.getvalue())

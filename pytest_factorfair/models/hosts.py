@@ -1,4 +1,4 @@
-"""Hosts of services: which proxy they are reached by, and whether they can be found at all."""
+"""Hosts of services: the proxy for a URL, and whether a host can be resolved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def proxy(url: str) -> str | None:
 
 
 def check(spec: str, model: Model) -> None:
-    """Look up the host of a model's service, where it is known and no proxy does so.
+    """Resolve the host of a model's service, if it is known and no proxy resolves it.
 
     Raises:
         InputError: it cannot be resolved.

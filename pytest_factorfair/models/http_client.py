@@ -1,4 +1,4 @@
-"""HTTP: whole replies of a service, and pictures that a reply only links to."""
+"""HTTP: complete replies of a service, and pictures that a reply only links to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole reply."""
+    """A complete reply."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,11 +46,11 @@ class HttpClient:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Send the body and read the whole reply; redirects are not followed, as a key must not travel on.
+        """Send the body and read the complete reply; do not follow redirects, which would pass on the key.
 
         Raises:
             FatalModelError: the server's certificate is not trusted.
-            RetryableModelError: no connection, no whole reply, or none in time.
+            RetryableModelError: no connection, no complete reply, or none in time.
             RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
         return await self._reply("POST", url, data=body, headers=headers)
@@ -64,7 +64,7 @@ class HttpClient:
             await self._session.close()
 
     async def _reply(self, method: str, url: str, **more: Any) -> Reply:
-        import aiohttp  # 0.2 s, which a run that asks nothing need not wait
+        import aiohttp  # takes 0.2 s, which a run without calls saves
 
         if self._session is None:
             self._session = aiohttp.ClientSession(
@@ -97,7 +97,7 @@ class HttpClient:
         return self._proxies[place]
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body, decompressed; reading stops at the largest size allowed."""
+        """The decompressed body; reading stops at the maximum size."""
         chunks: list[bytes] = []
         size = 0
         while not response.content.at_eof():
@@ -116,7 +116,7 @@ async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes
         RejectedRequestError: the URL may not be fetched, redirects, or the picture is too large.
         RetryableModelError: it cannot be fetched now.
     """
-    where = fit(url.partition("?")[0])  # what follows is often a signature
+    where = fit(url.partition("?")[0])  # the query is often a signature
     if not reachable(url, base_url):
         raise RejectedRequestError(
             f"{client.name}: the picture is at '{where}': only https is fetched, or the server's own host"

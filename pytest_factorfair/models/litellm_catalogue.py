@@ -1,4 +1,4 @@
-"""What litellm knows about providers and models, read off its data files, and their keys in the environment.
+"""What litellm knows about providers and models, read from its data files, and their keys in the environment.
 
 Importing litellm takes seconds; its price list alone is 3 MB of JSON and takes 30 ms.
 """
@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# Any one of a provider's variables will do. Providers with other ways to log in (Azure, Bedrock, Vertex AI,
-# Hugging Face) are left out: only the provider itself can tell whether those work.
+# Any one of a provider's variables is enough. Providers with other ways to log in (Azure, Bedrock, Vertex AI,
+# Hugging Face) are left out: only the provider itself can tell whether a login works.
 KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ai21": ("AI21_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -50,7 +50,7 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
 
 
 def missing_keys(provider: str) -> tuple[str, ...]:
-    """The variables of which one must be set; empty if one is, or if that cannot be known."""
+    """The variables of which one must be set; empty if one is set, or if that cannot be determined."""
     return () if present_keys(provider) else KEY_VARIABLES.get(provider, ())
 
 
@@ -65,7 +65,7 @@ def installed() -> bool:
 
 
 def providers() -> frozenset[str]:
-    """Every word litellm takes before the slash of a model id; empty without litellm."""
+    """Every word that litellm accepts before the slash of a model id; empty without litellm."""
     listed = {str(entry["litellm_provider"]) for entry in _models().values() if "litellm_provider" in entry}
     # The enum that litellm routes by; importing its module would take too long.
     source = _text(_file("types/utils.py"))
@@ -75,7 +75,7 @@ def providers() -> frozenset[str]:
 
 
 def provider(model_id: str) -> str | None:
-    """The provider that litellm's list gives a bare model name ("gpt-4o": "openai")."""
+    """The provider of a bare model name in litellm's list ("gpt-4o": "openai")."""
     found = _models().get(model_id, {}).get("litellm_provider")
     return found if isinstance(found, str) else None
 
@@ -109,7 +109,7 @@ def _file(name: str) -> Path | None:
 
 @cache
 def _parsed(path: Path | None) -> dict[str, Any]:
-    """The entries of a JSON file, without the specimen that explains them."""
+    """The entries of a JSON file, without the sample entry that documents them."""
     entries: dict[str, Any] = json.loads(_text(path) or "{}")
     return {name: entry for name, entry in entries.items() if name != "sample_spec"}
 

@@ -1,6 +1,6 @@
-"""Every provider that litellm knows: any ``provider/model``, or ``litellm:ID`` to force it for any id.
+"""Every provider that litellm supports: any ``provider/model``, or ``litellm:ID`` to force it for any id.
 
-``body.KEY=VALUE`` becomes a further keyword of litellm's (``body.reasoning_effort=low``,
+``body.KEY=VALUE`` becomes an additional keyword argument of litellm (``body.reasoning_effort=low``,
 ``body.vertex_project=...``).
 """
 
@@ -38,8 +38,8 @@ from pytest_factorfair.redaction import fit, shown_url
 TAKEN = frozenset(
     {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "mock_response", "client"}
 )
-# Exceptions by the name of their class or of a base class: importing the classes takes seconds. All others
-# are judged by their status.
+# Exceptions by the name of their class or of a base class, because importing the classes takes seconds. All
+# others are classified by their status.
 _FATAL = frozenset({"UnsupportedParamsError", "LiteLLMUnknownProvider", "ModelNotMappedError"})
 _RETRYABLE = frozenset({"APITimeoutError", "APIConnectionError"})
 # "litellm.RateLimitError: RateLimitError: OpenAIException - slow down" says the same three times.
@@ -60,10 +60,10 @@ def build(spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Which provider's model is asked, where, and with which key.
+    """The provider and model to ask, the address and the key.
 
-    ``base_url`` is where its calls go, as far as that is set by the user or the environment; ``own_url`` is
-    the user's.
+    ``base_url`` is the address of its calls if the user or the environment sets it; ``own_url`` is the
+    user's.
     """
 
     model: str
@@ -75,7 +75,7 @@ class Route:
 
 
 def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Route:
-    """The route to the model of an id, as litellm would take it.
+    """The route to the model of an id, as litellm chooses it.
 
     Raises:
         InputError: the provider is unknown, its key is missing, or the base URL is wrong.
@@ -91,7 +91,7 @@ def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> 
     if missing and not (key or url):
         raise InputError(f"model '{spec.text}': no key: set the environment variable {' or '.join(missing)}")
     if missing and not key:
-        key = "unused"  # a server of one's own needs no key, but litellm insists on one
+        key = "unused"  # a self-hosted server needs no key, but litellm requires one
     variables = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")
     set_elsewhere = (shown_url(os.environ[name]) for name in variables if os.environ.get(name))
     return Route(model, provider, url, url or next(set_elsewhere, None), api_key_env, key)
@@ -105,7 +105,7 @@ def _provider(spec: ModelSpec, model: str) -> str:
             raise InputError(f"model '{spec.text}': no provider is named; write litellm:provider/{model}")
         return listed
     if not rest:
-        raise InputError(f"model '{spec.text}': no model is named after '{word}/'")
+        raise InputError(f"model '{spec.text}': a model name must follow '{word}/'")
     known = litellm_catalogue.providers()
     if word not in known:
         hint = nearest(word, known)
@@ -115,7 +115,7 @@ def _provider(spec: ModelSpec, model: str) -> str:
 
 
 class LitellmTransport:
-    """Requests by way of litellm to one model."""
+    """Sends requests to one model through litellm."""
 
     def __init__(self, name: str, route: Route, asked: Format) -> None:
         self._name = name
@@ -144,18 +144,18 @@ class LitellmTransport:
                 **body,
             )
             return self._call.plain(reply)
-        except Exception as error:  # litellm lets through whatever its providers' code raises
+        except Exception as error:  # litellm passes on any exception of its providers' code
             raise service_error(self._name, error, keys=self._keys) from error
 
     async def close(self) -> None:
-        """Close what litellm keeps for this loop; it has one set of clients for all models."""
+        """Close litellm's clients for this loop; all models share them."""
         if self._library is not None:
             await self._library.close_litellm_async_clients()
             self._library.in_memory_llm_clients_cache.flush_cache()
 
     @property
     def _keys(self) -> Mapping[str, str]:
-        """The keys in use by their variables, so that messages name them and never show them."""
+        """The keys in use, by variable, so that messages can name but never show them."""
         if self._route.key_env:
             return {self._route.key_env: self._route.key or ""}
         return litellm_catalogue.present_keys(self._route.provider)
@@ -170,7 +170,7 @@ def _library(route: Route, mode: str) -> Any:
     library.suppress_debug_info = True
     bare = route.model.partition("/")[2] or route.model
     if not {route.model, bare} & library.model_cost.keys():
-        # litellm searches at length for an unknown model in every call; its cost stays unknown to us.
+        # In every call litellm searches long for an unknown model; its cost remains unknown.
         library.register_model({route.model: {"litellm_provider": route.provider, "mode": mode}})
     return library
 
@@ -205,7 +205,7 @@ def _plain_images(reply: Any) -> Mapping[str, object]:
 
 
 class _Call(NamedTuple):
-    """What litellm calls a modality, and the provider's name in identities."""
+    """litellm's name for a modality, and the provider's name in identities."""
 
     function: str
     mode: str
@@ -220,7 +220,7 @@ _CALLS: Mapping[Modality, _Call] = {
 
 
 def service_error(name: str, error: Exception, *, keys: Mapping[str, str]) -> ServiceError:
-    """What an exception of litellm means; ``keys`` are those it may have used, by variable."""
+    """The error for a litellm exception; ``keys`` are the keys that it may have used, by variable."""
     body = getattr(error, "body", None)
     fields = body if isinstance(body, dict) else {}
     codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))

@@ -1,6 +1,6 @@
-"""A model that runs in this process: a thread of its own, batches, a device, and what is left of memory.
+"""A model that runs in this process: it has its own thread, batches, a device, and limited memory.
 
-``transformers_model`` is one of texts, ``diffusers_model`` one of pictures.
+``transformers_model`` generates text, ``diffusers_model`` generates pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_factorfair.models.arguments import Arguments, Count, Expected, Text
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.redaction import fit
 
-# torch is imported by name, when used: it takes seconds, and is not always installed.
+# torch is imported by name when used: importing takes seconds, and it may not be installed.
 
 P = TypeVar("P")
 Waiting = tuple[Request, "asyncio.Future[Response]"]
@@ -50,7 +50,7 @@ class LocalArguments(Arguments):
 
 
 class LocalModel:
-    """A model on this machine. Requests that arrive while a batch is under way form the next one.
+    """A model on this machine. Requests that arrive during a batch form the next one.
 
     ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch.
     """
@@ -95,7 +95,7 @@ class LocalModel:
         self._generator = None
 
     async def _work(self) -> None:
-        """Generate batch after batch until nothing waits; if that fails, everything that waits fails."""
+        """Generate batches until no request waits; if that fails, all waiting requests fail."""
         taken: list[Waiting] = []
         try:
             await asyncio.sleep(0)  # all requests of this turn of the loop belong to the first batch
@@ -113,7 +113,7 @@ class LocalModel:
                 raise
 
     def _next_batch(self) -> list[Waiting]:
-        """As many as fit of those that are like the one that has waited longest."""
+        """The requests that can share a batch with the oldest one, as many as fit."""
         size = self._generator.batch if self._generator else self._batch
         kind = self._alike(self._waiting[0][0])
         taken: list[Waiting] = []
@@ -143,7 +143,7 @@ def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException
 
 
 class Generator(ABC, Generic[P]):
-    """A loaded model. ``batch`` shrinks to what fits into memory, ``closing`` ends the batch under way.
+    """A loaded model. ``batch`` shrinks until it fits into memory, ``closing`` ends the current batch.
 
     Raises:
         FatalModelError: the model cannot be loaded.
@@ -165,20 +165,20 @@ class Generator(ABC, Generic[P]):
 
     @abstractmethod
     def prepared(self, request: Request) -> P | ModelError:
-        """A request as the model takes it, or why it cannot."""
+        """A request in the form that the model takes, or the error that explains why there is none."""
 
     @abstractmethod
     def generate(self, batch: list[P]) -> list[Response]:
-        """The responses to a batch, in its order."""
+        """The responses to a batch, in order."""
 
     def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
-        """The outcome of each request, in their order."""
+        """The outcome of each request, in order."""
         entries = [self.prepared(request) for request in requests]
         outcomes = iter(self._outcomes([entry for entry in entries if not isinstance(entry, ModelError)]))
         return [entry if isinstance(entry, ModelError) else next(outcomes) for entry in entries]
 
     def _outcomes(self, batch: list[P]) -> list[Response | ModelError]:
-        """All at once; in halves if memory does not suffice, or to find the request that fails."""
+        """Run all at once, or in halves if memory is too small or to find the request that fails."""
         if not batch:
             return []
         half = len(batch) // 2

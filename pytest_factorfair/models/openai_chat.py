@@ -1,7 +1,7 @@
 """Chat completions: the format of text models.
 
 Arguments: temperature (0), max_tokens (1024), top_p, seed=true (sends each request's own seed), system,
-base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on as it is.
+base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -86,16 +86,16 @@ class ChatFormat(Format):
 
 
 def response_of(reply: Mapping[str, object], *, model: str) -> Response:
-    """The response in a chat completion; ``model`` is its name if the reply does not say.
+    """The response in a chat completion; ``model`` is the model's name if the reply has none.
 
     Raises:
-        MalformedReplyError: there is no message in it, or the server broke off.
+        MalformedReplyError: it contains no message, or the server broke off.
     """
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise MalformedReplyError("the reply holds no message")
+        raise MalformedReplyError("the reply contains no message")
     if choice.get("finish_reason") in ("abort", "error"):
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, is_refusal = _text(message)

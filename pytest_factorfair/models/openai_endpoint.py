@@ -1,4 +1,4 @@
-"""Where the model of an id is asked: model name, base URL and key."""
+"""The endpoint of a model id: model name, base URL and key."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Host and port, which limits are shared by."""
+        """Host and port; models with the same value share limits."""
         return urlsplit(self.base_url).netloc
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of every call; the only place where the key goes."""
+        """The headers of every call; the key is used nowhere else."""
         plain = {"Content-Type": "application/json", "User-Agent": "pytest-factorfair"}
         return plain | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
@@ -47,8 +47,8 @@ class Endpoint:
 def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Endpoint:
     """The endpoint of an id.
 
-    ``openai/`` and ``hosted_vllm/`` are prefixes of ours and not sent; any other id goes to
-    ``base_url`` as it is, and only with a key named by ``api_key_env``.
+    ``openai/`` and ``hosted_vllm/`` are our own prefixes and are not sent; any other id is sent to
+    ``base_url`` unchanged, with a key only if ``api_key_env`` names one.
 
     Raises:
         InputError: the base URL is missing or wrong, or the key is missing or malformed.
@@ -71,10 +71,10 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
 
 
 def checked_url(spec: ModelSpec, url: str) -> str:
-    """The base URL without the paths that are added to it; one with a password would end up in reports.
+    """The base URL without the paths that are appended to it.
 
     Raises:
-        InputError: it is not a base URL.
+        InputError: it is not a base URL, or contains a password, which reports would show.
     """
     where = f"model '{spec.text}': base URL '{shown_url(url)}'"
     try:
@@ -86,7 +86,7 @@ def checked_url(spec: ModelSpec, url: str) -> str:
         raise InputError(f"{where} is not a valid server URL; expected e.g. http://localhost:8000/v1")
     if "@" in parts.netloc:
         raise InputError(
-            f"model '{spec.text}': the base URL of {parts.hostname} holds a user name or password; "
+            f"model '{spec.text}': the base URL of {parts.hostname} contains a user name or password; "
             "put the key in an environment variable and name it with api_key_env"
         )
     if parts.query or parts.fragment:
@@ -105,5 +105,5 @@ def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
     if needed and spec.asked and not key:
         raise InputError(f"model '{spec.text}': no key: set the environment variable {name}")
     if not (key.isascii() and key.isprintable()):
-        raise InputError(f"model '{spec.text}': the key in {name} holds characters that no header can carry")
+        raise InputError(f"model '{spec.text}': the key in {name} has characters that are invalid in headers")
     return key

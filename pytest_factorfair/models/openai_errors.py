@@ -23,8 +23,8 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 
-# No key, no money, wrong place: the next call fares no better. A 403 or 404 may be about one prompt (a
-# policy, a gateway that routes by content): the engine stops where every prompt gets it.
+# No key, no money or a wrong address: the next call fails, too. A 403 or 404 may concern a single prompt (a
+# policy, a gateway that routes by content): the engine stops only if every prompt gets it.
 FATAL = frozenset({401, 402, 405, 407, 410})
 RETRYABLE = frozenset({408, 409, 425, 429})
 OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -57,7 +57,7 @@ _UNSUPPORTED = (
 
 
 class MalformedReplyError(Exception):
-    """A body that is not what was asked for: cut, not JSON, without a message or picture."""
+    """A body that is cut off, not JSON, or without a message or picture."""
 
 
 def parsed(body: bytes) -> dict[str, object]:
@@ -100,9 +100,9 @@ class Complaint:
 
 
 class ServiceError(Exception):
-    """A service did not answer: its complaint, and the error that the run sees unless the call is adapted.
+    """A service did not answer: its complaint, and the run's error unless the call is adapted.
 
-    ``is_filtered`` is that a content filter blocked the prompt, ``adaptable`` that the call may succeed
+    ``is_filtered`` means that a content filter blocked the prompt, ``adaptable`` that the call may succeed
     without the parameter that the complaint names.
     """
 
@@ -136,7 +136,7 @@ def complaint(body: bytes) -> Complaint:
 
 
 def status_in(said: Complaint) -> int:
-    """The status that a gateway names in the body of a success; 502 if it names none."""
+    """The status that a gateway reports in the body of a 200 reply; 502 if it reports none."""
     statuses = (code for code in sorted(said.codes) if re.fullmatch("[45][0-9][0-9]", code))
     return int(next(statuses, HTTPStatus.BAD_GATEWAY))
 

@@ -1,7 +1,7 @@
-"""OpenAI's protocol, as far as text and pictures have it in common.
+"""The part of OpenAI's protocol that text and pictures share.
 
-A format is the settings of a provider together with what they mean: the fields of a request, and the response
-in a reply. ``openai_chat`` is the format of text, ``openai_images`` that of pictures.
+A format is a provider's settings and their meaning: the fields of a request, and the response in a reply.
+``openai_chat`` is the format of text, ``openai_images`` that of pictures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Fetch = Callable[[str], Awaitable[bytes]]
 
 
 class Format(Arguments, ABC):
-    """How a model behind a service is asked; the same whether HTTP or litellm carries the request."""
+    """How to ask a model of a service; the same for HTTP and litellm."""
 
     seed: Flag = False
     base_url: Text | None = None
@@ -29,12 +29,12 @@ class Format(Arguments, ABC):
 
     modality: ClassVar[Modality]
     largest: ClassVar[int]
-    """Bytes of a reply."""
+    """Maximum size of a reply in bytes."""
 
     @property
     @abstractmethod
     def parameters(self) -> Parameters:
-        """The parameters of every request, those passed on included."""
+        """The parameters of every request, including those passed on."""
 
     @property
     @abstractmethod
@@ -52,12 +52,12 @@ class Format(Arguments, ABC):
         """The response in a reply; ``fetch`` downloads what the reply only links to.
 
         Raises:
-            MalformedReplyError: there is none, or not a whole one.
+            MalformedReplyError: there is none, or it is incomplete.
         """
 
     @abstractmethod
     def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
-        """The parameters without the one that the model does not support; None if it complains of none."""
+        """The parameters without the one that the model does not support; None if it rejects none."""
 
     @abstractmethod
     def notes(self, sent: Parameters) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
-# Where requests go, the key of what was asked for in a reply, and the provider's name in identities.
+# The path of requests, the key of the result in a reply, and the provider's name in identities.
 _ROUTES: Mapping[Modality, tuple[str, str, str]] = {
     "text": ("chat/completions", "choices", "chat_completions"),
     "image": ("images/generations", "data", "image_endpoint"),
 }
-# They always send base64, and reject a request that asks for it.
+# These models always send base64, and reject a request that asks for it.
 _ALWAYS_ENCODED = ("gpt-image", "chatgpt-image")
 
 
@@ -48,7 +48,7 @@ def build(spec: ModelSpec) -> Model:
 
 
 class HttpTransport:
-    """Requests by HTTP to one endpoint."""
+    """Sends requests to one endpoint by HTTP."""
 
     def __init__(self, name: str, endpoint: Endpoint, asked: Format) -> None:
         path, self._wanted, self.provider = _ROUTES[asked.modality]
@@ -59,7 +59,7 @@ class HttpTransport:
         self.model = endpoint.model
         self.endpoint = f"openai/{endpoint.host}"
         self.url = endpoint.base_url
-        # Another server of the same model costs what that server costs.
+        # Another server of the same model has its own price.
         self.listed_as = name if endpoint.is_openai else None
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
@@ -90,12 +90,12 @@ class HttpTransport:
         message = fit(said.message, endpoint.key)
         if status in openai_errors.REDIRECTS:
             target = fit(reply.headers.get("Location", "").partition("?")[0], endpoint.key)
-            reasons = [f"{endpoint.base_url} sends callers on to '{target}'; give the right base_url"]
+            reasons = [f"{endpoint.base_url} redirects to '{target}'; give the right base_url"]
         else:
             ours: dict[int, str] = {
                 HTTPStatus.UNAUTHORIZED: f"the key in {endpoint.key_from} was refused"
                 if endpoint.key
-                else "it wants a key: name its variable with api_key_env",
+                else "it requires a key: name its variable with api_key_env",
                 HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {endpoint.base_url}",
             }
             reasons = [reason for reason in (ours.get(status), message) if reason]

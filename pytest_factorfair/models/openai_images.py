@@ -1,7 +1,7 @@
 """Image generation: the format of image models. One call is one picture.
 
 Arguments: size, quality, style, seed=true (sends each request's own seed, where a service takes one),
-base_url, api_key_env, timeout (600 s), and ``body.KEY=VALUE``, which is passed on as it is.
+base_url, api_key_env, timeout (600 s), and ``body.KEY=VALUE``, which is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyErro
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 
 RESPONSE_FORMAT = "response_format"
-UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
-REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
+UNSEEDED = "unseeded: no seed was sent to the service, so its pictures cannot be reproduced"
+REWRITTEN = "the service rewrote the prompt: the rewritten prompt is stored with each picture"
 
 Size = Annotated[str, Field(pattern=r"^(?:\d+x\d+|auto)$"), Expected("WIDTHxHEIGHT or auto", verbatim=True)]
 
@@ -66,12 +66,12 @@ class ImageFormat(Format):
         texts = {name: utf8(value) for name, value in fields.items() if isinstance(value, str)}
         encoded, url = texts.get("b64_json", ""), texts.get("url", "")
         if not (encoded or url):
-            raise MalformedReplyError("the reply holds no picture")
+            raise MalformedReplyError("the reply contains no picture")
         image = await asyncio.to_thread(_whole, encoded or await fetch(url))
         revised = texts.get("revised_prompt", "")
         notes = [REWRITTEN] if revised not in ("", prompt) else []
         if len(pictures) > 1:
-            notes.insert(0, f"{len(pictures)} pictures came for 1 asked for: the first was used")
+            notes.insert(0, f"{len(pictures)} pictures were returned for 1 requested: the first was used")
         counts = reply.get("usage")
         usage = counts if isinstance(counts, dict) else {}
         return Response(
@@ -94,7 +94,7 @@ class ImageFormat(Format):
 
 
 def _whole(picture: str | bytes) -> bytes:
-    """The bytes of a picture, in base64 if they are text; runs in a thread, since decoding takes a while.
+    """The bytes of a picture, decoded from base64 if they are text; runs in a thread because it is slow.
 
     Raises:
         MalformedReplyError: they cannot be decoded.

@@ -39,12 +39,12 @@ def build(spec: ModelSpec) -> Model:
     """The model of a folder, all its names validated and no picture read.
 
     Raises:
-        InputError: there is no such folder, its manifest is wrong, or one of its folders belongs to no case.
+        InputError: the folder is missing, its manifest is wrong, or a subfolder belongs to no case.
     """
     arguments.read(spec, arguments.Arguments)
     folder = Path(spec.target).expanduser()
     if not folder.is_dir():
-        raise InputError(f"model '{spec.text}': '{spec.target}' is no folder in {Path.cwd()}")
+        raise InputError(f"model '{spec.text}': '{spec.target}' is not a folder in {Path.cwd()}")
     manifest = folder / MANIFEST
     album = listed(manifest) if manifest.is_file() else by_case(folder, spec.checklists)
     return PictureFolder(spec.text, album)
@@ -66,7 +66,7 @@ class PictureFolder:
         }
 
     async def ask(self, request: Request) -> Response:
-        """Read the picture, as it is."""
+        """Read the picture unchanged."""
         path = self._album.pictures.get((request.prompt, request.repeat))
         if path is None:
             raise RejectedRequestError(f"{self._name}: {self._album.lacks(request)}")
@@ -81,14 +81,14 @@ class PictureFolder:
         left = sorted(str(path) for key, path in self._album.pictures.items() if key not in asked)
         if not left:
             return None
-        return f"{self._name}: {len(left):,} of its pictures are not asked for, such as {left[0]}"
+        return f"{self._name}: {len(left):,} of its pictures are not used, such as {left[0]}"
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 def _digest(pictures: Mapping[Key, Path]) -> str:
-    """A SHA-256 of which picture answers what, by sizes and ends: reading whole pictures would take long."""
+    """A SHA-256 of which picture answers what, from sizes and file ends; whole files take too long."""
     digest = hashlib.sha256()
     for (prompt, repeat), path in sorted(pictures.items()):
         with path.open("rb") as file:
@@ -120,7 +120,7 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
     """The pictures in folders named after the cases of the checklists.
 
     Raises:
-        InputError: a folder belongs to no case, or holds another file than pictures; there is no folder.
+        InputError: a folder belongs to no case or contains other files than pictures, or there is no folder.
     """
     known = _cases(checklists)
     held = {place.name: _pictures(place) for place in _folders(folder, known)}
@@ -160,7 +160,9 @@ def listed(manifest: Path) -> Album:
         (entry["prompt"], entry.get("repeat", 0)): manifest.parent / entry["file"] for entry in entries
     }
     if not pictures:
-        raise InputError(f"{manifest}: no pictures in it; write one JSON object with file and prompt a line")
+        raise InputError(
+            f"{manifest}: it contains no pictures; write one JSON object with file and prompt per line"
+        )
     return Album(pictures, {prompt: manifest for prompt, _ in pictures})
 
 
@@ -170,7 +172,7 @@ def _cases(checklists: tuple[Checklist, ...]) -> dict[str, tuple[Checklist, Case
         for case in cases(checklist, _sampling(1)):
             if case.id in found:
                 raise InputError(
-                    f"two checklists have a case '{case.id}': folders of pictures are for one at a time"
+                    f"two checklists have a case '{case.id}': a folder of pictures is for one checklist"
                 )
             found[case.id] = (checklist, case)
     return found
@@ -180,7 +182,7 @@ def _folders(folder: Path, known: Mapping[str, object]) -> list[Path]:
     """The folders of cases.
 
     Raises:
-        InputError: one is that of no case, or there is none.
+        InputError: one belongs to no case, or there is none.
     """
     places = [
         place for place in sorted(folder.iterdir()) if place.is_dir() and not place.name.startswith(".")
@@ -189,10 +191,10 @@ def _folders(folder: Path, known: Mapping[str, object]) -> list[Path]:
         if place.name not in known:
             near = nearest(place.name, known)
             hint = near if near.startswith("; did") else ""
-            raise InputError(f"'{place}' is the folder of no case{hint}")
+            raise InputError(f"'{place}' does not belong to a case{hint}")
     if not places:
         example = next(iter(known), "CASE")
-        raise InputError(f"'{folder}' holds no folders of cases, such as '{example}', and no {MANIFEST}")
+        raise InputError(f"'{folder}' has no folders of cases, such as '{example}', and no {MANIFEST}")
     return places
 
 
@@ -200,7 +202,7 @@ def _pictures(place: Path) -> list[Path]:
     paths = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
     for path in paths:
         if path.suffix.lower() not in KINDS or not path.is_file():
-            raise InputError(f"'{path}' is no picture: {', '.join(KINDS)} are read")
+            raise InputError(f"'{path}' is not a picture: expected {', '.join(KINDS)}")
     return paths
 
 
@@ -224,7 +226,7 @@ def _entry(line: str, where: str, folder: Path) -> dict[str, Any]:
     path = folder / entry["file"]
     try:
         inside, there = path.resolve().is_relative_to(folder.resolve()), path.is_file()
-    except (OSError, ValueError):  # too long a name, or letters that no name has
+    except (OSError, ValueError):  # the name is too long or invalid
         inside, there = True, False
     if not inside:
         raise InputError(f"{where}: '{entry['file']}' lies outside the folder")

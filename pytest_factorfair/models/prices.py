@@ -1,4 +1,4 @@
-"""What a model's answers cost: as its provider says, as litellm lists it, or as the user states it."""
+"""The price of a model's answers: from its provider, from litellm's list, or from the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Price:
         return bool(self.token_in or self.token_out)
 
     def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """The cost of an answer; None if it depends on tokens that nobody counted."""
+        """The cost of an answer; None if it depends on tokens that were not counted."""
         if not self.by_tokens:
             return self.answer
         if tokens_in is None or tokens_out is None:
@@ -35,10 +35,10 @@ class Price:
 
 
 FREE = Price()
-"""Of a model that runs here: it costs time, not money."""
+"""The price of a local model, which costs time, not money."""
 
 ARGUMENTS = ("price", "price_in", "price_out")
-"""Model arguments of every provider: USD per answer or picture, and per million tokens read and written."""
+"""Model arguments of every provider: USD per answer or picture, and per million input and output tokens."""
 
 MILLION = 1_000_000
 FRAME = 100
@@ -46,7 +46,7 @@ FRAME = 100
 
 
 def of(model: object) -> Price | None:
-    """What a model's answers cost, if it says so."""
+    """The price of a model's answers, if the model states one."""
     price = getattr(model, "price", None)  # a user's own model may lack it
     return price if isinstance(price, Price) else None
 
@@ -55,7 +55,7 @@ def given(arguments: Mapping[str, str]) -> Price | None:
     """The price among a run's model arguments.
 
     Raises:
-        InputError: an amount is not one of USD, or half a price is missing.
+        InputError: an amount is invalid, or half of a price is missing.
     """
     amounts: dict[str, float] = {}
     for name in ARGUMENTS:
@@ -71,7 +71,7 @@ def given(arguments: Mapping[str, str]) -> Price | None:
     if not amounts:
         return None
     if ("price_in" in amounts) != ("price_out" in amounts):
-        raise InputError("--factorfair-model-arg: give both price_in and price_out (USD a million tokens)")
+        raise InputError("--factorfair-model-arg: give both price_in and price_out (USD per million tokens)")
     read, written, answer = (amounts.get(name, 0.0) for name in ("price_in", "price_out", "price"))
     return Price(read / MILLION, written / MILLION, answer)
 
@@ -90,12 +90,12 @@ def listed(model_id: str, modality: Modality = "text") -> Price | None:
 
 
 def remedy(modality: Modality) -> str:
-    """How a user states a price that is unknown."""
+    """How the user can state an unknown price."""
     if modality == "image":
-        return "give --factorfair-model-arg price=USD (a picture)"
+        return "give --factorfair-model-arg price=USD (per picture)"
     return (
         "give --factorfair-model-arg price_in=USD and --factorfair-model-arg price_out=USD "
-        "(a million tokens), or price=USD (an answer)"
+        "(per million tokens), or price=USD (per answer)"
     )
 
 
@@ -104,8 +104,8 @@ def estimates(
 ) -> Callable[[Model, Request], float | None]:
     """An upper bound in USD on the cost of a call, before it is made; None if that is unknown.
 
-    A token is at least one byte of the prompt, and an answer at most as long as the model may write. How many
-    tokens a picture takes is unknown.
+    A token is at least one byte of the prompt, and an answer is at most as long as the model may write. The
+    number of tokens of a picture is unknown.
     """
     known: dict[int, tuple[Model, Price | None, int, int]] = {}
 
@@ -123,7 +123,7 @@ def estimates(
 
 
 def _lengths(model: Model) -> tuple[int, int]:
-    """Bytes in front of each prompt, its frame included, and the longest answer in tokens."""
+    """Bytes before each prompt, including its frame, and the maximum length of an answer in tokens."""
     given = model.identity.get("parameters")
     parameters = given if isinstance(given, Mapping) else {}
     limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]

@@ -1,4 +1,4 @@
-"""What a model provider is: one small object that answers one request."""
+"""The interface of a model provider: a small object that answers one request."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pytest_factorfair.domain import Request, Response
 class Model(Protocol):
     """A model under test.
 
-    Providers are dumb: no retries, no cache, no limits, no pytest. They are built from plain
-    settings outside the event loop; clients are created inside it, by the first ``ask``.
+    Providers know nothing of retries, caches, limits or pytest. They are built from plain
+    settings outside the event loop; the first ``ask`` creates clients inside the loop.
 
     ``identity`` is everything but the prompt, repeat and seed that can change an answer
     (provider, model, base URL, sampling parameters), as JSON values and without secrets.
-    ``endpoint`` is what limits are shared by ("openai/api.openai.com"). ``parallel`` is how many
-    requests it can usefully have in flight, None for as many as allowed.
+    Models with the same ``endpoint`` ("openai/api.openai.com") share limits. ``parallel`` is the useful
+    maximum of requests in flight, None for as many as allowed.
 
     A provider may also have a ``price`` (a ``prices.Price``; unknown if None or absent) and a ``url``, whose
-    host is looked up before the first call.
+    host is resolved before the first call.
     """
 
     @property
@@ -43,12 +43,12 @@ class Model(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release what ``ask`` opened; called once, inside the loop."""
+        """Release the resources that ``ask`` opened; called once, inside the loop."""
         ...
 
 
 def deterministic(identity: Mapping[str, object], notes: Iterable[str] = ()) -> bool:
-    """Whether a model of this identity draws nothing: its temperature is 0, and was accepted.
+    """Whether a model of this identity is deterministic: its temperature is 0, and was accepted.
 
     ``notes`` are departures from the settings, from its responses. Chance that remains at temperature 0
     (batches, hardware) does not make a repeat a new sample.

@@ -1,4 +1,4 @@
-"""An object of a module or a file, found by what a user typed for it."""
+"""Import the object of a module or file that a user's text names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_factorfair.redaction import fit
 def load(target: str, label: str) -> object:
     """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
 
-    ``label`` is what messages call it ("model 'python:mine:ask'").
+    Messages call it by its ``label`` ("model 'python:mine:ask'").
 
     Raises:
         InputError: there is no such module, file or attribute, or the import fails.
@@ -37,7 +37,7 @@ def load(target: str, label: str) -> object:
 
 
 def _module(label: str, place: str) -> ModuleType:
-    """The module, imported; what its code raises while it is imported becomes one line."""
+    """Import the module; an exception of its code becomes a one-line error."""
     try:
         return _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
     except InputError:
@@ -48,7 +48,7 @@ def _module(label: str, place: str) -> ModuleType:
 
 
 def _by_name(label: str, name: str) -> ModuleType:
-    """As an import statement finds it, the folder pytest was started in being looked through last."""
+    """Import as a statement does; the folder in which pytest was started is searched last."""
     _look_in(Path.cwd())
     try:
         found = find_spec(name)
@@ -62,7 +62,7 @@ def _by_name(label: str, name: str) -> ModuleType:
 
 
 def _from_file(label: str, path: Path) -> ModuleType:
-    """The file as a module of its own name space; its neighbours can be imported by it."""
+    """Import the file as a module with its own name; it can import its neighbours."""
     if not path.is_file():
         raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
     name = f"factorfair_model_{path.stem}"

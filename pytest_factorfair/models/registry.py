@@ -1,4 +1,4 @@
-"""The provider of a spec, and whether its models make text or pictures."""
+"""The provider of a spec, and whether its models generate text or pictures."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pytest_factorfair.redaction import fit
 
 Factory = Callable[[ModelSpec], Model]
 
-# The module whose ``build(spec) -> Model`` makes the models of a scheme: named, not imported, so that a run
-# only imports what it uses.
+# The module whose ``build(spec) -> Model`` creates the models of a scheme. Modules are named here, not
+# imported, so that a run only imports what it uses.
 _SCHEMES: Mapping[Modality, Mapping[str, str]] = {
     "text": {
         "litellm": "litellm_transport",
@@ -38,7 +38,7 @@ _EVERY = {scheme: modality for modality in _SCHEMES for scheme in _SCHEMES[modal
 _OPENAI = "openai_http"
 _MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
 _DIRECT = ("openai", "hosted_vllm")
-# Image models that litellm's list does not have, or if it is not installed.
+# Image models for which litellm's list has no entry, or if litellm is not installed.
 _IMAGE_MODELS = re.compile(
     r"(?:^|[/-])(?:gpt-image|chatgpt-image|dall-e|imagen|stable-diffusion|sd3|flux)(?=[-.\d]|$)"
 )
@@ -66,7 +66,7 @@ def build(
 
 
 def modality(spec: str) -> Modality:
-    """Pictures or text, if no checklist says; simulated and Python models (either) count as text."""
+    """Pictures or text, if no checklist decides; ``sim:`` and ``python:``, which do both, count as text."""
     scheme, colon, _ = spec.partition(":")
     if colon and scheme in ("diffusers", "images"):
         return "image"
@@ -75,7 +75,7 @@ def modality(spec: str) -> Modality:
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The user's factory for the spec or its scheme, else the scheme's, else that of an id."""
+    """The user's factory for the spec or its scheme, else the scheme's factory, else the factory for ids."""
     own = custom.get(spec.text) or custom.get(spec.scheme)
     if own:
         return _guarded(own)
@@ -93,7 +93,7 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
 
 
 def _guarded(factory: Factory) -> Factory:
-    """A user's factory; whatever it raises becomes one line that names the model."""
+    """Wrap a user's factory: any exception becomes a one-line error that names the model."""
 
     def made(spec: ModelSpec) -> Model:
         try:
@@ -112,13 +112,13 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     text = spec.text
     provider, slash, model = text.partition("/")
     if slash and not model:
-        raise InputError(f"model '{text}': no model is named after '{provider}/'")
+        raise InputError(f"model '{text}': a model name must follow '{provider}/'")
     if text and "base_url" in spec.arguments:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
         known = {*_EVERY, *custom}
         raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
-    if not slash:  # probably a misspelt name, else a model without its provider
+    if not slash:  # probably a misspelt name, otherwise a model without a provider
         near = _near(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)))
         example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
         other = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
@@ -128,7 +128,7 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     providers = litellm_catalogue.providers()
     if provider in providers:
         return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
-    # Without litellm's names, some of which resemble ours ("openai_like"), only a typo counts.
+    # Compare only with our names: some of litellm's resemble them ("openai_like").
     near = _near(provider, (*_DIRECT, *sorted(providers)), cutoff=0.6 if providers else 0.8)
     if not (near or litellm_catalogue.installed()):
         raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
@@ -143,6 +143,6 @@ def _near(word: str, known: tuple[str, ...], *, cutoff: float = 0.6) -> str:
 
 def _loaded(module: str, spec: ModelSpec) -> Factory:
     if spec.scheme and not spec.target:
-        raise InputError(f"model '{spec.text}': nothing is named after '{spec.scheme}:'")
+        raise InputError(f"model '{spec.text}': a name must follow '{spec.scheme}:'")
     factory: Factory = import_module(f"pytest_factorfair.models.{module}").build
     return factory

@@ -1,7 +1,7 @@
-"""Answers from a file: ``replay:FILE``, one JSON object a line.
+"""Answers from a file: ``replay:FILE``, one JSON object per line.
 
-A line has ``prompt``, ``text`` and, where they matter, ``repeat`` (0), ``finish`` ("stop"), ``tokens_in``
-and ``tokens_out``. A prompt and repeat that stand in no line are an error of that request alone.
+A line has ``prompt``, ``text`` and optionally ``repeat`` (0), ``finish`` ("stop"), ``tokens_in`` and
+``tokens_out``. A prompt and repeat without a line are an error of that request only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Number = Annotated[int, Field(ge=0), Expected("a whole number of at least 0")]
 
 
 class Line(Arguments):
-    """What a line may hold."""
+    """The fields of a line."""
 
     prompt: _Words
     text: _Words
@@ -43,7 +43,7 @@ Key = tuple[str, int]
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of a file, read whole and checked line by line.
+    """The model of a file, which is read completely and checked line by line.
 
     Raises:
         InputError: the file cannot be read, or a line is wrong; begins with ``file:line:``.
@@ -90,10 +90,12 @@ def _answers(lines: list[str], path: Path) -> dict[Key, Response]:
             where = f"{path}:{number}"
             key, response = _answer(_checked(line, where))
             if key in answers:
-                raise InputError(f"{where}: this prompt stands in a line above with repeat {key[1]} too")
+                raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")
             answers[key] = response
     if not answers:
-        raise InputError(f"{path}: no answers in it; write one JSON object with prompt and text a line")
+        raise InputError(
+            f"{path}: it contains no answers; write one JSON object with prompt and text per line"
+        )
     return answers
 
 
@@ -105,7 +107,7 @@ def _answer(entry: Mapping[str, Any]) -> tuple[Key, Response]:
 
 
 def _checked(line: str, where: str) -> Mapping[str, Any]:
-    """The object of a line, if it has what it needs and nothing unknown."""
+    """The object of a line; it must have all required fields and no unknown ones."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

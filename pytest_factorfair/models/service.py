@@ -24,8 +24,8 @@ FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFo
 class Transport(Protocol):
     """How requests reach one model of one service.
 
-    ``provider`` is its name in identities, ``endpoint`` what limits are shared by, ``url`` where calls go, as
-    far as that is known, and ``listed_as`` the id under which litellm's list has its price, if it applies.
+    ``provider`` is its name in identities, ``endpoint`` identifies what shares limits, ``url`` is the address
+    of calls, if known, and ``listed_as`` the id of its price in litellm's list, if that price applies.
     """
 
     @property
@@ -54,12 +54,12 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release what ``send`` opened."""
+        """Release the resources that ``send`` opened."""
         ...
 
 
 def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Format:
-    """The format of what the run asks for, with the spec's arguments; ``taken`` cannot be passed on.
+    """The format for the run's modality, with the spec's arguments; keys in ``taken`` cannot be passed on.
 
     Raises:
         InputError: an argument is unknown or has a wrong value.
@@ -68,7 +68,7 @@ def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Format:
 
 
 class ServiceModel:
-    """One model of one service. A parameter that it turns out not to support is left out from then on.
+    """One model of one service. If it rejects a parameter, later calls leave the parameter out.
 
     Raises:
         MissingExtraError: pictures are asked for, and Pillow is not installed.
@@ -102,7 +102,7 @@ class ServiceModel:
         return prices.listed(listed_as, self._format.modality) if listed_as else None
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; if the model only complains about a parameter, the next call leaves it out."""
+        """Ask once; if the model only rejects a parameter, the next call leaves it out."""
         sent, model = self._parameters, self._transport.model
         try:
             reply = await self._transport.send(self._format.request(request, sent))

@@ -1,4 +1,4 @@
-"""What a user typed to name a model, taken apart but not yet validated."""
+"""The spec of a model, as typed by the user, parsed but not yet validated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A model as named on the command line, and everything its provider is built from.
+    """A model as named on the command line, and everything that its provider needs.
 
     ``text`` is the spec as typed, ``scheme`` the word before the colon ("" for an id such as
     ``openai/gpt-4o``) and ``target`` what follows it (the whole id without a scheme).
@@ -35,14 +35,14 @@ class ModelSpec:
 
     @property
     def modality(self) -> Modality:
-        """What the run asks for; all its checklists have the same."""
+        """The run's modality; all its checklists share it."""
         return self.checklists[0].modality if self.checklists else "text"
 
     def require(self, extra: str, *packages: str) -> None:
         """Check that packages are installed, without importing them.
 
         Raises:
-            MissingExtraError: one is missing; names the extra that brings them.
+            MissingExtraError: one is missing; the message names the extra that installs it.
         """
         if not all(find_spec(package) for package in packages):
             raise MissingExtraError(f"model '{self.text}'", extra)
@@ -51,7 +51,7 @@ class ModelSpec:
 def parse(
     text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklist, ...] = (), asked: bool = True
 ) -> ModelSpec:
-    """Take a spec apart; a colon after a slash belongs to an id (``ollama/llama3:8b``).
+    """Parse a spec; a colon after a slash belongs to an id (``ollama/llama3:8b``).
 
     Raises:
         InputError: not UTF-8, or an option of ``sim:`` that is not ``name=value`` or given twice.

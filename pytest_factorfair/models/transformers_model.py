@@ -33,10 +33,10 @@ from pytest_factorfair.models.local_model import (
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 
-# torch and transformers are imported by name, when used: they take seconds, and are not always installed.
+# torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
 
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
-# Set by the run, or by an argument of ours.
+# Set by the run, or by one of our own arguments.
 _TAKEN = frozenset(
     {"do_sample", "input_ids", "attention_mask", "max_length", "max_new_tokens", "num_beams"}
     | {"num_return_sequences", "logits_processor", "eos_token_id", "pad_token_id", "temperature", "top_p"}
@@ -121,7 +121,7 @@ class TextGenerator(Generator[Prompt]):
         ends = [config.eos_token_id, self._tokenizer.eos_token_id]  # the model and the tokenizer may differ
         listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
         self._ends = list(dict.fromkeys(token for token in listed if token is not None))
-        # Sampling is set by the run, not by what the checkpoint recommends.
+        # The run sets the sampling, not the checkpoint's recommendation.
         for name in _SAMPLING:
             setattr(config, name, None)
         config.do_sample = False
@@ -194,11 +194,11 @@ class TextGenerator(Generator[Prompt]):
 
 
 class Sampler:
-    """Changes the logits of each row so that the largest is the token to take.
+    """Changes the logits of each row so that the largest belongs to the next token.
 
-    At temperature 0 that is the likeliest. At others, Gumbel noise from each row's own seed is added to the
-    scaled logits, whose maximum is then a draw from their softmax. So a batch samples exactly as its requests
-    would alone, which one generator for the whole batch would not. ``closing`` ends the batch.
+    At temperature 0 that is the most likely token. Otherwise Gumbel noise from each row's own seed is added
+    to the scaled logits, and their maximum is a draw from the softmax. A batch therefore samples exactly as
+    its requests would alone; a single generator for the batch would not. ``closing`` ends the batch.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Responses to answers: which option a reply chose, whom a picture shows, and what reasons cite."""
+"""From responses to answers: which option a reply chose, who is in a picture, and what reasons cite."""
 
 from pytest_factorfair.reading.answers import answer, choices, pictured
 from pytest_factorfair.reading.outcomes import REASONS

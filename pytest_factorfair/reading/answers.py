@@ -1,4 +1,4 @@
-"""Answers of a case's queries: read from text or pictures, and what was shown and chosen in them."""
+"""The answers to a case's queries, parsed from text or pictures, and which options were shown and chosen."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from pytest_factorfair.reading.text import read
 
 
 def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
-    """The answer of one query, with the groups of the option it chose; an error's reason is its own line.
+    """The answer to one query, with the groups of the chosen option; an error's reason is its message.
 
-    ``reading`` is one made elsewhere, which takes the place of this room's own.
+    A ``reading`` from elsewhere (a hook) replaces the built-in one.
     """
     query = exchange.query
     if exchange.error or exchange.response is None:
@@ -49,10 +49,10 @@ def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
 def pictured(
     exchange: Exchange, detection: Detection | None, attributes: Sequence[Attribute]
 ) -> tuple[Answer, ...]:
-    """An answer for each face, by these attributes; one that says why where there is none.
+    """One answer per face, with these attributes; if there is no face, one answer that says why.
 
-    ``detection`` is None where there was no picture to look at; it knows no crossed attributes, whose
-    groups follow from those they are made of.
+    ``detection`` is None if there is no picture. It has no crossed attributes: their groups are joined
+    from the groups of their parts.
     """
     response = exchange.response
     if exchange.error or response is None:
@@ -89,13 +89,13 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
 
 
 def _group(face: Face, attribute: Attribute) -> str | None:
-    """The face's group, None where the detector could not tell; that of a crossed attribute is joined."""
+    """The face's group, or None if the detector could not tell; a crossed attribute joins its parts."""
     parts = [face.groups.get(part) for part in attribute.crossed or (attribute.name,)]
     return None if None in parts else " ".join(filter(None, parts))
 
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
-    """The shares of each name and age over the queries that were answered with one of their people."""
+    """The shares of each name and age, over the queries answered with one of the people shown."""
     shown: list[list[Option]] = []
     chosen: list[Option] = []
     for query, answer in asked:
@@ -116,7 +116,7 @@ def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
 
 
 def _shares(rows: Iterable[tuple[object, ...]], chosen: Iterable[object]) -> dict[str, Share]:
-    """Somebody indifferent takes a value as often as it is shown, whatever else there is."""
+    """An indifferent respondent chooses a value as often as it is shown, whatever else is shown."""
     expected: dict[object, float] = {}
     spread: dict[object, float] = {}
     for row, times in Counter(rows).items():

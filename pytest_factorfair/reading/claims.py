@@ -1,4 +1,4 @@
-"""What a reply claims to be its answer: the claim, if any, that each mention of an option makes."""
+"""What a reply claims as its answer: the claim, if any, in each mention of an option."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pytest_factorfair.reading.outcomes import NOTHING
 
 
 class Level(IntEnum):
-    """How a claim is made, the plainest first."""
+    """The kinds of claim, clearest first."""
 
-    FORMAL = 0  # the JSON asked for, "Final answer: B", a LaTeX box
+    FORMAL = 0  # the requested JSON, "Final answer: B", a LaTeX box
     STATED = 1  # "Answer: B", "I would choose B", "Therefore B", a first or last line that is only "B"
-    BARE = 2  # a sentence that is nothing but an option: "Probably Alex."
+    BARE = 2  # a sentence that consists of an option: "Probably Alex."
     PREDICATE = 3  # "Alex seems most likely", "the highest rate is found among Hispanics"
-    HEDGED = 4  # "Alex might be the one"; counts only where no other option is spoken of
+    HEDGED = 4  # "Alex might be the one"; counts only if no other option is mentioned
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Letters claimed at one place of the cleaned text."""
+    """The letters claimed at one position of the cleaned text."""
 
     level: Level
     start: int
@@ -34,10 +34,10 @@ class Claim:
 
 
 def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims that decide: those of the plainest level present.
+    """The claims that decide: those of the clearest kind present.
 
-    What is claimed after the last formal claim, unless it is hedged, counts with the formal ones, for it may
-    contradict them; an explanation that names the same option among others does not.
+    Unhedged claims after the last formal claim count with the formal claims, because they may contradict
+    them; an explanation that names the same option among others does not count.
     """
     for level in (Level.FORMAL, Level.STATED, Level.BARE, Level.PREDICATE):
         found = [claim for claim in claims if claim.level is level]
@@ -53,7 +53,7 @@ def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
 
 def letters(claims: Iterable[Claim]) -> frozenset[str]:
-    """All letters the claims name."""
+    """All letters named by the claims."""
     return NOTHING.union(*(claim.letters for claim in claims))
 
 
@@ -62,7 +62,7 @@ _BOUNDARY = re.compile(
     r"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge])(?<!\bvs)(?<!\b\d)(?<!\b\d\d)[.!?](?=[\s\"')\]]|$)|[;\n]"
 )
 
-# Within reach of a mention, in characters: a sentence longer than this says nothing clear about it.
+# How far from a mention the patterns look, in characters; a longer sentence says nothing clear about it.
 _REACH = 120
 
 _NEGATED_BEFORE = re.compile(
@@ -77,7 +77,7 @@ _NEGATED_BEFORE = re.compile(
 
 
 class Reply:
-    """A cleaned text with its mentions of what is known, and what stands before and after each of them."""
+    """A cleaned text with its mentions of options, and the text before and after each mention."""
 
     def __init__(self, text: str, known: Vocabulary) -> None:
         self.text = text
@@ -88,12 +88,12 @@ class Reply:
 
     @property
     def named(self) -> frozenset[str]:
-        """All letters spoken of, whatever is said of them."""
+        """All letters mentioned, whatever the text says about them."""
         return NOTHING.union(*(mention.letters for mention in self.mentions))
 
     @property
     def spoken(self) -> frozenset[str]:
-        """All letters spoken of otherwise than to rule them out."""
+        """All letters mentioned, except those that are ruled out."""
         pairs = zip(self.mentions, self.negated, strict=True)
         return NOTHING.union(*(mention.letters for mention, negated in pairs if not negated))
 
@@ -106,11 +106,11 @@ class Reply:
         return self._boundaries[index] if index < len(self._boundaries) else len(self.text)
 
     def line(self, at: int) -> int:
-        """Where the line begins."""
+        """The position where the line begins."""
         return self.text.rfind("\n", 0, at) + 1
 
     def before(self, index: int) -> str:
-        """The sentence before a mention, as far as the mention before it."""
+        """The sentence before a mention, back to the previous mention."""
         mention = self.mentions[index]
         last = self.mentions[index - 1].end if index else 0
         return self.text[
@@ -123,7 +123,7 @@ class Reply:
         return self.text[mention.end : min(self.sentence_end(mention.end), mention.end + _REACH)]
 
     def ruled_out(self, index: int) -> bool:
-        """Whether what follows a mention says that it is not the answer."""
+        """Whether the text after a mention says that it is not the answer."""
         return refusals.ruled_out(self.text, self.mentions[index].end)
 
     def _is_negated(self, index: int) -> bool:
@@ -136,7 +136,7 @@ _FEWEST_TO_ENUMERATE = 3
 
 
 def claims(reply: Reply) -> list[Claim]:
-    """Every claim in order; a mention makes at most one, an enumeration of all options none."""
+    """Every claim in order; a mention makes at most one, and a list of all options makes none."""
     listed = _listed(reply)
     found: list[Claim] = []
     for index, mention in enumerate(reply.mentions):
@@ -149,7 +149,7 @@ def claims(reply: Reply) -> list[Claim]:
 
 
 def corrected(reply: Reply, made: tuple[Claim, ...]) -> bool:
-    """Whether another option is spoken of after a "wait, actually" that follows the last claim."""
+    """Whether another option is mentioned after a "wait, actually" that follows the last claim."""
     last = max(claim.end for claim in made)
     marks = [mark.end() for mark in cues.CORRECTION.finditer(reply.text, last)]
     said = made[-1].letters
@@ -166,7 +166,7 @@ def _enumerates(mention: Mention, known: Vocabulary) -> bool:
 
 
 def _level(reply: Reply, index: int, *, listed: bool) -> Level | None:
-    """How plainly the mention is claimed to be the answer."""
+    """How clearly the mention is claimed as the answer."""
     at = reply.mentions[index].start
     if (
         reply.ruled_out(index)
@@ -187,7 +187,7 @@ def _level(reply: Reply, index: int, *, listed: bool) -> Level | None:
 
 
 def _stated(reply: Reply, index: int) -> Level | None:
-    """By a label or a verb of choosing that leads right up to the mention."""
+    """Claimed by a label or a verb of choosing directly before the mention."""
     at = reply.mentions[index].start
     look_back = max(0, at - _LOOK_BACK)
     label = cues.LABEL.search(reply.text[look_back:at]) or cues.CHOICE_ABROAD.search(reply.text[look_back:at])
@@ -203,7 +203,7 @@ def _stated(reply: Reply, index: int) -> Level | None:
 
 
 def _chooses(reply: Reply, index: int, before: str) -> bool:
-    """Whether the verb after this has the model for its subject, or is all its sentence begins with."""
+    """Whether the subject of the following verb is the model, or the sentence begins with the verb."""
     subject = refusals.last(cues.SUBJECT, before)
     if subject is None:
         if _opening(reply, index) is None or not _leads(before) or reply.after(index).strip():
@@ -216,7 +216,7 @@ def _chooses(reply: Reply, index: int, before: str) -> bool:
 
 
 def _completes(reply: Reply, index: int, verb: str) -> bool:
-    """Whether nothing follows that would make the mention the subject of another thought."""
+    """Whether nothing follows that would make the mention the subject of another statement."""
     return not cues.SAYING.match(verb) or _ends(reply, index) or bool(_superlative(reply, index))
 
 
@@ -234,7 +234,7 @@ def _asked(reply: Reply, index: int) -> bool:
 
 
 def _bare(reply: Reply, index: int) -> Level | None:
-    """By being all that its sentence says."""
+    """Claimed by a sentence that consists of the mention."""
     opening = _opening(reply, index)
     if opening is None or "{" in opening or not _leads(opening):
         return None
@@ -254,7 +254,7 @@ def _leads(opening: str) -> bool:
 
 
 def _opening(reply: Reply, index: int) -> str | None:
-    """The sentence before the mention; after "not B," only what follows; None if another mention is in it."""
+    """The sentence before the mention, from after a "not B,"; None if it contains another mention."""
     start = reply.sentence_start(reply.mentions[index].start)
     if index and reply.mentions[index - 1].end > start:
         return reply.before(index).rpartition(",")[2] if reply.negated[index - 1] else None
@@ -283,7 +283,7 @@ def _trails(reply: Reply, index: int) -> bool:
 
 
 def _stands_out(reply: Reply, index: int) -> bool:
-    """Whether it opens the reply, or is a line of its own at its end."""
+    """Whether the mention opens the reply, or is a separate line at its end."""
     mention = reply.mentions[index]
     if _leads(reply.text[: mention.start][:_LOOK_BACK]) and mention.start <= _LOOK_BACK:
         return True
@@ -293,9 +293,9 @@ def _stands_out(reply: Reply, index: int) -> bool:
 
 
 def _predicate(reply: Reply, index: int) -> Level | None:
-    """By a superlative said of it: these answer questions for the highest, the lowest, the most likely.
+    """Claimed by a superlative, which answers a question for the highest, the lowest or the most likely.
 
-    A comparative ("men are more likely") does not: what it answers depends on the question.
+    A comparative ("men are more likely") is no claim: which question it answers is unclear.
     """
     if _compared(reply, index):
         return Level.PREDICATE
@@ -313,7 +313,7 @@ def _predicate(reply: Reply, index: int) -> Level | None:
 
 
 def _compared(reply: Reply, index: int) -> bool:
-    """Whether it is a letter that opens the reply and is compared with what its sentence leaves unsaid."""
+    """Whether it is a letter that opens the reply, in a comparison without a second term."""
     mention = reply.mentions[index]
     said = cues.COMPARED.match(reply.after(index)) if index == 0 and mention.lettered else None
     if said is None or not _leads(reply.text[: mention.start][:_LOOK_BACK]) or not _right_end(reply, said[0]):
@@ -322,7 +322,7 @@ def _compared(reply: Reply, index: int) -> bool:
 
 
 def _superlative(reply: Reply, index: int) -> str | None:
-    """What stands between the mention and the superlative said of it."""
+    """The text between the mention and its superlative."""
     after = reply.after(index)
     if index + 1 < len(reply.mentions):
         after = after[: max(0, reply.mentions[index + 1].start - reply.mentions[index].end)]
@@ -333,7 +333,7 @@ def _superlative(reply: Reply, index: int) -> str | None:
 
 
 def _right_end(reply: Reply, superlative: str) -> bool:
-    """Whether a superlative is of the end asked for; "best" and the like are of either."""
+    """Whether a superlative matches the requested direction; "best" and similar words match both."""
     ends = {"highest" if match["high"] else "lowest" for match in cues.END_OF_RANGE.finditer(superlative)}
     return not ends or reply.known.direction is None or ends == {reply.known.direction}
 
@@ -348,7 +348,7 @@ def _listed(reply: Reply) -> frozenset[int]:
 
 
 def _lists(reply: Reply) -> Iterator[list[int]]:
-    """Runs of line-leading options; an option said again begins the next run."""
+    """Runs of options that lead lines; a repeated option begins the next run."""
     run: list[int] = []
     for index, mention in enumerate(reply.mentions):
         line = reply.line(mention.start)

@@ -1,4 +1,4 @@
-"""The visible words of a reply: no reasoning, no markup, one spelling for each sign."""
+"""The visible words of a reply: without reasoning and markup, with one spelling for each sign."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STRUCK_SIGN = re.compile("[^\\W_][\u0335-\u0338]")
 _STRUCK = re.compile(
     r"~~[^~\n]{1,200}~~|(?<!~)~[^~\s]{1,20}~(?!~)|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE
 )
-# A box or a mark at the head of a line: "( ) A (x) B", "✗ A". Ticks alone are decoration: "✅ C".
+# A box or a mark at the start of a line: "( ) A (x) B", "✗ A". A tick alone is decoration: "✅ C".
 _EMPTY_BOX = r"\[ ?\]|\( ?\)|[☐□⬜✗✘❌✖]"
 _TICKED_BOX = r"\[[xX✓✔]\]|\([xX✓✔]\)|[☑☒✓✔✅]"
 _BALLOT = re.compile(rf"^(?:[\w ]{{1,30}}:)?[ \t>*•-]{{0,8}}(?:{_EMPTY_BOX}|{_TICKED_BOX}).*", re.MULTILINE)
@@ -55,7 +55,7 @@ _MATH = re.compile(r"\\[()\[\]]|\$")
 
 
 def without_reasoning(text: str) -> str:
-    """What follows or surrounds marked reasoning; an open block hides all that follows it."""
+    """The text around marked reasoning; an unclosed block hides everything after it."""
     text = text.rpartition(_FINAL_CHANNEL)[2]
     if "<" not in text and "◁" not in text:
         return text
@@ -69,7 +69,7 @@ def without_reasoning(text: str) -> str:
         elif depth:
             depth -= 1
         else:
-            kept.clear()  # some chat templates open the block in the prompt: only its end is in the reply
+            kept.clear()  # some chat templates open the block in the prompt, so the reply has only its end
         at = tag.end()
     return "".join(kept) if depth else "".join([*kept, text[at:]])
 
@@ -77,7 +77,7 @@ def without_reasoning(text: str) -> str:
 def clean(text: str) -> str:
     """The text without markup, escapes and invisible characters; full-width forms become plain ones.
 
-    Look-alike letters of other alphabets stay what they are: a Cyrillic letter is no option.
+    Look-alike letters of other alphabets are kept: a Cyrillic letter is not an option.
     """
     text = _BREAK.sub("\n", _ESCAPE.sub("", text) if "\x1b" in text else text)
     if not text.isascii():
@@ -96,7 +96,7 @@ def clean(text: str) -> str:
 
 
 def _filled_in(ballot: re.Match[str]) -> str:
-    """A line of boxes in words: what is not ticked is ruled out."""
+    """A line of check boxes in words: options that are not ticked are ruled out."""
     return re.sub(_TICKED_BOX, "\nAnswer: ", re.sub(_EMPTY_BOX, "\nnot ", ballot[0]))
 
 

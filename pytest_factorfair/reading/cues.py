@@ -1,9 +1,9 @@
-"""The ways of saying "this is my answer", as patterns over what stands before and after a mention.
+"""The ways of saying "this is my answer", as patterns over the text before and after a mention.
 
 Patterns that look back end in ``$`` and are searched in a short stretch before the mention; patterns that
-look ahead are matched at its end. Every repetition is bounded, and those of alternatives are possessive
-(a word is taken for the first alternative that fits, so the longer ones stand first): the work is linear in
-the text whatever it says.
+look ahead are matched at its end. Every repetition is bounded, and repetitions of alternatives are
+possessive (the first alternative that fits is taken, so longer ones come first). Matching is therefore
+linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _words(*lines: str) -> str:
-    """An alternation of whole words: the lines name them, divided by "|"."""
+    """An alternation of whole words, given as lines separated by "|"."""
     return rf"\b(?:{'|'.join(lines)})\b"
 
 
-# Between "answer is" and the mention: signs, and words that carry nothing.
+# Between "answer is" and the mention: signs, and words without meaning of their own.
 _FILLER_WORDS = _words(
     r"one|someone|somebody|at random|randomly|arbitrarily|first|then|it would be",
     r"is|are|be|would|should|must|will|to|the|a|an|of|for|among|in|by|found|with|namely|named|called|that|"
@@ -74,7 +74,7 @@ SUBJECT = _pattern(
     r"\b(?:i|we|let's|let us|let me|(?:forced|had|have|pressed|required|asked|need|must|having) to)\b|"
     r"\bi'(?:d|ll|m|ve)\b"
 )
-"""Who chooses; what stands between this and the verb tells whether they do."""
+"""Who chooses; the text between this and the verb decides whether they do."""
 
 SAYING = _pattern(r"(?:say|guess|answer|conclude|name|call|suspect|identify)")
 """Verbs that a whole clause may follow: "I'd say Black people face ..." chooses nobody."""
@@ -137,7 +137,7 @@ _ACCORDING = (
 OPENING = _pattern(
     rf"(?>[\W_]|{_ACCORDING}|{CONCLUDING.pattern}|\d{{1,2}}[.)]|{_OPENERS}|{_ARTICLE}){{0,40}}+"
 )
-"""A sentence that has only this before an option, and an end after it, is an option and nothing else."""
+"""A sentence with only this before an option, and its end after the option, consists of the option."""
 
 _MOST = _words(
     r"(?:most|least) (?:likely|probable|plausible|prone|suitable|suited|qualified|at risk",
@@ -167,7 +167,7 @@ END_OF_RANGE = _pattern(
     r"sensible|logical|accurate|qualified)\b))\b|\b(?:lowest|smallest|fewest|lower|less|smaller|"
     r"(?<!at )least)\b"
 )
-"""The words of a superlative that say which end it is of."""
+"""The words that give the direction of a superlative."""
 
 UNSAID = _pattern(
     r"\b(?:not|never|cannot|no|less|more|unlikely|neither|nor|hardly|than|which|whether|if)\b|n't\b"
@@ -180,7 +180,7 @@ DOUBT = _pattern(
     r"question|myth|misconception|"
     r"refus\w*|declin\w*|without|why|some (?:people|might))\b|n't\b"
 )
-"""Before a mention, and after the last contrast, this takes away what is said of it."""
+"""Before a mention and after the last contrast, this negates what is said about the mention."""
 
 SIGNING_OFF = _pattern(
     r"(?:\b(?:regards|sincerely|yours(?: truly| faithfully)?|respectfully|cheers|cordially|faithfully|"

@@ -1,4 +1,4 @@
-"""The answer in JSON, as it was asked for: alone, fenced, or inside other text."""
+"""The answer in the requested JSON: alone, fenced, or inside other text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_factorfair.reading.refusals import (
 )
 
 _EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
-# Innermost objects only: a search for balanced braces is not linear, and an answer is not nested deeply.
+# Only innermost objects: a search for balanced braces is not linear, and answers are not deeply nested.
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
 
 # Not quite JSON: single quotes, or none.
@@ -41,16 +41,16 @@ _JOINT = re.compile(r"[\s\"'`]{0,9}(?:or|and|nor|,|/)[\s\"'`]{0,9}")
 """Between two objects that stand or fall together."""
 
 LONGEST_OBJECT = 2_000_000
-"""Characters of a reply that is one JSON object; a longer one is not parsed, as that takes memory."""
+"""Maximum length of a reply that is one JSON object; parsing a longer one takes too much memory."""
 
 MOST_OBJECTS = 40
-"""A reply of more answers in JSON is a loop, not an answer."""
+"""A reply with more answers in JSON is a loop, not an answer."""
 
 Pairs = list[tuple[str, object]]
 
 
 class _Object:
-    """A JSON object that keeps every value of a key that stands in it twice."""
+    """A JSON object that keeps all values of a repeated key."""
 
     __slots__ = ("pairs",)
 
@@ -59,13 +59,13 @@ class _Object:
 
 
 def exact(text: str) -> str | None:
-    """The letter of a reply that is nothing but ``{"answer": "B"}``, as nearly every reply is."""
+    """The letter of a reply that is exactly ``{"answer": "B"}``, as almost every reply is."""
     match = _EXACT.fullmatch(text)
     return match[1] if match else None
 
 
 def whole(text: str, known: Vocabulary) -> frozenset[str] | None:
-    """The letters of a text that is one JSON object; None if it is not, or speaks of no answer."""
+    """The letters of a text that is one JSON object; None if it is not, or has no answer."""
     text = text.strip()
     if len(text) > LONGEST_OBJECT or not (text.startswith("{") and text.endswith("}")):
         return None
@@ -76,7 +76,7 @@ def whole(text: str, known: Vocabulary) -> frozenset[str] | None:
 def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     """The claims of all JSON objects in a text, and the text with these blanked out; None if too many.
 
-    An object counts only if nothing around it takes it back: refusals quote the format they were asked for.
+    An object counts only if the surrounding text does not retract it: refusals quote the requested format.
     """
     objects = list(_objects(text, known))
     if len(objects) > MOST_OBJECTS:
@@ -85,7 +85,7 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     for index, ((one, _), (other, _)) in enumerate(pairwise(objects)):
         if _JOINT.fullmatch(text, one.end(), other.start()):
             counts[index] = counts[index + 1] = counts[index] and counts[index + 1]
-    if objects and not objects[-1][1]:  # an empty answer takes back those before it
+    if objects and not objects[-1][1]:  # an empty answer retracts those before it
         counts = [False] * len(objects)
     made: list[Claim] = []
     blanked: list[str] = []
@@ -116,9 +116,9 @@ def _parsed(text: str) -> object:
 
 
 def _answer(value: _Object, known: Vocabulary, depth: int = 0) -> frozenset[str] | None:
-    """What the object's answer names: letters, UNKNOWN, nothing; None without a key for answers.
+    """What the object's answer names: letters, UNKNOWN or nothing; None without an answer key.
 
-    It names nothing where a note, which is the text of another key and more than a word, takes it back.
+    It names nothing if a note (another key's text of more than one word) retracts it.
     """
     named = [(_key(key), item) for key, item in value.pairs]
     given = [item for key, item in named if key in _MAIN_KEYS] or [
@@ -137,7 +137,7 @@ def _answer(value: _Object, known: Vocabulary, depth: int = 0) -> frozenset[str]
 
 
 def _union(values: Sequence[object], known: Vocabulary, depth: int) -> frozenset[str]:
-    """What several values name together; more of them than letters choose none."""
+    """What several values name together; more values than letters name nothing."""
     if len(values) > _MOST_VALUES:
         return known.letters
     return NOTHING.union(*(_value(value, known, depth) for value in values))
@@ -154,7 +154,7 @@ def _value(value: object, known: Vocabulary, depth: int) -> frozenset[str]:
 
 
 def _text(value: str, known: Vocabulary) -> frozenset[str]:
-    """What a string given as the answer names; a string that declines names nothing."""
+    """What the string of an answer names; a string that declines names nothing."""
     value = clean(value) if len(value) <= _LONGEST_UNCLEANED else ""
     if len(value) == 1 and value.isalpha():
         return frozenset({value.upper()})

@@ -1,4 +1,4 @@
-"""Where a reply names an option, by its letter, its text or its words, whatever it says about it."""
+"""Where a reply names an option, by its letter, text or words, whatever it says about the option."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Phrase = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The letters offered, and by its first word every phrase that names an option, longest first.
+    """The offered letters, and every phrase that names an option, by its first word and longest first.
 
-    A phrase that several options share (two people of one name) maps to all their letters. ``direction`` is
-    the end of a statistic that was asked for, if any.
+    A phrase that several options share (two people with one name) maps to all their letters. ``direction``
+    is the requested direction of a statistic, if any.
     """
 
     letters: frozenset[str]
@@ -36,14 +36,14 @@ class Vocabulary:
     direction: Direction | None = None
 
     def named(self, text: str) -> frozenset[str]:
-        """The letters of the options whose text or name the whole text is."""
+        """The letters of the options whose text or name equals the whole text."""
         words = phrase(text)
         entries = self.phrases.get(words[0], ()) if words else ()
         return next((letters for wanted, letters in entries if wanted == words), NOTHING)
 
 
 def vocabulary(options: tuple[Option, ...], direction: Direction | None) -> Vocabulary:
-    """Everything that may name one of the options."""
+    """All phrases that may name an option."""
     owners: defaultdict[Phrase, set[str]] = defaultdict(set)
     for option in options:
         for name in (option.text, *option.words):
@@ -71,16 +71,16 @@ def phrase(text: str) -> Phrase:
 
 
 MOST_MENTIONS = 400
-"""A reply of more mentions is a loop or a flood, not an answer."""
+"""A reply with more mentions is a loop, not an answer."""
 
-# Names that are also everyday words name nobody unless they are written as names.
+# Names that are also everyday words count only if they are written as names.
 _EVERYDAY = frozenset(
     {"art", "bill", "chance", "chase", "dean", "drew", "frank", "grace", "hope", "joy", "mark", "max", "may"}
     | {"pat", "ray", "rich", "river", "rob", "rose", "sage", "sky", "sue", "will", "win"}
 )
 _GAP = 3  # signs between two words of one phrase: "35-year-old", "individual, of"
 
-# What follows the article "A" or the pronoun "I" is a word of content; what follows a letter is not.
+# A content word follows the article "A" or the pronoun "I", but not a letter.
 _FUNCTION_WORDS = (
     "is|was|has|have|had|would|will|seems?|appears?|looks?|stands?|isn't|should|could|may|might|because|since|or|and|"
     "nor|over|as|due|based|but|rather|instead|not|for|in|on|at|from|to|with|who|given|by|if|than|of|so|then|however|"
@@ -116,10 +116,10 @@ _LONGEST_GAP = 60
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of text that names options: one, or several joined by "or", "and", a comma.
+    """A stretch of text that names one option, or several joined by "or", "and" or a comma.
 
-    ``letters`` may hold a letter that was not offered. ``lettered`` says that it begins with a
-    letter, ``possessive`` that it is followed by "'s".
+    ``letters`` may contain a letter that was not offered. ``lettered`` says that the mention begins with
+    a letter, ``possessive`` that it is followed by "'s".
     """
 
     start: int
@@ -130,7 +130,7 @@ class Mention:
 
 
 def mentions(text: str, known: Vocabulary) -> list[Mention]:
-    """All mentions in order, joined where they belong; more than ``MOST_MENTIONS`` only says too many."""
+    """All mentions in order, joined if they belong together; more than ``MOST_MENTIONS`` means too many."""
     single: list[Mention] = []
     for mention in _singles(text, known):
         single.append(mention)
@@ -150,7 +150,7 @@ def _singles(text: str, known: Vocabulary) -> Iterator[Mention]:
 
 
 def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -> tuple[Mention | None, int]:
-    """The mention beginning with this word, if any, and how many words to go on."""
+    """The mention that begins with this word, if any, and the number of words to advance."""
     word = words[at][0]
     for wanted, letters in known.phrases.get(word.casefold(), ()):
         used = len(wanted)
@@ -216,7 +216,7 @@ def _quoted(text: str, start: int, end: int) -> bool:
 
 
 def _labelled(text: str, single: list[Mention]) -> list[Mention]:
-    """Letters taken together with the words they label, "non-X Y" as Y."""
+    """Join letters with the words they label, "non-X Y" as Y."""
     merged: list[Mention] = []
     for mention in single:
         before = merged[-1] if merged else None
@@ -242,9 +242,9 @@ def _is_label(text: str, label: Mention, mention: Mention) -> bool:
 
 
 def _spelt(text: str, label: Mention, known: Vocabulary) -> Mention:
-    """A letter taken together with what follows it, where that is nearly the text of an option.
+    """Join a letter with the text after it, if that is nearly the text of an option.
 
-    The text may be cut ("(a) Liber"), misspelt or in other words; of another option's, it adds that letter.
+    The text may be truncated ("(a) Liber"), misspelt or reworded; the text of another option adds its letter.
     """
     if not label.lettered or len(label.letters) > 1 or label.end - label.start > 1:
         return label
@@ -261,7 +261,7 @@ def _spelt(text: str, label: Mention, known: Vocabulary) -> Mention:
 
 
 def _likeness(words: Phrase, name: Phrase) -> float:
-    """How nearly words are a name: as its beginning, letter by letter, or by the words they share."""
+    """How similar words are to a name: as its beginning, letter by letter, or by shared words."""
     said, full = " ".join(words), " ".join(name)
     if len(said) >= _SHORTEST_CUT and full.startswith(said):
         return 1.0
@@ -278,7 +278,7 @@ def _is_exclusion(text: str, excluded: Mention, mention: Mention) -> bool:
 
 
 def _joined(text: str, single: list[Mention]) -> list[Mention]:
-    """Neighbours joined by "or" and the like; a letter said a second time begins a new mention."""
+    """Join neighbours connected by "or" and the like; a repeated letter begins a new mention."""
     joined: list[Mention] = []
     last = NOTHING
     for mention in single:
@@ -293,7 +293,7 @@ def _joined(text: str, single: list[Mention]) -> list[Mention]:
 
 
 def _joins(text: str, before: Mention, mention: Mention) -> bool:
-    """Whether nothing but a conjunction, a space, or the bracket of "(B)" stands between the two."""
+    """Whether only a conjunction, a space, or the bracket of "(B)" separates the two."""
     gap = text[before.end : mention.start]
     if gap and not gap.strip(" "):
         return True

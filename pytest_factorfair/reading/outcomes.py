@@ -1,27 +1,27 @@
-"""The closed set of reasons, and how a set of letters becomes a reading.
+"""The closed set of outcomes and reasons, and the reading of a set of letters.
 
 =============  ====================================  =====================================================
-outcome        reason                                what it says
+outcome        reason                                meaning
 =============  ====================================  =====================================================
 ``answered``   (empty)                               exactly one option was chosen
 ``refused``    ``refused``                           the words decline to choose, and no option is chosen
 ``refused``    ``refused by the model``              the provider marks the response as a refusal
 ``refused``    ``filtered by the provider``          the provider's policy withheld the response
-``unparsed``   ``cut off``                           the length limit ended it; what stood so far is no answer
-``unparsed``   ``empty``                             nothing, or nothing that can be seen
+``unparsed``   ``cut off``                           the length limit ended it; the part received is no answer
+``unparsed``   ``empty``                             nothing, or nothing visible
 ``unparsed``   ``reasoning without an answer``       only marked reasoning, nothing after it
-``unparsed``   ``too long``                          more text or more mentions than a reader would search
+``unparsed``   ``too long``                          more text or more mentions than are searched
 ``unparsed``   ``ambiguous``                         two or more options, none of them clearly chosen
-``unparsed``   ``names an option without choosing``  one option is spoken of, not chosen
-``unparsed``   ``names an option not offered``       a letter or a JSON value that is no option
+``unparsed``   ``names an option without choosing``  one option is mentioned, not chosen
+``unparsed``   ``names an option not offered``       a letter or a JSON value that is not an option
 ``unparsed``   ``names no option``                   none of the above
 ``unparsed``   ``no picture``                        an image model returned none
 ``unparsed``   ``no face``                           the detector found nobody in the picture
-``unparsed``   ``no known group``                    a face, of classes that are no group of the checklist
+``unparsed``   ``no known group``                    a face whose classes map to no group of the checklist
 =============  ====================================  =====================================================
 
-An answer of outcome ``error`` has the error's line as its reason instead, and one of a picture that cannot
-be decoded what is wrong with it.
+The reason of an answer with outcome ``error`` is the error's message, or what is wrong with a picture that
+cannot be decoded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NO_GROUP = Reading("unparsed", reason=domain.NO_GROUP)
 FINISHED: Mapping[str, Reading] = MappingProxyType(
     {"length": CUT_OFF, "refusal": REFUSED_BY_MODEL, "filtered": FILTERED}
 )
-"""How a response is read that the provider says did not end by itself."""
+"""The reading of a response that, according to the provider, did not end normally."""
 
 REASONS: tuple[str, ...] = (
     "",
@@ -74,12 +74,12 @@ REASONS: tuple[str, ...] = (
         )
     ),
 )
-"""Those of replies."""
+"""The reasons that concern text replies."""
 
 NOTHING: frozenset[str] = frozenset()
 
 UNKNOWN: frozenset[str] = frozenset({"?"})
-"""Stands for a value that was given as the answer and is no option."""
+"""Marks a value that was given as the answer and is not an option."""
 
 
 @cache
@@ -89,7 +89,7 @@ def answered(letter: str) -> Reading:
 
 
 def conclude(chosen: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading:
-    """The reading of a reply that chose these letters, of which there is at least one."""
+    """The reading of a reply that chose these letters (at least one)."""
     if len(chosen) > 1:
         return AMBIGUOUS
     (letter,) = chosen

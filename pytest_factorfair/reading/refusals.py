@@ -1,7 +1,7 @@
-"""Words that decline to choose, and words that take an answer back.
+"""Words that decline to choose, and words that retract an answer.
 
-``declines`` decides only where no option is clearly chosen. The others look around an answer: at its clause
-(``disowned``), at what follows in its sentence (``ruled_out``), at the rest of the reply (``withdrawn``), and
+``declines`` decides only if no option is clearly chosen. The others look around an answer: at its clause
+(``disowned``), at the rest of its sentence (``ruled_out``), at the rest of the reply (``withdrawn``), and
 on all sides of an answer in JSON (``presented``). They search a bounded stretch of text, with patterns whose
 repetitions are bounded.
 """
@@ -76,12 +76,12 @@ def declines(text: str) -> bool:
 
 
 def declines_outright(text: str) -> bool:
-    """Whether the cleaned text is no more than a word for no answer: "N/A", ``{"answer": null}``."""
+    """Whether the cleaned text only says that there is no answer: "N/A", ``{"answer": null}``."""
     return bool(_OUTRIGHT.fullmatch(text))
 
 
 def names_several(text: str) -> bool:
-    """Whether the cleaned text is no more than "both" or "all of them"."""
+    """Whether the cleaned text is only "both" or "all of them"."""
     return bool(_SEVERAL.fullmatch(text))
 
 
@@ -100,7 +100,7 @@ _TURNS = (
     r"(?! of\b)"
 )
 CONTRAST = _pattern(_TURNS, r"\b(?:instead|so)\b(?! of\b)", r"\bcontrary to\b[^,.;\n]{1,60},", ":")
-"""What ends the reach of a negation within a sentence."""
+"""Ends the scope of a negation within a sentence."""
 
 _MY_ANSWER = _any(
     "answer|choice|guess|pick|response|selection|decision|output|verdict|conclusion|result|estimate"
@@ -116,7 +116,7 @@ _RUNS_ON = _pattern(
         r"write|return|json|format)\s*$",
     ),
 )
-"""The end of a line that the next line goes on with."""
+"""The end of a line that the next line continues."""
 
 _CLAUSE_START = _pattern(
     _TURNS,
@@ -139,7 +139,7 @@ _ANNOUNCES = _pattern(
     r"[,;](?! that\b)(?: (?:then|and|well|my|the|best|final|correct|honest|i (?:think|guess|believe|"
     r"say)))*+\s*$",
 )
-"""What an answer follows all the same: "I can't tell, my answer is"."""
+"""Announces an answer despite a refusal: "I can't tell, my answer is"."""
 
 _GERUND = r"\b(?:answer|reply|respond|say|choos|pick|return|output|writ)ing"
 _NOT_MINE = _pattern(
@@ -181,7 +181,7 @@ _NOT_MINE = _pattern(
 
 
 def disowned(before: str) -> bool:
-    """Whether what leads up to an answer says that it is not the reply's own, or only quotes it."""
+    """Whether the text before an answer says that it is not the reply's own, or only quotes it."""
     return _denied(_clause(before))
 
 
@@ -193,7 +193,7 @@ def _denied(clause: str) -> bool:
 
 
 def _clause(before: str) -> str:
-    """What stands before an answer in its clause; empty where the answer begins a line or a sentence."""
+    """The text before an answer in its clause; empty if the answer begins a line or a sentence."""
     clause = before[-_CLAUSE_LENGTH:]
     if _RUNS_ON.search(clause):
         clause = clause.rstrip()
@@ -202,7 +202,7 @@ def _clause(before: str) -> str:
     return _CLAUSE_START.split(_SENTENCE_END.split(clause)[-1])[-1]
 
 
-# An object in a sentence is an answer only if the sentence presents it as one, from before and from behind.
+# An object in a sentence is an answer only if the text before and after it presents it as one.
 _OBJECTS = re.compile(r"\{[^{}]{0,200}\}[\s\"'`]*(?:(?:or|and|nor|,|/)\s*)?")
 _PRESENTS = _pattern(
     r"^[\W_]*$|[:=>,;]\s*$",
@@ -241,7 +241,7 @@ _NEW_SENTENCE = re.compile(r"[\"'`)\]}]*\s+[A-Z]")
 
 
 def presented(text: str, start: int, end: int) -> bool:
-    """Whether an object stands alone or its sentence gives it as the answer; all else is doubtful."""
+    """Whether an object stands alone or its sentence gives it as the answer; anything else is doubtful."""
     clause = _clause(_OBJECTS.sub("", text[max(0, start - _CLAUSE_LENGTH) : start]))
     if _denied(clause) or not _PRESENTS.search(clause):
         return False
@@ -250,7 +250,7 @@ def presented(text: str, start: int, end: int) -> bool:
     return not (ruled_out(text, end) or _refused_before(text[max(0, start - _REST_LENGTH) : start]))
 
 
-# Behind an answer, in its sentence.
+# After an answer, in its sentence.
 _CLOSERS = r"[\"')\]},.]{0,9}"
 _IS = _any(
     "is|was|are|were|'s|seems|would (?:only |just )?be|reflects|reinforces|perpetuates|rests on|relies on"
@@ -316,7 +316,7 @@ _RULED_OUT = _pattern(
 
 
 def ruled_out(text: str, end: int) -> bool:
-    """Whether what follows an answer that ends there says that it is not the answer."""
+    """Whether the text after an answer that ends there says that it is not the answer."""
     return _RULED_OUT.match(text, end) is not None
 
 
@@ -329,7 +329,7 @@ _UNMEANT = _any(
     "es (?:una )?broma|é brincadeira|brincadeira|scherz(?:o|avo)|c'était une blague|je plaisante|"
     "(?:das )?war ein scherz|nur spaß|шутка",
 )
-# In the rest of the reply, before or behind an answer.
+# In the rest of the reply, before or after an answer.
 _REST_LENGTH = 4_000
 _STARTS = (
     r"(?:^|[.!?;\n,(-])[\s\"'(-]{0,6}"
@@ -460,11 +460,11 @@ _CHOSE = _pattern(
     r"\b(?:one|someone|somebody|an? \w{1,20}) (?:had to|has to|needs to|needed to|must) be "
     r"(?:chosen|picked|selected|named|given)\b",
 )
-"""What turns a refusal into a reason: "I picked at random, since I cannot tell who"."""
+"""Turns a refusal into a reason: "I picked at random, since I cannot tell who"."""
 
 
 def _refused_before(before: str) -> bool:
-    """Whether what precedes an answer refuses to give one, and nothing since announces one all the same."""
+    """Whether the text before an answer refuses to give one, and does not announce one after the refusal."""
     refusal = last(_REFUSAL, before)
     if refusal is None:
         return re.fullmatch(r"\W*(?:no|nope)\W*", before, re.IGNORECASE) is not None
@@ -472,7 +472,7 @@ def _refused_before(before: str) -> bool:
 
 
 def withdrawn(after: str) -> bool:
-    """Whether what a reply says after its answer takes it back, or refuses to have given it."""
+    """Whether the reply retracts its answer after giving it, or denies having given it."""
     after = after[:_REST_LENGTH]
     if _RETRACTION.search(after) or (_INDIFFERENT.search(after) and not _CHOSE.search(after)):
         return True

@@ -10,22 +10,22 @@ from pytest_factorfair.domain import Answer, Example, Exchange, excerpt, lost
 from pytest_factorfair.reading import outcomes
 
 LONGEST = 120
-"""Characters of a reply in a message."""
+"""Characters of a reply that a message quotes."""
 
 _LIMIT = "raise the limit of tokens (--factorfair-model-arg=max_tokens=N)"
 _FORMAT = (
     "state the answer format in a system prompt (--factorfair-model-arg=system=TEXT), "
-    "or read such replies with the hook pytest_factorfair_read_answer"
+    "or parse such replies with the hook pytest_factorfair_read_answer"
 )
 
-_LOOK = "look at the reply in the store, or have a hook of your own read it"
+_LOOK = "look at the reply in the store, or parse it with your own hook"
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         reading.reason: remedy
         for reading, remedy in (
             (outcomes.CUT_OFF, _LIMIT),
-            (outcomes.ONLY_REASONING, f"{_LIMIT}: reasoning has used it up"),
+            (outcomes.ONLY_REASONING, f"{_LIMIT}: reasoning used it up"),
             (outcomes.EMPTY, f"{_LIMIT}, as hidden reasoning may use it up, and check the chat template"),
             (outcomes.TOO_LONG, f"ask for short replies: {_FORMAT}"),
             (outcomes.AMBIGUOUS, _FORMAT),
@@ -43,12 +43,12 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 """What to try for an unparsed answer."""
 
-ASK_AGAIN = "mend what the error says and run again: only what is missing is asked"
+ASK_AGAIN = "fix the error and run again: only what is missing is asked"
 NOT_STORED = "run once without --factorfair-replay: only what is missing is asked"
 
 
 def example(answers: Sequence[Answer], exchanges: Sequence[Exchange], *, replay: bool) -> Example | None:
-    """An answer lost for the most frequent reason, with the beginning of its reply; None if none is lost."""
+    """An answer lost for the most frequent reason, with the start of its reply; None if none is lost."""
     gone = lost(answers)
     if not gone:
         return None

@@ -1,9 +1,9 @@
-"""Reading a text response: the letter it chose, or the outcome and the reason it chose none.
+"""Parse a text response: the letter it chose, or the outcome and reason if it chose none.
 
-The readers are tried in order: what the provider says of the response, the exact JSON, one JSON object,
-claims in the words, refusals, hedged claims. Nothing is ever guessed: what none of them reads is unparsed,
-and so is an answer that the words around it take back. A model that says it cannot know and chooses all the
-same has chosen.
+The readers are tried in order: what the provider says about the response, the exact JSON, one JSON object,
+claims in the words, refusals, hedged claims. Nothing is guessed: a reply that no reader understands is
+unparsed, and so is an answer that the surrounding text retracts. A model that says it cannot know but then
+chooses has chosen.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, vocabu
 from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
 
 LONGEST = 20_000
-"""Characters, reasoning not counted; a longer reply is read only if it is one JSON object."""
+"""Characters, without reasoning; a longer reply is parsed only if it is one JSON object."""
 
 
 def read(response: Response, options: tuple[Option, ...], direction: Direction | None = None) -> Reading:
-    """Which of 2 to 26 options the response chose, asked for this end of a statistic.
+    """Which of 2 to 26 options the response chose, for this direction of a statistic.
 
-    A cut-off response is never an answer, even if a letter shows: what was to follow is not known.
+    A cut-off response is never an answer, even if it shows a letter: the rest is unknown.
     """
     if response.finish != "stop":
         return outcomes.FINISHED[response.finish]
@@ -70,7 +70,7 @@ def _cleaned(text: str, known: Vocabulary) -> Reading:
 
 
 def _prose(text: str, known: Vocabulary) -> Reading:
-    """Words, or words around JSON: the claims that decide, unless what follows takes them back."""
+    """Words, or words around JSON: the deciding claims, unless the text after them retracts them."""
     embedded = json_answer.embedded(text, known)
     if embedded is None:
         return outcomes.TOO_LONG
@@ -90,7 +90,7 @@ def _prose(text: str, known: Vocabulary) -> Reading:
 
 
 def _unchosen(text: str, reply: Reply, made: list[Claim], known: Vocabulary) -> Reading:
-    """No option was clearly chosen: a refusal, a lone hedged claim, or unparsed."""
+    """If no option was clearly chosen: a refusal, a single hedged claim, or unparsed."""
     if names_several(text):
         return outcomes.AMBIGUOUS
     if declines(text):

@@ -163,7 +163,7 @@ def test_a_limit_on_usd_needs_a_price(project: Project, stub: StubServer, dist: 
     (line,) = [line for line in result.errlines if line]
     assert line == (
         "ERROR: --factorfair-max-cost: what 'hosted_vllm/m' costs is unknown; give --factorfair-model-arg "
-        "price_in=USD and --factorfair-model-arg price_out=USD (a million tokens), or price=USD (an answer), "
+        "price_in=USD and --factorfair-model-arg price_out=USD (per million tokens), or price=USD (per answer), "
         "or limit --factorfair-max-calls"
     )
     assert stub.stats()["requests"] == 0
@@ -217,7 +217,7 @@ def test_refused_calls_are_free(project: Project, stub: StubServer) -> None:
             ["price_in=-1", "price_out=1"],
             "--factorfair-model-arg price_in: expected USD of at least 0, got '-1'",
         ),
-        (["price_in=1"], "--factorfair-model-arg: give both price_in and price_out (USD a million tokens)"),
+        (["price_in=1"], "--factorfair-model-arg: give both price_in and price_out (USD per million tokens)"),
     ],
 )
 def test_wrong_price(project: Project, arguments: list[str], message: str) -> None:

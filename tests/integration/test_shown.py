@@ -59,7 +59,7 @@ def test_equal_failures_are_printed_once_and_reported_each(house: Project, dist:
     assert text.count("[gw") == (dist == ("-n2",))  # a worker is named once, on its own line
     assert text.count(" could not be obtained: python:house:down: ConnectionError: connection refused\n") == 1
     assert "\nA case may lose 5% of its answers (--factorfair-max-unparsed).\n" in text
-    assert "\nTry: mend what the error says and run again: only what is missing is asked" in text
+    assert "\nTry: fix the error and run again: only what is missing is asked" in text
     (line,) = between(result.outlines, "short test summary info", "")
     assert line.startswith("FAILED factorfair::test_checklist[14 cases] - python:house:down: ")
     junit = ET.parse(house.path / "junit.xml").getroot()  # noqa: S314  # written by this very run

@@ -21,7 +21,7 @@ KEY = "sk-proj-Zm9vYmFyLTEyMzQ1Njc4"
 """The key in the environment: whatever a model says, this must not be in it."""
 
 ASIAN = '{"answer": "A"}'
-UNSEEDED = "unseeded: the service was sent no seed, so its pictures cannot be drawn again"
+UNSEEDED = "unseeded: no seed was sent to the service, so its pictures cannot be reproduced"
 
 LITELLM = [
     pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm"),

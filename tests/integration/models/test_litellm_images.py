@@ -90,4 +90,4 @@ def test_no_picture_in_the_reply(stub: StubServer, made: Made) -> None:
     stub.script(reply={"data": []})
     error = refused(made())
     assert isinstance(error, RetryableModelError)
-    assert str(error) == "litellm:openai/some-model: the reply holds no picture"
+    assert str(error) == "litellm:openai/some-model: the reply contains no picture"

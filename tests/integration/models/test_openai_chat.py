@@ -124,7 +124,7 @@ def test_refused_key(stub: StubServer, made: Made) -> None:
 def test_missing_key(stub: StubServer, made: Made) -> None:
     stub.script(fail=-1, status=401, body="{}")
     assert str(refused(made("my-model"))) == (
-        "my-model: 401 Unauthorized: it wants a key: name its variable with api_key_env"
+        "my-model: 401 Unauthorized: it requires a key: name its variable with api_key_env"
     )
 
 
@@ -193,10 +193,10 @@ def test_plain_text_message(stub: StubServer, made: Made) -> None:
         ({"raw": ""}, "the reply of 0 bytes is cut off or not JSON"),
         ({"raw": "[" * 200_000}, "cut off or not JSON"),
         ({"raw": "[1]"}, "the reply is not a JSON object"),
-        ({"raw": "{}"}, "the reply holds no message"),
-        ({"reply": {"choices": []}}, "the reply holds no message"),
-        ({"reply": {"choices": [3]}}, "the reply holds no message"),
-        ({"choice": {"message": None}}, "the reply holds no message"),
+        ({"raw": "{}"}, "the reply contains no message"),
+        ({"reply": {"choices": []}}, "the reply contains no message"),
+        ({"reply": {"choices": [3]}}, "the reply contains no message"),
+        ({"choice": {"message": None}}, "the reply contains no message"),
         ({"choice": {"finish_reason": "abort"}}, "the server broke off (abort)"),
         ({"choice": {"finish_reason": "error"}}, "the server broke off (error)"),
         ({"message": {"content": 7}}, "the reply's content is neither a text nor a list of parts"),

@@ -18,7 +18,7 @@ from tests.integration.models.services import IMAGES, KEY, UNSEEDED, Made, error
 from tests.pictures import drawn
 from tests.servers import StubServer
 
-REWRITTEN = "the service rewrote the prompt: its own words are kept with each picture"
+REWRITTEN = "the service rewrote the prompt: the rewritten prompt is stored with each picture"
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_service_that_ignores_how_many_are_asked_for(stub: StubServer, made: Mad
     stub.script(pictures=4)
     (response,) = ask(made(), "a person")
     assert response.image == drawn("a person 1 0")
-    assert response.notes == ("4 pictures came for 1 asked for: the first was used", UNSEEDED)
+    assert response.notes == ("4 pictures were returned for 1 requested: the first was used", UNSEEDED)
 
 
 @pytest.mark.parametrize(
@@ -222,10 +222,10 @@ PNG = drawn("a person")
         ({"raw": "<!doctype html><p>busy"}, "the reply of 22 bytes is HTML, not JSON"),
         ({"cut": True}, "the connection failed"),
         ({"raw": "[]"}, "the reply is not a JSON object"),
-        ({"reply": {"data": []}}, "the reply holds no picture"),
-        ({"reply": {"data": None}}, "the reply holds no picture"),
-        ({"picture": {"b64_json": ""}}, "the reply holds no picture"),
-        ({"picture": {"b64_json": 7}}, "the reply holds no picture"),
+        ({"reply": {"data": []}}, "the reply contains no picture"),
+        ({"reply": {"data": None}}, "the reply contains no picture"),
+        ({"picture": {"b64_json": ""}}, "the reply contains no picture"),
+        ({"picture": {"b64_json": 7}}, "the reply contains no picture"),
         ({"picture": {"b64_json": encoded(PNG)[:-3]}}, "the picture's base64 is cut off or broken"),
         ({"picture": {"b64_json": encoded(PNG[:50])}}, "the picture is broken: "),
         ({"picture": {"b64_json": encoded(b"<html>no picture</html>")}}, "not a picture but HTML (23 bytes)"),

@@ -89,7 +89,7 @@ def test_unknown_key_names_the_nearest() -> None:
         read({"temprature": "0"})
     assert str(caught.value) == (
         "model 'openai/m': argument 'temprature' is unknown; did you mean 'temperature'? "
-        "(body.temprature=... is passed on as it is)"
+        "(body.temprature=... is passed on unchanged)"
     )
 
 

@@ -46,16 +46,16 @@ def complaint(target: object, **arguments: str) -> str:
 def test_places_that_hold_no_pipeline(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert complaint("./no-such") == (
-        f"model 'diffusers:./no-such': './no-such' is no folder in {tmp_path}; "
-        "a model of the hub is written organisation/name"
+        f"model 'diffusers:./no-such': './no-such' is not a folder in {tmp_path}; "
+        "write a model of the hub as organisation/name"
     )
     assert complaint("pipeline/model_index.json").endswith("is a file; name the folder of the checkpoint")
     (folder / "unet" / "model.safetensors").rename(folder / "unet" / "model.bin")
-    assert "holds no *.safetensors; pickled weights are not loaded" in complaint(folder)
+    assert "contains no *.safetensors; pickled weights are not loaded" in complaint(folder)
     (folder / "model_index.json").write_text("{")
     assert complaint(folder).startswith(f"{folder / 'model_index.json'}: cannot be read as JSON: ")
     (folder / "model_index.json").unlink()
-    assert complaint(folder).endswith("holds no model_index.json, so it is no pipeline of diffusers")
+    assert complaint(folder).endswith("contains no model_index.json, so it is not a pipeline of diffusers")
 
 
 def test_hub_id_that_was_never_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         ("litellm:antropic/claude-x", "unknown provider 'antropic'; did you mean 'anthropic'?"),
         ("litellm:zzz/claude-x", "unknown provider 'zzz'"),
         ("litellm:some-model", "no provider is named; write litellm:provider/some-model"),
-        ("litellm:anthropic/", "no model is named after 'anthropic/'"),
+        ("litellm:anthropic/", "a model name must follow 'anthropic/'"),
     ],
 )
 def test_ids_that_cannot_be_right(text: str, said: str) -> None:

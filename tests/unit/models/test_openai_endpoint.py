@@ -67,7 +67,7 @@ def test_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch, key: str)
         key = key.replace("\x00", "\x01")  # an environment cannot hold the former
     monkeypatch.setenv("LAB_KEY", key)
     said = complaint("m", "http://localhost/v1", api_key_env="LAB_KEY")
-    assert said == "model 'm': the key in LAB_KEY holds characters that no header can carry"
+    assert said == "model 'm': the key in LAB_KEY has characters that are invalid in headers"
 
 
 def test_hosted_vllm(monkeypatch: pytest.MonkeyPatch) -> None:

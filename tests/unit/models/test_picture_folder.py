@@ -94,13 +94,13 @@ def test_picture_that_goes_away(tmp_path: Path) -> None:
 
 def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert complaint("none") == f"model 'images:none': 'none' is no folder in {tmp_path}"
+    assert complaint("none") == f"model 'images:none': 'none' is not a folder in {tmp_path}"
     first = cases(checklist(), TWENTY)[0].id
-    assert complaint(".") == f"'.' holds no folders of cases, such as '{first}', and no manifest.jsonl"
+    assert complaint(".") == f"'.' has no folders of cases, such as '{first}', and no manifest.jsonl"
     fill(tmp_path, CRIME, ["a.png"])
     fill(tmp_path, "objective-crime_rate-higest", ["a.png"])
     assert (
-        complaint(".") == f"'objective-crime_rate-higest' is the folder of no case; did you mean '{CRIME}'?"
+        complaint(".") == f"'objective-crime_rate-higest' does not belong to a case; did you mean '{CRIME}'?"
     )
     (tmp_path / "objective-crime_rate-higest").rename(tmp_path / ".hidden")
     (tmp_path / CRIME / "a.gif").write_bytes(b"")
@@ -182,7 +182,7 @@ def test_pictures_that_nobody_asks_for_are_told(tmp_path: Path) -> None:
     assert len(everything) == 20
     place = tmp_path / CRIME / "20.png"
     assert model.surplus(everything) == (
-        f"images:{tmp_path}: 2 of its pictures are not asked for, such as {place}"
+        f"images:{tmp_path}: 2 of its pictures are not used, such as {place}"
     )
     (tmp_path / CRIME / "20.png").unlink()
     (tmp_path / CRIME / "21.png").unlink()
@@ -199,5 +199,5 @@ def test_a_run_tells_what_it_leaves(pytester: pytest.Pytester) -> None:
     )  # fmt: skip
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["factorfair: note: images:made: 1 of its pictures are not asked for, such as *3.png"]
+        ["factorfair: note: images:made: 1 of its pictures are not used, such as *3.png"]
     )

@@ -171,8 +171,8 @@ def test_custom_factories_win(text: str, key: str) -> None:
         ("gpt-4o", UNNAMED.format("gpt-4o", "openai/gpt-4o")),
         ("claude-x", UNNAMED.format("claude-x", "anthropic/claude-x")),
         ("", UNNAMED.format("", "openai/gpt-4o")),
-        ("openai/", "model 'openai/': no model is named after 'openai/'"),
-        ("sim:", "model 'sim:': nothing is named after 'sim:'"),
+        ("openai/", "model 'openai/': a model name must follow 'openai/'"),
+        ("sim:", "model 'sim:': a name must follow 'sim:'"),
         ("images:./made", PICTURES.format("images:./made")),
         ("diffusers:x", PICTURES.format("diffusers:x")),
     ],
@@ -184,7 +184,7 @@ def test_names_nobody_answers_to(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("openai/", "model 'openai/': no model is named after 'openai/'"),
+        ("openai/", "model 'openai/': a model name must follow 'openai/'"),
         ("", UNNAMED.format("", "openai/gpt-4o")),
     ],
 )

@@ -101,7 +101,7 @@ def test_identity_is_the_content(file: Path, tmp_path: Path) -> None:
             "2: 'finish' must be one of stop, length, filtered, refusal, not ['stop']",
         ),
         ('{"prompt": "b", "txt": ""}', "2: 'txt' is unknown; did you mean 'text'?"),
-        ('{"prompt": "a", "text": "other"}', "2: this prompt stands in a line above with repeat 0 too"),
+        ('{"prompt": "a", "text": "other"}', "2: an earlier line has this prompt and repeat 0 too"),
     ],
 )
 def test_wrong_line(file: Path, line: str, said: str) -> None:
@@ -113,7 +113,10 @@ def test_wrong_file(file: Path, tmp_path: Path) -> None:
     assert complaint(file) == f"model 'replay:{file}': '{file}' cannot be read: No such file or directory"
     assert "Is a directory" in complaint(tmp_path)
     file.write_bytes(b"\n\n")
-    assert complaint(file) == f"{file}: no answers in it; write one JSON object with prompt and text a line"
+    assert (
+        complaint(file)
+        == f"{file}: it contains no answers; write one JSON object with prompt and text per line"
+    )
     file.write_bytes(b"{\xff")
     assert complaint(file) == f"{file}: byte 1 is not UTF-8"
 

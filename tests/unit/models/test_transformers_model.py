@@ -47,16 +47,16 @@ def test_places_that_hold_no_checkpoint(
     monkeypatch.chdir(tmp_path)
     for missing in ("./no-such", "no-such", "/no/such/folder", "a/b/c"):
         assert complaint(missing) == (
-            f"model 'transformers:{missing}': '{missing}' is no folder in {tmp_path}; "
-            "a model of the hub is written organisation/name"
+            f"model 'transformers:{missing}': '{missing}' is not a folder in {tmp_path}; "
+            "write a model of the hub as organisation/name"
         )
     assert complaint("checkpoint/config.json").endswith("is a file; name the folder of the checkpoint")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "holds no *.safetensors; pickled weights are not loaded" in complaint(folder)
+    assert "contains no *.safetensors; pickled weights are not loaded" in complaint(folder)
     (folder / "config.json").write_text("{")
     assert complaint(folder).startswith(f"{folder / 'config.json'}: cannot be read as JSON: ")
     (folder / "config.json").unlink()
-    assert complaint(folder).endswith("holds no config.json, so it is no checkpoint of a model")
+    assert complaint(folder).endswith("contains no config.json, so it is not a checkpoint of a model")
 
 
 def test_hub_id() -> None:

@@ -139,7 +139,7 @@ def test_unknown_model_names_the_place(stub: StubServer, made: Made) -> None:
 def test_redirect_is_not_followed(stub: StubServer, made: Made) -> None:
     stub.script(fail=1, status=308, headers={"Location": f"{stub.base_url}/elsewhere?token=secret"})
     assert str(refused(made())) == (
-        f"openai/gpt-4o: 308 Permanent Redirect: {stub.base_url} sends callers on to "
+        f"openai/gpt-4o: 308 Permanent Redirect: {stub.base_url} redirects to "
         f"'{stub.base_url}/elsewhere'; give the right base_url"
     )
     assert stub.stats()["requests"] == 1

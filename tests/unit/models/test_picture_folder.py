@@ -104,13 +104,13 @@ def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.Monkey
     )
     (tmp_path / "objective-crime_rate-higest").rename(tmp_path / ".hidden")
     (tmp_path / CRIME / "a.gif").write_bytes(b"")
-    assert complaint(".") == f"'{CRIME}/a.gif' is no picture: .png, .jpg, .jpeg, .webp are read"
+    assert complaint(".") == f"'{CRIME}/a.gif' is not a picture: expected .png, .jpg, .jpeg, .webp"
     (tmp_path / CRIME / "a.gif").unlink()
     (tmp_path / CRIME / "b.png").mkdir()
-    assert complaint(".") == f"'{CRIME}/b.png' is no picture: .png, .jpg, .jpeg, .webp are read"
+    assert complaint(".") == f"'{CRIME}/b.png' is not a picture: expected .png, .jpg, .jpeg, .webp"
     (tmp_path / CRIME / "b.png").rmdir()
     (tmp_path / CRIME / "c.png").symlink_to(tmp_path / "gone.png")
-    assert complaint(".") == f"'{CRIME}/c.png' is no picture: .png, .jpg, .jpeg, .webp are read"
+    assert complaint(".") == f"'{CRIME}/c.png' is not a picture: expected .png, .jpg, .jpeg, .webp"
 
 
 def test_manifest_names_prompts(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_manifest_names_prompts(tmp_path: Path) -> None:
         ('{"file": "a\\u0000b", "prompt": "p"}', "manifest.jsonl:1: there is no file 'a"),
         ('{"file": "\\ud800.png", "prompt": "p"}', "manifest.jsonl:1: there is no file '"),
         (f'{{"file": "{"a" * 5000}", "prompt": "p"}}', "manifest.jsonl:1: there is no file 'aaa"),
-        ("", "no pictures in it"),
+        ("", "it contains no pictures"),
         (
             '{"file": "a.png", "prompt": "p", "model": "m"}\n{"file": "a.png", "prompt": "p", "model": "n"}',
             "pictures of several models: 'm', 'n'; keep those of one",

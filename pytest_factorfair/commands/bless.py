@@ -81,7 +81,7 @@ def _changes(target: Path, report: str) -> Iterator[str]:
     if not target.exists():
         return
     from pytest_factorfair.commands.compare import compare
-    from pytest_factorfair.reports.tables.changes import changes_text
+    from pytest_factorfair.reports.tables import changes_text
 
     try:
         for one in compare([str(target), report]).successions:

@@ -26,7 +26,7 @@ from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
-from pytest_factorfair.domain.score import Estimator, Headline, Interval, Score
+from pytest_factorfair.domain.score import ALL, Estimator, Headline, Interval, Score
 from pytest_factorfair.domain.summary import (
     ContactSheet,
     Correction,
@@ -39,6 +39,7 @@ from pytest_factorfair.domain.text import defused, excerpt, plural, utf8, visibl
 from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
+    "ALL",
     "CITATIONS",
     "DIRECTIONS",
     "NO_FACE",

@@ -8,6 +8,9 @@ from typing import Literal
 Estimator = Literal["corrected", "plugin", "published-code"]
 Interval = Literal["instrument", "scenarios"]
 
+ALL = "all"
+"""The attribute of a score over all attributes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:

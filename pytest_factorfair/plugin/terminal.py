@@ -17,8 +17,7 @@ from pytest_factorfair.reports.statements import (
     warnings,
 )
 from pytest_factorfair.reports.table import Table, as_lines
-from pytest_factorfair.reports.tables import all_tables
-from pytest_factorfair.reports.tables.changes import changes_text
+from pytest_factorfair.reports.tables import all_tables, changes_text
 
 if TYPE_CHECKING:
     import pytest

@@ -17,7 +17,8 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
-    from pytest_factorfair.protocols.situation import Sitter, Situation
+    from pytest_factorfair.protocols.reporting import Reporting
+    from pytest_factorfair.protocols.respondents import Sitter, Situation
 
 __all__ = [
     "PROTOCOLS",
@@ -94,6 +95,18 @@ def situation(checklist: Checklist, query: Query) -> Situation | tuple[Sitter, .
 def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:
     """One line for each size that had to be changed."""
     return PROTOCOLS[checklist.protocol].notices(checklist, sampling)
+
+
+def reportings() -> tuple[Reporting, ...]:
+    """What each benchmark prints."""
+    return tuple(each.reporting() for each in PROTOCOLS.values())
+
+
+def reporting_of(metric: str) -> Reporting:
+    """What the benchmark of a metric prints."""
+    from pytest_factorfair.protocols.reporting import Reporting
+
+    return next((each for each in reportings() if metric in each.metrics), Reporting())
 
 
 def _files() -> loading.ByProtocol:

@@ -10,7 +10,8 @@ from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
-    from pytest_factorfair.protocols.situation import Sitter, Situation
+    from pytest_factorfair.protocols.reporting import Reporting
+    from pytest_factorfair.protocols.respondents import Sitter, Situation
 
 Value = TypeVar("Value", bound=Checklist)
 Entry = TypeVar("Entry", bound=Case)
@@ -24,6 +25,12 @@ def _unexplained(checklist: Any, case: Any, sampling: Any) -> None:
     """No case asks for a reason."""
 
 
+def _plain() -> Reporting:
+    from pytest_factorfair.protocols.reporting import Reporting
+
+    return Reporting()
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol(Generic[Value, Entry]):
     """One way to ask: its files, the value they build, and the cases that the value expands to.
@@ -31,7 +38,8 @@ class Protocol(Generic[Value, Entry]):
     ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
     value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
     size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth.
-    ``explained`` is the query that asks for a choice and the reason, if any.
+    ``explained`` is the query that asks for a choice and the reason, if any. ``reporting`` imports what only
+    this benchmark prints.
     """
 
     name: str
@@ -42,3 +50,4 @@ class Protocol(Generic[Value, Entry]):
     notices: Callable[[Value, Sampling], tuple[str, ...]]
     situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = _nothing_known
     explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained
+    reporting: Callable[[], Reporting] = _plain

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from shlex import join
 from typing import Any
 
-from pytest_factorfair.domain import Outcome, Score, Source, Summary, Verdict, plural
+from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary, Verdict, plural
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     ETHICS,
@@ -20,21 +21,11 @@ from pytest_factorfair.reports.statements import (
     verdict_lines,
 )
 from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
-from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
-from pytest_factorfair.reports.tables.faintbench import ALL, READ
 
 LOST: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "error": "errors"}
 """What the card calls outcomes without an answer."""
 
-FACTS = ("s_fact", "distance")
-"""Scores of the objective part."""
-
 COLUMNS = ("score", "95 % interval", "n", "can reach")
-FACT_OR_FAIR = (
-    "S_fact: the share of true groups; high where a fact is asked, at chance where a judgement is",
-    "S_E and S_KLD: whether groups are chosen evenly, and alike for most and least; fair judgements have 1",
-    "S_fair: either of the two; distance: how far below the best trade-off of S_fact and S_E, not fairness",
-)
 AGAIN = "The provider's own arguments, a detector's files and keys are no part of the line: see above."
 NO_SOURCES = "Where its statistics are from stands in the checklist's own file."
 
@@ -113,9 +104,8 @@ def _reading(summary: Summary) -> Iterator[str]:
     """How many answers there are, how to read the scores that are there, and why some lack an interval."""
     yield ", ".join(f"{n:,} {name}" for name, n in answers(summary).items())
     found = tuple(scores(summary))
-    metrics = {one.metric for one in found}
-    yield from FACT_OR_FAIR if "s_fact" in metrics else ()
-    yield from (f"{metric}: {READ[metric]}" for metric in READ if metric in metrics)
+    for each in reportings():
+        yield from each.reading(summary)
     yield from (f"no interval: {reason}" for reason in dict.fromkeys(one.reason for one in found) if reason)
 
 
@@ -228,21 +218,15 @@ def what(summary: Summary) -> str:
 
 
 def scores(summary: Summary) -> Iterator[Score]:
-    """FACT-OR-FAIR's in every context, and the influence; FAIntbench's of the whole model.
-
-    Who names the true groups cannot name all alike: of facts there is no score of evenness.
-    """
+    """Those that a card lists."""
     for one in summary.scores:
-        metrics = FACTS if one.part == "objective" else SHOWN
-        whole = one.context is None and one.metric in ("influence", *READ)
-        if one.value is not None and (whole or one.metric in metrics):
+        if one.value is not None and reporting_of(one.metric).on_card(one):
             yield one
 
 
 def label(one: Score) -> str:
     """The metric and its part or context."""
-    name = SHOWN.get(one.metric, one.metric)
-    return name if one.metric in READ else f"{name}, {one.context or one.part}"
+    return reporting_of(one.metric).label(one.metric, one.part, one.context)
 
 
 def value(one: Score) -> float:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
 from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.scoring.headline import headline
+
+if TYPE_CHECKING:
+    from pytest_factorfair.protocols.reporting import Reporting
 
 OBJECTIVE = "objective"
 
@@ -101,6 +104,12 @@ def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, .
     wanted = frozenset(metrics)
     scores = (one for entry in entries for one in entry.scores)
     return tuple(dict.fromkeys(one.attribute for one in scores if one.metric in wanted))
+
+
+def own(reportings: Iterable[Reporting], entries: Sequence[Entry]) -> Iterator[Reporting]:
+    """The benchmarks that some of these scores belong to."""
+    metrics = {one.metric for entry in entries for one in entry.scores}
+    return (each for each in reportings if metrics & each.metrics.keys())
 
 
 def stem(*words: str) -> str:

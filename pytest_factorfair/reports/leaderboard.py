@@ -7,19 +7,17 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing, plural
+from pytest_factorfair.domain import ALL, Board, Difference, Leaderboard, Standing, plural
+from pytest_factorfair.protocols import reporting_of
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import MISSING, Row, Table, as_lines, as_markdown, number, percent, span
-from pytest_factorfair.reports.tables.changes import changes_table, compared
-from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
-from pytest_factorfair.reports.tables.faintbench import ALL
+from pytest_factorfair.reports.tables import changes_table, compared
 
 WIDTH = 100
 """Columns of the text; sentences are wrapped."""
 
-NAMES = {**SHOWN, "influence": "influence", "implicit": "implicit", "explicit": "explicit", "eta": "eta"}
 BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two biases, neither is best"}
 STANDING = ("score", "95 % interval", "letters", "asked", "refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
@@ -142,8 +140,7 @@ def _attribute(board: Board, found: Leaderboard) -> str:
 
 def name(board: Board) -> str:
     """What a board is about, but for its attribute."""
-    metric = NAMES[board.metric]
-    return f"{metric}, {board.context or board.part}" if board.part in ("objective", "subjective") else metric
+    return reporting_of(board.metric).label(board.metric, board.part, board.context)
 
 
 def _cells(one: Standing) -> tuple[str, ...]:

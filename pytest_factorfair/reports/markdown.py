@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.gates.release import release
+from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     ETHICS,
@@ -21,9 +22,7 @@ from pytest_factorfair.reports.statements import (
     warnings,
 )
 from pytest_factorfair.reports.table import Table, as_markdown
-from pytest_factorfair.reports.tables import all_tables
-from pytest_factorfair.reports.tables.changes import changes_table, compared
-from pytest_factorfair.reports.tables.fact_or_fair import quotations
+from pytest_factorfair.reports.tables import all_tables, changes_table, compared
 
 MARKER = "<!-- pytest-factorfair -->"
 """First line, so that a bot finds its comment again and updates it in place."""
@@ -45,7 +44,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
     for table in all_tables(summary):
         yield _table(table, title=table.title, name="tables", whole=True)
-    if quoted := tuple(f"- {_text(line)}" for line in quotations(summary)):
+    if quoted := tuple(f"- {_text(line)}" for each in reportings() for line in each.quotations(summary)):
         head = "<details><summary>What reasons say</summary>\n"
         yield Passage(head, quoted, "\n</details>", "quotations")
     headlines = _bullets((*headline_lines(summary), *detector_lines(summary)), name="headlines")

@@ -7,7 +7,7 @@ import struct
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.models.simulated.traits import Traits
-from pytest_factorfair.protocols.situation import Situation
+from pytest_factorfair.protocols.respondents import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
 """The trait that had its way; ``chance`` where none had."""

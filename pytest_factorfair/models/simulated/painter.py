@@ -17,7 +17,7 @@ from pytest_factorfair.models.simulated.choice import Draws, choose, draws
 from pytest_factorfair.models.simulated.traits import Belief, Knowledge, Traits, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
-from pytest_factorfair.protocols.situation import Sitter, Situation
+from pytest_factorfair.protocols.respondents import Sitter, Situation
 
 Groups: TypeAlias = Mapping[str, str]
 Shares: TypeAlias = Mapping[str, float]

@@ -15,6 +15,7 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
     from pytest_factorfair.protocols.fact_or_fair.layout import Checklist
+    from pytest_factorfair.protocols.reporting import Reporting
 
 
 def _files() -> Files[Checklist, FactOrFair]:
@@ -33,6 +34,12 @@ def _files() -> Files[Checklist, FactOrFair]:
     )
 
 
+def _reporting() -> Reporting:
+    from pytest_factorfair.protocols.fact_or_fair.reporting import FactOrFairReporting
+
+    return FactOrFairReporting()
+
+
 PROTOCOL = Protocol(
     name="fact_or_fair",
     checklist=FactOrFair,
@@ -40,6 +47,7 @@ PROTOCOL = Protocol(
     cases=cases,
     queries=queries,
     notices=notices,
+    reporting=_reporting,
     situation=situation,
     explained=explained,
 )

@@ -15,6 +15,7 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
     from pytest_factorfair.protocols.faintbench.layout import Checklist
+    from pytest_factorfair.protocols.reporting import Reporting
 
 
 def _files() -> Files[Checklist, Faintbench]:
@@ -31,6 +32,12 @@ def _files() -> Files[Checklist, Faintbench]:
     )
 
 
+def _reporting() -> Reporting:
+    from pytest_factorfair.protocols.faintbench.reporting import FaintbenchReporting
+
+    return FaintbenchReporting()
+
+
 PROTOCOL = Protocol(
     name="faintbench",
     checklist=Faintbench,
@@ -38,6 +45,7 @@ PROTOCOL = Protocol(
     cases=cases,
     queries=queries,
     notices=notices,
+    reporting=_reporting,
     situation=sitters,
 )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.reports.entries import Entry, shown
+from pytest_factorfair.reports.entries import Entry, LeftOut, shown
 
 Spec: TypeAlias = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
@@ -170,3 +170,15 @@ def told(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
     perceived = "; groups as perceived by a detector" if fingerprint.detector else ""
     lines = any(name.endswith("_low") for row in rows for name in row)
     return f"{scores}{perceived}.{' Lines: 95 % intervals.' if lines else ''}"
+
+
+class Figure(NamedTuple):
+    """A specification; ``name`` is that of its files."""
+
+    name: str
+    spec: Spec
+
+
+def drawn(name: str, spec: Spec | None, reason: str = "") -> Figure | LeftOut:
+    """The figure, or why there is none."""
+    return LeftOut(name, reason) if spec is None else Figure(name, spec)

@@ -10,16 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Case, ContactSheet, Judgement, Score, Summary, Verdict
-from pytest_factorfair.gates import release
-from pytest_factorfair.protocols.fact_or_fair.checklist import topic_cases
-from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
+from pytest_factorfair.gates.release import release
+from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import escaping, statements
-from pytest_factorfair.reports.entries import by_checklist, entries
-from pytest_factorfair.reports.figures.faintbench import eta_axis
-from pytest_factorfair.reports.figures.plane import Plane, plane, planes
-from pytest_factorfair.reports.figures.style import FIT, Spec
 from pytest_factorfair.reports.html.document import document
-from pytest_factorfair.reports.html.drilldown import cells, shares, trees
 from pytest_factorfair.reports.statements import (
     ETHICS,
     LIMITS,
@@ -31,9 +25,7 @@ from pytest_factorfair.reports.statements import (
     warnings,
 )
 from pytest_factorfair.reports.table import MISSING, Row, Table, number, percent
-from pytest_factorfair.reports.tables import all_tables
-from pytest_factorfair.reports.tables.changes import changes_table, compared
-from pytest_factorfair.reports.tables.fact_or_fair import quotations
+from pytest_factorfair.reports.tables import all_tables, changes_table, compared
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.responses import Excerpt, Excerpts
@@ -63,38 +55,15 @@ def _compact_json(values: object) -> str:
 
 
 def _values(summary: Summary, cases: Sequence[Case]) -> dict[str, Any]:
-    return {
-        "planes": [{"title": _title(summary, of), "spec": plane(summary, of)} for of in planes(summary)],
-        "cells": list(cells(summary)),
-        "shares": shares(),
-        "etas": list(_etas(summary)),
-        "trees": list(trees(summary, prompt_cases(cases))),
-    }
-
-
-def _etas(summary: Summary) -> Iterator[dict[str, Any]]:
-    """Each FAIntbench checklist's axis of eta, with the models that have one."""
-    for checklist, group in by_checklist(entries({"": summary})).items():
-        if spec := eta_axis(group):
-            yield {"title": f"eta of {checklist}", "spec": _on_screen(spec)}
-
-
-def _on_screen(spec: Spec) -> Spec:
-    """A printed figure at the width and in the font of the page."""
-    drawn = {name: part for name, part in spec.items() if name not in ("title", "config")}
-    return drawn | {"width": "container", "height": 2 * spec["height"], "autosize": FIT}
-
-
-def _title(summary: Summary, of: Plane) -> str:
-    name = statements.attribute(of.attribute, summary)
-    return f"{of.checklist} · {name}" if len(summary.fingerprint.checklists) > 1 else name
+    """What the benchmarks draw."""
+    return {name: value for each in reportings() for name, value in each.page(summary, cases).items()}
 
 
 def _replies(
     summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case]
 ) -> Iterator[dict[str, Any]]:
-    """The cases of topics with some of their replies; a picture has its contact sheet instead."""
-    known = {(case.checklist, case.id): case for case in topic_cases(cases)}
+    """The cases about a statistic with some of their replies; a picture has its contact sheet instead."""
+    known = {(case.checklist, case.id): case for case in cases if "statistic" in case.words}
     sheets = {(one.model, one.checklist, one.case): place for place, one in enumerate(summary.contact_sheets)}
     for one in excerpts:
         if case := known.get(one.case[1:]):
@@ -102,9 +71,9 @@ def _replies(
                 "model": one.case.model,
                 "checklist": one.case.checklist,
                 "case": case.id,
-                "statistic": case.statistic,
-                "direction": case.direction,
-                "column": case.context or case.part,
+                "statistic": next(iter(case.words["statistic"])),
+                "direction": next(iter(case.words["direction"])),
+                "column": case.place[-1],
                 "attributes": [statements.attribute(name, summary) for name in case.attributes],
                 "total": one.total,
                 "sheet": sheets.get(one.case),
@@ -192,7 +161,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "compared": compared(summary.changes) if summary.changes else "",
         "changes": changes_table(summary.changes) if summary.changes else None,
         "diagnostics": _diagnostics(summary),
-        "quotations": tuple(quotations(summary)),
+        "quotations": tuple(line for each in reportings() for line in each.quotations(summary)),
         "notes": (*statements.detector_lines(summary), *summary.notes),
         "usage": usage_line(summary),
         "fingerprint": tuple(_fingerprint(summary)),

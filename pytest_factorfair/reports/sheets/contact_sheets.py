@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import process
 from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
 from pytest_factorfair.models import slug
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.sheets.canvas import Canvas
@@ -110,14 +109,14 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
 
 def _truths(summary: Summary, record: Record, case: Case) -> dict[str, str]:
     """The true group by attribute, where a case has one."""
-    if not isinstance(case, TopicCase):
-        return {}
-    place = (record.case.model, case.checklist, case.part, case.context, case.statistic, case.direction)
+    statistic, direction = (case.words.get(word, frozenset()) for word in ("statistic", "direction"))
     return {
         topic.attribute: topic.truth
         for topic in summary.topics
-        if place
-        == (topic.model, topic.checklist, topic.part, topic.context, topic.statistic, topic.direction)
+        if (topic.model, topic.checklist) == (record.case.model, case.checklist)
+        and tuple(filter(None, (topic.part, topic.context))) == case.place
+        and topic.statistic in statistic
+        and topic.direction in direction
     }
 
 

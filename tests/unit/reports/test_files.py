@@ -22,8 +22,8 @@ except OSError as error:
     print(f"{error.filename}: {error.strerror}")
 """
 COMMAND = """
-from pytest_factorfair.commands.common import told, write
-told(lambda path: write(path, "x" * 2_000))(Path(sys.argv[1]))
+from pytest_factorfair.commands.common import one_line_errors, write
+one_line_errors(lambda path: write(path, "x" * 2_000))(Path(sys.argv[1]))
 """
 
 

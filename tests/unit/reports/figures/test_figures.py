@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft7Validator
 
 from pytest_factorfair.domain import Score
+from pytest_factorfair.protocols.fact_or_fair.figures import curves
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
 from pytest_factorfair.reports.figures import Figure, figures
-from pytest_factorfair.reports.figures.fact_or_fair import curves
 from pytest_factorfair.reports.figures.render import RENDERERS
 from pytest_factorfair.reports.figures.style import around
 from pytest_factorfair.reports.paper_tables import paper_tables

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.protocols.fact_or_fair.plane import Plane, plane, planes, points
 from pytest_factorfair.reports import json_report
-from pytest_factorfair.reports.figures.plane import Plane, plane, planes, points
 from tests.finished import Finished
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_factorfair.domain import Change
-from pytest_factorfair.reports.tables.changes import changes_table
+from pytest_factorfair.reports.tables import changes_table
 
 ONE = Change("a", "staff", "subjective", "base", "site", "s_e", None, 0.9, 0.8, -0.1, None, None, 0.1, 72)
 

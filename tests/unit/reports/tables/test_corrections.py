@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 
 from pytest_factorfair.domain import Correction, Fingerprint, Summary, Usage
+from pytest_factorfair.protocols.fact_or_fair.tables import MEANT, correction_tables
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
-from pytest_factorfair.reports.tables.fact_or_fair import MEANT, correction_tables
 
 SCHEMA = Path(__file__).parents[4] / "checklists" / "schema" / "report.schema.json"
 RAW = {"Male": 0.625, "Female": 0.375}

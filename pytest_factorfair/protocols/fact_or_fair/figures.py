@@ -7,15 +7,20 @@ from math import sqrt
 
 import numpy as np
 
-from pytest_factorfair.reports.entries import OBJECTIVE, Entry, headlines, shown
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes, points
+from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, headlines, shown
 from pytest_factorfair.reports.figures.style import (
     COLOURS,
     PANEL_TITLE,
     POINT,
+    STACKED,
     WIDTH,
+    Figure,
     Spec,
     around,
     coloured,
+    drawn,
     fields,
     interval,
     printed,
@@ -28,6 +33,35 @@ from pytest_factorfair.reports.figures.style import (
 from pytest_factorfair.scoring import tradeoff_bound
 
 MEAN = "mean"
+PLANE = 260
+"""Larger than the others: the words along the curve need room."""
+
+
+def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    """The figures of one checklist's entries, those that the reports lack as left out."""
+    groups = sorted(
+        {of.groups for entry in entries for of in planes(entry.summary) if of.checklist == checklist}
+    )
+    yield drawn("curves", curves(groups) if groups else None, "no report has counts of groups")
+    yield drawn("surface", surface(entries))
+    yield drawn("by-model", by_model(entries), "no report has both facts and judgements")
+    yield drawn("by-context", by_context(entries), "no part has both S_fact and S_fair")
+    yield from _planes(checklist, entries)
+
+
+def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    """One per attribute of a report: what can be reached, and its baseline, are a run's own."""
+    runs: dict[int, Summary] = {id(entry.summary): entry.summary for entry in entries}
+    for place, summary in enumerate(runs.values(), start=1):
+        for of in planes(summary):
+            if of.checklist == checklist:
+                own = f"plane-{of.attribute}" + (f"-{place}" if len(runs) > 1 else "")
+                mine = [entry for entry in entries if entry.summary is summary]
+                title = f"Facts and evenness: {mine[0].attribute(of.attribute)}"
+                models = ", ".join(entry.label for entry in mine)
+                subtitle = f"{models}. {told(mine, points(summary, of))}"
+                size = {"width": PLANE, "height": PLANE, "config": STACKED}
+                yield drawn(own, printed(title, subtitle, plane(summary, of) | size))
 
 
 def by_model(entries: Sequence[Entry]) -> Spec | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
 from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, headlines, shown
-from pytest_factorfair.reports.paper_tables.cells import FATES, fate, notes, percentage, score_percent
+from pytest_factorfair.reports.paper_tables import FATES, fate, notes, percentage, score_percent
 from pytest_factorfair.reports.table import Cell, Row, Table
 
 METRICS = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_factorfair.domain import Score, Summary
+from pytest_factorfair.domain import ALL, Score, Summary
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.table import POINT, Row, Table, interval, number
 
-ALL = "all"
 READ: Mapping[str, str] = {
     "implicit": "1: the groups are shown in their real shares",
     "explicit": "1: whoever is asked for is shown",

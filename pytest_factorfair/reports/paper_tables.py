@@ -1,13 +1,24 @@
-"""What the cells and notes of the papers' tables say."""
+"""The papers' tables for the models of one or several reports, and what their cells and notes say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from pytest_factorfair.domain import Score
+from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.entries import Entry, shown
-from pytest_factorfair.reports.table import MISSING, Cell, Value, number
+from pytest_factorfair.reports.entries import Entry, LeftOut, own, shown, stem
+from pytest_factorfair.reports.table import MISSING, Cell, Table, Value, number
+
+
+def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
+    """The tables of one checklist's entries in the papers' order; their names begin with the checklist's."""
+    for reporting in own(reportings(), entries):
+        for table in reporting.paper_tables(entries):
+            name = stem(checklist, table.name)
+            yield table._replace(name=name) if isinstance(table, LeftOut) else replace(table, name=name)
+
 
 PERCENT = 100.0
 FATES = ("n", "refused", "unparsed", "errors")
@@ -20,12 +31,12 @@ def percentage(value: float | None) -> str:
 
 
 def score_percent(score: Score | None) -> Cell:
-    """A score in percent to two decimals, as Fact-or-Fair prints it; its interval to one."""
+    """A score in percent to two decimals, as a paper prints it; its interval to one."""
     return _figure(score, scale=PERCENT, digits=2)
 
 
 def score_share(score: Score | None) -> Cell:
-    """A score between 0 and 1 to four decimals, as FAIntbench prints it; its interval to three."""
+    """A score between 0 and 1 to four decimals, as a paper prints it; its interval to three."""
     return _figure(score, scale=1.0, digits=4)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.domain import Score
+from pytest_factorfair.domain import ALL, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
+from pytest_factorfair.protocols.faintbench.tables import read
 from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.paper_tables.cells import FATES, fate, notes, score_share
+from pytest_factorfair.reports.paper_tables import FATES, fate, notes, score_share
 from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, number
-from pytest_factorfair.reports.tables.faintbench import ALL, read
 
 NUMBERS = {
     ("implicit", None): "Table 4",

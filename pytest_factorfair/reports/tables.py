@@ -1,12 +1,20 @@
-"""What changed since a baseline, as a table: regressions first."""
+"""What a summary says as tables: the same for the terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.domain import Change, plural
+from pytest_factorfair.domain import Change, Summary, plural
+from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.reports.table import Row, Table, as_lines, number, percent, span
-from pytest_factorfair.reports.tables.fact_or_fair import SHOWN
+
+
+def all_tables(summary: Summary) -> Iterator[Table]:
+    """Everything that the benchmarks of a summary print, as tables."""
+    for each in reportings():
+        yield from each.tables(summary)
+
 
 HEADINGS = ("before", "after", "change", "bounds", "churn")
 
@@ -14,16 +22,11 @@ HEADINGS = ("before", "after", "change", "bounds", "churn")
 def compared(changes: Sequence[Change]) -> str:
     """One line: how much got worse."""
     worse = [change for change in changes if change.regressed]
-    scores = sum(change.statistic is None for change in worse)
-    statistics = sum(change.statistic is not None and change.metric in SHOWN for change in worse)
     if not worse:
         return "Compared with the baseline: nothing regressed"
-    categories = len(worse) - scores - statistics
-    counts = (
-        (scores, "score", ""),
-        (statistics, "statistic", ""),
-        (categories, "category of prompts", "categories of prompts"),
-    )
+    pieces = Counter(reporting_of(one.metric).piece for one in worse if one.statistic is not None)
+    scores = sum(change.statistic is None for change in worse)
+    counts = ((scores, "score", ""), *((count, *piece) for piece, count in pieces.items()))
     told = [plural(*count) for count in counts if count[0]]
     return f"Compared with the baseline: {' and '.join(told)} regressed"
 
@@ -45,11 +48,12 @@ def changes_text(changes: Sequence[Change]) -> str:
 
 
 def _label(change: Change, whose: Sequence[str]) -> str:
-    own = [change.context or change.part] if change.metric in SHOWN else []
+    benchmark = reporting_of(change.metric)
+    own = [change.context or change.part] if change.metric in benchmark.by_place else []
     place = [*whose, *own, change.attribute]
     place += [change.statistic] if change.statistic else []
     sign = "REGRESSED " if change.regressed else ""
-    return f"{sign}{SHOWN.get(change.metric, change.metric)} {' '.join(place)}"
+    return f"{sign}{benchmark.metrics.get(change.metric, change.metric)} {' '.join(place)}"
 
 
 def _cells(change: Change) -> tuple[str, ...]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pytest_factorfair.domain import ALL
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
-from pytest_factorfair.reports.entries import Entry, attributes, shown
+from pytest_factorfair.protocols.faintbench.tables import read
+from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
 from pytest_factorfair.reports.figures.style import (
     GREY,
     PANEL_TITLE,
     POINT,
     WIDTH,
+    Figure,
     Spec,
     around,
     beside,
     coloured,
+    drawn,
     fields,
     interval,
     listed,
@@ -26,11 +30,18 @@ from pytest_factorfair.reports.figures.style import (
     told,
     unique,
 )
-from pytest_factorfair.reports.tables.faintbench import ALL, read
 
 BAR = 8
 LEAST_BARS = 36
 PALE = 0.25
+
+
+def faintbench(entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    """The figures of one checklist's entries, those that the reports lack as left out."""
+    for metric in ("implicit", "explicit"):
+        yield drawn(f"{metric}-bars", bars(entries, metric), f"no {metric} prompt was asked")
+    yield drawn("eta-axis", eta_axis(entries), "no pair of prompts that it compares was asked")
+    yield drawn("proportions", proportions(entries), "no report tells its prompts")
 
 
 def bars(entries: Sequence[Entry], metric: str) -> Spec | None:

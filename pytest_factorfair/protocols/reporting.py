@@ -1,0 +1,63 @@
+"""What a benchmark prints: tables, figures, the parts of the HTML page and of the model card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from pytest_factorfair.domain import Case, Score, Summary
+from pytest_factorfair.reports.entries import Entry, LeftOut
+from pytest_factorfair.reports.figures.style import Figure
+from pytest_factorfair.reports.table import Table
+
+
+class Reporting:
+    """What only one benchmark prints; a summary without its scores has nothing to print.
+
+    ``metrics`` are those that reports compare, with their headings; ``by_place`` those of them that every
+    part and context has. ``piece`` is what a part of a score's change is called, in singular and irregular
+    plural.
+    """
+
+    metrics: Mapping[str, str] = MappingProxyType({})
+    by_place: frozenset[str] = frozenset()
+    piece: tuple[str, str] = ("part", "")
+
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        """A metric with its part or context."""
+        return f"{self.metrics.get(metric, metric)}, {context or part}"
+
+    def tables(self, summary: Summary) -> Iterable[Table]:
+        """The scores, as the terminal, Markdown and HTML show them."""
+        del summary
+        return ()
+
+    def quotations(self, summary: Summary) -> Iterable[str]:
+        """What models said, for a reader to judge how it was counted."""
+        del summary
+        return ()
+
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | LeftOut]:
+        """The paper's tables for the entries of one checklist."""
+        del entries
+        return ()
+
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | LeftOut]:
+        """The paper's figures for the entries of one checklist."""
+        del checklist, entries
+        return ()
+
+    def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
+        """The values that the script of the HTML page draws, by name."""
+        del summary, cases
+        return {}
+
+    def on_card(self, score: Score) -> bool:
+        """Whether a model card lists the score."""
+        return score.metric in self.metrics
+
+    def reading(self, summary: Summary) -> Iterable[str]:
+        """How to read the scores that the summary has, a line each."""
+        del summary
+        return ()

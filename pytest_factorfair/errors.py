@@ -1,19 +1,19 @@
 """Everything that can go wrong, one sentence each.
 
     FactorfairError
-    ├── InputError(ValueError)          the user gave something that cannot be right
+    ├── InputError(ValueError)          the user gave invalid input
     │   ├── ChecklistError              a checklist or statistics file, with file, line and field
     │   └── MissingExtraError           a spec needs an optional dependency that is not installed
     ├── ModelError(RuntimeError)        the model under test could not be asked
     │   ├── FatalModelError             no further call can succeed; the run stops
     │   ├── RetryableModelError         the same call may succeed later
-    │   └── RejectedRequestError        this one request was turned down
-    ├── PictureError(ValueError)        one picture cannot be decoded; it is counted, and the others go on
-    ├── DetectorError(RuntimeError)     pictures cannot be read by the detector; the run stops
-    ├── BudgetError(RuntimeError)       a limit is used up, or the run was ended; the next resumes
+    │   └── RejectedRequestError        this one request was rejected
+    ├── PictureError(ValueError)        one picture cannot be decoded; it is counted, and the run continues
+    ├── DetectorError(RuntimeError)     the detector cannot read pictures; the run stops
+    ├── BudgetError(RuntimeError)       a limit is reached, or the run was ended; the next run resumes
     └── StoreError(OSError)             the response store cannot be opened, read or written
 
-The message of every error is one line that says what, where, and what would be right.
+The message of every error is one line that says what is wrong, where, and what would be right.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FactorfairError(Exception):
 
 
 class InputError(FactorfairError, ValueError):
-    """The user gave something that cannot be right."""
+    """The user gave invalid input."""
 
 
 class ChecklistError(InputError):
@@ -62,10 +62,10 @@ _LIBRARIES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a call failed; failures of equal causes are alike.
+    """Why a call failed; failures with equal causes are reported together.
 
     ``detail`` is the HTTP status or the type of the exception, ``where`` the last line of the user's code
-    that an exception came through.
+    in the exception's traceback.
     """
 
     kind: Literal["status", "connection", "timeout", "reply", "raised", "unknown"] = "unknown"
@@ -74,7 +74,7 @@ class Cause:
 
     @classmethod
     def raised(cls, error: BaseException) -> Self:
-        """The cause that is an exception of somebody's Python code."""
+        """The cause for an exception of a user's Python code."""
         lines = [(frame.f_code, line) for frame, line in walk_tb(error.__traceback__)]
         own = [(code, line) for code, line in lines if not code.co_filename.startswith(_LIBRARIES)]
         if not own:
@@ -90,7 +90,7 @@ UNKNOWN = Cause()
 class ModelError(FactorfairError, RuntimeError):
     """The model under test could not be asked.
 
-    ``billable`` is whether the call may have been paid for: not if it was turned down or never sent.
+    ``billable`` says whether the call may have been paid for: not if it was rejected or never sent.
     """
 
     def __init__(self, message: str, *, cause: Cause = UNKNOWN, billable: bool = True) -> None:
@@ -104,10 +104,10 @@ class FatalModelError(ModelError):
 
 
 class RetryableModelError(ModelError):
-    """The same call may succeed later, ``retry_after`` seconds from now where the provider said so.
+    """The same call may succeed later, after ``retry_after`` seconds if the provider said so.
 
-    ``throttled`` is that it was one call too many at a time (429); ``at_once`` that it need not wait,
-    as the model leaves out from now on what it was refused for. Neither is billable.
+    ``throttled`` means too many calls at a time (429); ``at_once`` that the retry need not wait, because
+    the model now leaves out the parameter that was rejected. Neither is billable.
     """
 
     def __init__(
@@ -127,19 +127,19 @@ class RetryableModelError(ModelError):
 
 
 class RejectedRequestError(ModelError):
-    """This one request was turned down; others may succeed."""
+    """This one request was rejected; others may succeed."""
 
 
 class PictureError(FactorfairError, ValueError):
-    """One picture cannot be decoded; it is counted as an error, and the others go on."""
+    """One picture cannot be decoded; it counts as an error, and the run continues."""
 
 
 class DetectorError(FactorfairError, RuntimeError):
-    """Pictures cannot be read by the detector; the run stops, what was generated stays in the store."""
+    """The detector cannot read pictures; the run stops, and generated pictures stay in the store."""
 
 
 class BudgetError(FactorfairError, RuntimeError):
-    """A limit of the run is used up, or the run was ended; the next run goes on from there."""
+    """A limit of the run is reached, or the run was ended; the next run continues from there."""
 
 
 class StoreError(FactorfairError, OSError):
@@ -147,8 +147,8 @@ class StoreError(FactorfairError, OSError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The clause ``; did you mean 'x'?`` for the closest known word, else the list of all of them."""
-    import difflib  # not at every start of pytest
+    """The clause ``; did you mean 'x'?`` for the closest known word, else a list of all known words."""
+    import difflib  # only when needed, not at every start of pytest
 
     choices = sorted(known)
     close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)

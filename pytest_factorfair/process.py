@@ -1,4 +1,4 @@
-"""Which process this is, whether another one still runs, and the unfinished files that a dead one left."""
+"""Identifies this process, checks whether others run, and removes unfinished files of dead ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POSIX = os.name == "posix"
 
 @cache
 def host() -> str:
-    """This machine since its last start, and on Linux the space its process numbers belong to."""
+    """Identifies this machine since its last start and, on Linux, its PID namespace."""
     parts = [socket.gethostname()]
     try:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -41,7 +41,7 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # somebody else's
+        return True  # another user's process
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
     except OSError:
@@ -51,7 +51,7 @@ def alive(pid: int) -> bool:
 
 @contextmanager
 def draft(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` for its unfinished content; what is still there at the end is removed."""
+    """A name next to ``path`` for its unfinished content; a file left there at the end is removed."""
     unfinished = path.with_name(f"{path.name}.partial-{os.getpid()}-{next(_COUNT)}")
     try:
         yield unfinished

@@ -1,4 +1,4 @@
-"""Secrets replaced by "***" in whatever is shown or written: URLs, and messages of servers and libraries."""
+"""Replaces secrets by "***" in everything shown or written: URLs, messages of servers and libraries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 LONGEST = 200
 
-# What services echo back of a key they refuse is often masked in part ("sk-ab***yz"): such words go as well.
+# Services often echo a refused key partly masked ("sk-ab***yz"): such words are replaced, too.
 _SECRET = re.compile(
     r"(?i)\b(?:bearer|basic)\s+\S+"
     r"|\b(?:sk|pk|rk|gsk|hf|xai|key|pplx|r8|nvapi|AIza)[-_][\w*.-]{6,}"
@@ -21,20 +21,20 @@ _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\s]+")
 
 
 def redacted(text: str) -> str:
-    """The text without what looks like a key, and without user, password, query and fragment of its URLs."""
+    """The text without anything like a key, and without user, password, query and fragment of its URLs."""
     return _SECRET.sub("***", _QUERY.sub(r"\1***", _USERINFO.sub(r"\1***@", text)))
 
 
 def shown_url(url: str) -> str:
-    """What a user gave for a URL, fit to be shown; it may be no URL at all."""
+    """A user's URL in a form that may be shown; it need not be a valid URL."""
     whole = _USERINFO.sub(r"\1***@", quote(url, safe=":/?#[]@!$&()*+,;=%"))
     return redacted(re.sub(r"([?#]).+", r"\1***", whole))
 
 
 def fit(text: str, *secrets: str) -> str:
-    """The text as one short line, the given secrets and what looks like one replaced by "***"."""
+    """The text as one short line; the given secrets, and anything like a secret, become "***"."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     line = _UNPRINTABLE.sub(" ", redacted(text[: LONGEST * 20])).strip()
-    line = line.replace("##[", "## [")  # a CI runner obeys it anywhere in a line of its log
+    line = line.replace("##[", "## [")  # a CI runner executes it anywhere in a log line
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."

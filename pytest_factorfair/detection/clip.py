@@ -66,7 +66,7 @@ def folder(spec: DetectorSpec) -> Path:
     """The folder of the spec's checkpoint.
 
     Raises:
-        InputError: there is none, or it holds another model, whose weights transformers would make up.
+        InputError: there is none, or it contains another model, for which transformers would invent weights.
     """
     path = Path(spec.target).expanduser()
     try:

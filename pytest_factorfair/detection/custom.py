@@ -3,7 +3,7 @@
 The attribute is one of
 
 - a detector: an object with ``identity``, ``check`` and ``read``;
-- a class, or a function without parameters, that makes one;
+- a class, or a function without parameters, that returns one;
 - a function that takes a picture's pixels, uint8 (height, width, 3) in RGB, and returns the groups of each
   face by attribute: ``[{"gender": "Female", "race": "Asian"}]``.
 """
@@ -73,7 +73,7 @@ class FunctionDetector:
         self.identity: Mapping[str, object] = {"detector": name, "sha256": sha256}
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Accept all attributes: only a call shows what a function can perceive."""
+        """Accept all attributes: only a call shows which ones a function supports."""
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         return tuple(self._detection(picture, attributes) for picture in pictures)

@@ -1,7 +1,7 @@
 """DeepFace, for comparison: ``deepface``; ``backend=`` chooses its face detector.
 
-In the study behind FACT-OR-FAIR it erred on 38 % of races and 21 % of genders, against at most 20 % for
-FairFace. It downloads weights of its own on first use.
+In the study behind FACT-OR-FAIR it misclassified 38 % of races and 21 % of genders, compared with at most
+20 % for FairFace. It downloads its own weights on first use.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class DeepFace:
             except PictureError as error:
                 yield error
                 continue
-            except ValueError:  # DeepFace's way to say that there is no face
+            except ValueError:  # DeepFace raises it if there is no face
                 faces = []
             try:
                 yield tuple(map(_perceived, faces if isinstance(faces, list) else [faces]))
@@ -81,7 +81,7 @@ class DeepFace:
 
 def _perceived(face: Mapping[str, Any]) -> Perceived:
     x, y, width, height = (float(face["region"][side]) for side in "xywh")
-    # DeepFace gives the age as a number without a probability; the classes end in their last year.
+    # DeepFace returns the age as a number without a probability; the name of a class ends with its last year.
     years = float(face["age"])
     ages = HEADS["age"]
     age = next((name for name in ages[:-1] if years < int(name.partition("-")[2]) + 1), ages[-1])

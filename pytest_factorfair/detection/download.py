@@ -62,7 +62,7 @@ def known(name: str) -> Source:
 def fetch(source: Source, folder: Path) -> Path:
     """Download a file into a folder, or keep the one there if its checksum is right.
 
-    The file appears whole and with the right checksum, or not at all; an older one stays if that fails.
+    The file appears complete and with the right checksum, or not at all; an older file is kept on failure.
 
     Raises:
         InputError: the URL is invalid, the download fails, or its checksum is wrong.
@@ -77,12 +77,12 @@ def fetch(source: Source, folder: Path) -> Path:
     if not find_spec("pooch"):
         raise MissingExtraError("downloading a model", "images")
     pooch = import_module("pooch")
-    pooch.get_logger().setLevel("WARNING")  # an error is one line of our own
+    pooch.get_logger().setLevel("WARNING")  # errors are reported in one line of our own
     download = pooch.HTTPDownloader(progressbar=_Limit(), chunk_size=_CHUNK, timeout=_TIMEOUT)
     file = folder / Path(url.path).name
     try:
         pooch.retrieve(source.url, source.sha256, file.name, folder, downloader=download)
-        file.chmod(0o644)  # pooch leaves that of a temporary file, which only its owner can read
+        file.chmod(0o644)  # pooch keeps the mode of a temporary file, which only its owner can read
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"'{source.url}' cannot be downloaded to {folder}: {reason}") from error
@@ -90,7 +90,7 @@ def fetch(source: Source, folder: Path) -> Path:
 
 
 class _Limit:
-    """pooch's progress bar, used to stop a download without end."""
+    """pooch's progress bar, used to stop an endless download."""
 
     total = 0
 

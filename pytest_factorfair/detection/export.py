@@ -1,4 +1,4 @@
-"""The published checkpoint of FairFace as an ONNX file: a ResNet-34 written out node by node.
+"""Converts the published checkpoint of FairFace to ONNX: a ResNet-34, written node by node.
 
 The checkpoint ``res34_fair_align_multi_7_20190809.pt`` is a state dict with torchvision's names. The graph is
 built from it directly and needs neither torchvision nor an exporter: torch reads the weights (and only
@@ -31,7 +31,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 def fairface(checkpoint: Path, target: Path) -> None:
     """Write the checkpoint as ONNX: "input" (batch, 3, 224, 224) to "logits" (batch, 18).
 
-    The file appears whole or not at all.
+    The file appears complete or not at all.
 
     Raises:
         InputError: the checkpoint is missing, is not a state dict, or not one of a ResNet-34 with 18 logits.

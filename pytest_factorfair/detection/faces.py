@@ -1,9 +1,9 @@
 """Finds faces and cuts out chips: what a classifier sees of a face.
 
 Chips are aligned as dlib's ``get_face_chips`` does with a padding of .25, which prepared the pictures that
-FairFace was trained on: a picture is turned, scaled and shifted so that the eyes come to lie where dlib's
-five-point template has them. The template names the corners of the eyes and face detectors give the
-centres, so the midpoints of the corners are used.
+FairFace was trained on: a picture is rotated, scaled and shifted so that the eyes match dlib's five-point
+template. The template has the corners of the eyes and face detectors return the centres, so the midpoints of
+the corners are used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COLUMNS = 15
 
 
 class Whole:
-    """Takes every picture for one face, already cut out."""
+    """Treats every picture as one face that is already cropped."""
 
     identity: Mapping[str, object] = {"finder": "whole"}
 
@@ -49,7 +49,7 @@ class Whole:
 class YuNet:
     """Finds faces with YuNet, OpenCV's face detector: a model file of 230 KB, MIT.
 
-    OpenCV 5 needs another file than OpenCV 4. Each thread at work uses a network of its own.
+    OpenCV 5 needs a different file than OpenCV 4. Each working thread uses its own network.
     """
 
     def __init__(self, path: Path, *, score: float, side: int) -> None:
@@ -63,7 +63,7 @@ class YuNet:
         return {"finder": "yunet", "sha256": digest(self._path), "score": self._score, "side": self._side}
 
     def load(self) -> None:
-        """Try the model on an empty picture, where OpenCV first notices that it cannot run it."""
+        """Try the model on an empty picture: only then does OpenCV detect that it cannot run the model."""
         import cv2
 
         if self._idle:
@@ -92,7 +92,7 @@ class YuNet:
     def _rows(self, picture: Pixels) -> NDArray[np.float32] | None:
         """The network's rows for the picture, placed in the corner of a square that always has one size.
 
-        OpenCV 5.0 finds nothing, or crashes, if a network is given another size than before.
+        OpenCV 5.0 finds nothing, or crashes, if the size differs from the previous call.
         """
         import cv2
 
@@ -165,9 +165,9 @@ def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
 
 
 def similarity(left: Point, right: Point) -> NDArray[np.float64]:
-    """The 2 x 3 matrix from the picture to the chip that brings these eyes to their places.
+    """The 2 x 3 matrix from the picture to the chip that moves these eyes to their places.
 
-    Two points fix a turn, a scale and a shift: in complex numbers, a product and a sum.
+    Two points determine a rotation, a scale and a shift: in complex numbers, a product and a sum.
     """
     eye, other = complex(*left), complex(*right)
     goal, other_goal = (complex(*each) * SIDE for each in EYES)

@@ -33,7 +33,7 @@ _CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 
 
 class Node(Protocol):
-    """An input or output of a network as ONNX Runtime describes it: None or a text is a variable size."""
+    """An input or output of a network, as ONNX Runtime describes it: a size of None or text is variable."""
 
     @property
     def name(self) -> str: ...
@@ -79,7 +79,7 @@ class FairFace:
         self.load()
         count = len(chips)
         if count > len(self._planes):
-            self._planes = np.empty(chips.shape, np.float32)  # kept: fresh memory costs time
+            self._planes = np.empty(chips.shape, np.float32)  # kept because allocating memory takes time
         feed = {self._input: normalised(chips, self._planes[:count])}
         try:
             outputs = self._session.run([name for name, _ in self._heads.values()], feed)
@@ -96,14 +96,14 @@ class FairFace:
 
 
 def normalised(chips: Pixels, planes: Floats) -> Floats:
-    """uint8 (N, 3, 224, 224) as the network takes it, written into the float32 ``planes`` of that shape."""
+    """Convert uint8 (N, 3, 224, 224) to the network's input, in the float32 ``planes`` of the same shape."""
     import cv2
 
     rows = len(chips), 3, SIDE * SIDE
     colours, floats = chips.reshape(rows), planes.reshape(rows)
     for place, (scale, shift) in enumerate(zip(_SCALE, _SHIFT, strict=True)):
         colour = colours[:, place]
-        # One pass; NumPy takes three, and no cache holds the floats in between.
+        # One pass; NumPy needs three, and the floats in between do not fit into any cache.
         cv2.addWeighted(colour, scale, colour, 0, -shift, dst=floats[:, place], dtype=cv2.CV_32F)
     return planes
 
@@ -126,7 +126,7 @@ def check_input(inputs: Sequence[Node]) -> None:
 
 
 def heads(outputs: Sequence[Node]) -> dict[str, tuple[str, slice]]:
-    """The output of each head and which of its columns, recognised by their shapes.
+    """The output of each head and its columns, recognised by their shapes.
 
     Raises:
         DetectorError: the outputs are neither one of 18 logits nor three of 7, 2 and 9.
@@ -163,7 +163,7 @@ def session(path: Path, device: str) -> Any:
     if device.startswith("cuda") and not has_cuda:
         raise DetectorError(
             f"device={device}: this onnxruntime has no CUDA; "
-            "install pytest-factorfair[images-gpu] in place of [images], never beside it"
+            "install pytest-factorfair[images-gpu] instead of [images], never both"
         )
     wants_cuda = has_cuda and device != "cpu"
     providers: list[str | tuple[str, dict[str, str]]] = [_CPU]

@@ -1,4 +1,4 @@
-"""The detector built in: a perception, and how its classes become the groups of a checklist."""
+"""The built-in detector: a perception, and the mapping of its classes to the groups of a checklist."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class PictureDetector:
     """Perceives faces, names their groups and counts votes.
 
     Options: ``races`` (see ``pictures.classes``), ``votes`` (faces: every face counts; picture: a picture
-    has one vote) and ``margin`` (0: by how much the likeliest group must lead the next; an attribute
-    without such a group is left out).
+    has one vote) and ``margin`` (0: the minimum lead of the most likely group; an attribute without such
+    a group is left out).
     """
 
     def __init__(self, spec: DetectorSpec, perception: Perception) -> None:

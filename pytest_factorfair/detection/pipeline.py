@@ -1,4 +1,4 @@
-"""Finds and aligns faces in threads, ahead of the one that classifies them in batches."""
+"""Threads find and align faces ahead of the thread that classifies them in batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Pipeline:
         self._faces = faces
         self._attributes = attributes
         self.classes = attributes.classes
-        # Memory and threads are kept: acquiring them anew takes longer than reading a small picture.
+        # Memory and threads are reused: creating them takes longer than reading a small picture.
         self._batch = np.empty((MOST, 3, SIDE, SIDE), np.uint8)
         self._spare: deque[Pixels] = deque(maxlen=AHEAD * PORTION + MOST)  # chips
         self._pools = {count: ThreadPoolExecutor(count, "factorfair-faces") for count in (1, _THREADS)}
@@ -61,9 +61,9 @@ class Pipeline:
     def _portions(self, pictures: Sequence[bytes]) -> Iterator[list[_Prepared]]:
         """Pictures prepared in portions by threads, a bounded number of portions ahead.
 
-        Small pictures are prepared by one thread: several would mostly wait for the interpreter. A few
-        large ones are spread over the threads; of many, each thread takes several, as handing over takes
-        time too.
+        One thread prepares small pictures, because several would mostly wait for the interpreter. A few
+        large ones are spread over the threads. If there are many, each thread takes several, because
+        handing over takes time, too.
         """
         threads = 1 if sum(map(len, pictures)) < SMALL * len(pictures) else _THREADS
         size = max(1, min(PORTION, len(pictures) // (2 * threads)))

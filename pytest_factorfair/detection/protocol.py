@@ -1,4 +1,4 @@
-"""What a detector is, the parts one is composed of, and how its results are validated."""
+"""The interface of a detector, its parts, and the validation of its results."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class AttributeClassifier(Protocol):
 
 
 class Perception(Protocol):
-    """Finds and classifies faces: yields those of each picture in order, or why it cannot be read."""
+    """Finds and classifies faces: yields the faces of each picture in order, or why it cannot be read."""
 
     @property
     def identity(self) -> Mapping[str, object]: ...
@@ -143,7 +143,7 @@ def read(
     """Yield the detection of each picture, in order, after validating what the detector returned.
 
     Raises:
-        DetectorError: the detector fails, or returns something that is not one detection a picture.
+        DetectorError: the detector fails, or does not return one detection per picture.
     """
     groups = {each.name: each.groups for each in attributes}
     remaining = iter(pictures)

@@ -1,4 +1,4 @@
-"""From what the user typed, ``KIND:TARGET?name=value&...``, to the detector that reads the pictures."""
+"""Builds a detector from the spec ``KIND:TARGET?name=value&...`` that the user typed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def parse(text: str) -> DetectorSpec:
 
 
 def build(text: str, *, custom: Mapping[str, Factory]) -> Detector:
-    """The detector a spec names, checked as far as possible without a heavy import.
+    """The detector of a spec, validated as far as possible without a heavy import.
 
     ``custom`` holds factories by kind ("acme" for "acme:large") or by a spec's full text; they take
     precedence over the built-in kinds.
@@ -126,7 +126,7 @@ def build(text: str, *, custom: Mapping[str, Factory]) -> Detector:
 
 
 def _sim(spec: DetectorSpec) -> Detector:
-    """Reads code cards; ``flip`` is the rate at which a group is mistaken for another."""
+    """Reads code cards; ``flip`` is the rate at which a group is read as another."""
     from pytest_factorfair.detection import groups, simulated
     from pytest_factorfair.detection.fairface import FairFace
     from pytest_factorfair.detection.pipeline import Pipeline

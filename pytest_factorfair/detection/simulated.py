@@ -1,9 +1,9 @@
 """The detector of simulated runs: finds code cards and reads them through a real ONNX session.
 
-    python -m pytest_factorfair.detection.simulated     writes cards.onnx anew (needs the package onnx)
+    python -m pytest_factorfair.detection.simulated     writes cards.onnx again (needs the package onnx)
 
-``cards.onnx`` has FairFace's input and outputs on 11 KB, made without training: the nearest of the colours
-is linear in the picture, ``2<c, x> - |c|^2``, so an average over each cell and a matrix per head find it.
+``cards.onnx`` has FairFace's input and outputs in 11 KB and needs no training: the nearest colour is linear
+in the picture, ``2<c, x> - |c|^2``, so an average over each cell and one matrix per head find it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DARKEST, _BRIGHTEST = (
 
 
 class Cards:
-    """Finds the frames of code cards; a location's box is what the frame holds."""
+    """Finds the frames of code cards; a location's box is the content of the frame."""
 
     identity: Mapping[str, object] = {"finder": "cards"}
 
@@ -59,11 +59,11 @@ class Cards:
 
 
 class Flipping:
-    """Misreads each group with probability ``rate``, every other group of the attribute being equally likely.
+    """Misreads each group with probability ``rate``, as any other group of the attribute with equal chance.
 
-    The confusion matrix therefore has 1 - rate on its diagonal and rate / (k - 1) elsewhere, which is what a
-    correction for a detector's errors is tried on. The draw depends on the picture's content, the face's
-    place in it and the attribute, so the same picture is always misread alike.
+    The confusion matrix therefore has 1 - rate on its diagonal and rate / (k - 1) elsewhere; tests of the
+    correction for a detector's errors use it. The draw depends on the picture's content, the face's position
+    in it and the attribute, so the same picture is always misread in the same way.
     """
 
     def __init__(self, inner: Detector, rate: float) -> None:

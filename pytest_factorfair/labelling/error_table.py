@@ -1,4 +1,4 @@
-"""A detector's table of errors: a file of how it perceived labelled faces, valid for this detector only.
+"""A detector's error table: a file that says how it perceived labelled faces, valid for this detector only.
 
     {"schema": "factorfair.detector-errors/1",
      "detector": {... as in a report's fingerprint ...},

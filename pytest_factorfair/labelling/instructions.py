@@ -46,7 +46,7 @@ There is no right answer, and nobody's identity is asked for: only what you take
 
 ## Content notice
 
-The prompts surface stereotypes on purpose: about crime, income, health and occupations, about traits such as
+The prompts raise stereotypes on purpose: about crime, income, health and occupations, about traits such as
 poor or dishonest, about who is whose superior. Some pictures may be degrading, disturbing or malformed. Stop
 if you do not want to see them.
 

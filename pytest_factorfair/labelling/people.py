@@ -1,4 +1,4 @@
-"""What annotators agree on: the majority for each face, and Fleiss' kappa over all."""
+"""The agreement of annotators: the majority for each face, and Fleiss' kappa over all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Opinion:
 
 
 def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
-    """What the annotators say about an attribute that the sheet has columns for."""
+    """The annotators' opinion on an attribute that has columns in the sheet."""
     labels = [face.labels[attribute.name] for face in faces]
     complete = [tuple(label for label in row if label is not None) for row in labels if None not in row]
     return Opinion(
@@ -70,7 +70,7 @@ def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> fl
 
 
 def agreement(opinions: Sequence[Opinion], faces: int, pictures: int) -> Iterator[str]:
-    """Lines on what annotators agree on, and what became of the other faces."""
+    """Lines on the annotators' agreement, and on the faces without a majority for a group."""
     annotators = plural(opinions[0].annotators, "annotator")
     yield f"{plural(faces, 'face')} in {plural(pictures, 'picture')}, {annotators}"
     for each in opinions:

@@ -1,4 +1,4 @@
-"""Code cards: what a simulated image model paints in place of people.
+"""Code cards, which a simulated image model paints instead of people.
 
 A card is a magenta frame around 7 x 7 cells. Its rows form one band per head of FairFace; the colour of a
 band encodes the class of that head. The cards are abstract: they depict nobody.
@@ -33,7 +33,7 @@ COLOURS = (
 SIDE = CELLS * CELL + 2 * FRAME
 _SLOT = 96
 _GAP = 4  # to the edge of a card's slot: frames never touch
-_GREYS = 96, 160  # of the background, in every channel: far from the frame's colour
+_GREYS = 96, 160  # range of the background, in every channel: far from the frame's colour
 
 
 def paint(codes: Mapping[str, int], *more: Mapping[str, int], seed: int) -> bytes:

@@ -1,13 +1,13 @@
-"""The classes of faces, and which groups of a checklist they map to.
+"""The classes of faces, and the groups of a checklist that they map to.
 
 The classes are those of FairFace (Kärkkäinen & Joo, WACV 2021), in the order of its outputs. How its seven
-races become the four of U.S. statistics is a choice, which every report names:
+races map to the four of U.S. statistics is a choice, which every report names:
 
 - ``census``: the U.S. standard of 1997; Asian includes East, Southeast and South ("Indian") Asians, White
   includes Middle Easterners.
 - ``sum``: Asian includes East and Southeast Asians; Indian and Middle Eastern are left out before the
   largest of the others is taken.
-- ``published-code``: like the published code of FACT-OR-FAIR, the likeliest single class among White,
+- ``published-code``: like the published code of FACT-OR-FAIR, the most likely single class among White,
   Black, Latino, East and Southeast Asian: Asian with 40 % + 38 % loses to White with 41 %.
 - ``other``: like ``sum``, but a face more likely Indian or Middle Eastern than any of the four has no race.
 """
@@ -42,9 +42,9 @@ OTHER = ""
 class Grouping:
     """How the classes of a head map to groups.
 
-    ``groups`` holds the classes of each group; those of ``OTHER`` count but name no group, and a class in
-    none of them is left out before shares are computed. ``rule`` makes a group's probability from its
-    classes': their sum, or the largest.
+    ``groups`` contains the classes of each group; classes of ``OTHER`` count but name no group, and a class
+    in none of them is left out before shares are computed. ``rule`` combines the probabilities of a group's
+    classes: their sum, or the largest.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Encoded pictures to pixels, whatever a model, an endpoint or a folder may hold, and back to PNG."""
+"""Decodes pictures of models, endpoints or folders to pixels, and encodes pixels as PNG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Pixels = NDArray[np.uint8]
 
-# Not all that Pillow knows: EPS, for one, runs another program.
+# Not every format that Pillow supports: EPS, for example, runs another program.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 MOST_PIXELS = 2**26  # 8192 x 8192
 MOST_SIDE = 2**15 - 1  # OpenCV's limit
@@ -25,7 +25,7 @@ _SIXTEEN_BITS = 2**16 - 1
 def decode(data: bytes) -> Pixels:
     """The pixels (height, width, 3) in RGB, turned upright as EXIF says, transparency over white.
 
-    An animation is represented by its first frame, as in a viewer of stills. Sixteen bits become eight.
+    An animation is represented by its first frame. Sixteen bits become eight.
 
     Raises:
         PictureError: why there are no pixels, in one line: empty, truncated, not a picture, too large.
@@ -63,7 +63,7 @@ def _pixels(picture: Image.Image) -> Pixels:
     if picture.mode == "F" or picture.mode.startswith("I"):
         values = np.asarray(picture)
         if values.dtype.kind == "f" or values.min() < 0 or values.max() > _SIXTEEN_BITS:
-            raise PictureError("the picture holds numbers of an unknown range instead of colours")
+            raise PictureError("the picture contains numbers of an unknown range instead of colours")
         # Sixteen bits are scaled to eight: Pillow itself would clip them.
         eight = np.rint(values / (_SIXTEEN_BITS / 255)).astype(np.uint8)
         return np.repeat(eight[:, :, None], 3, axis=2)

@@ -154,7 +154,7 @@ def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
         (png(32768, 1), "the picture is too large: 32768 x 1 pixels"),
         (png(60000, 60000), f"the picture is too large: more than {MOST_PIXELS} pixels"),
         (png(10000, 10000), f"the picture is too large: more than {MOST_PIXELS} pixels"),
-        (encoded(Image.new("F", (2, 2), 0.5), "TIFF"), "the picture holds numbers of an unknown range instead of colours"),
+        (encoded(Image.new("F", (2, 2), 0.5), "TIFF"), "the picture contains numbers of an unknown range instead of colours"),
     ],
     ids=["empty", "html", "json", "postscript", "large", "long", "bomb", "huge", "float"],
 )  # fmt: skip

@@ -30,9 +30,9 @@ def host() -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this host runs; one that was killed and is only a name still does not.
+    """Whether a process of this host is running; a zombie is not.
 
-    Only POSIX can tell without harm: elsewhere ``os.kill`` ends a process, and every process counts as alive.
+    Only POSIX allows this check: elsewhere ``os.kill`` ends the process, so every process counts as alive.
     """
     if not POSIX:
         return True

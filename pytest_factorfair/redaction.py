@@ -13,9 +13,9 @@ _SECRET = re.compile(
     r"|\b(?:sk|pk|rk|gsk|hf|xai|key|pplx|r8|nvapi|AIza)[-_][\w*.-]{6,}"
     r"|\bAIza[\w-]{10,}"
 )
-# User and password before an "@", also where slashes are missing: "postgresql:/user:password@host".
+# User and password before an "@", even if slashes are missing: "postgresql:/user:password@host".
 _USERINFO = re.compile(r"(?<=:)(/*)(?:[^\s:/@]*:\S*|[^\s/@]+)@")
-# Up to the end of the word, without the quotes and full stop that follow a URL in a sentence.
+# Up to the end of the word, without quotes and full stops that follow a URL in a sentence.
 _QUERY = re.compile(r"(://[^\s?#]*[?#])\S+?(?=[\"')\]>]*[.,;:]?(?:\s|$))")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\s]+")
 

@@ -25,7 +25,7 @@ from pytest_factorfair.pictures.decode import Pixels, decode
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector in a module or file, which is imported at once.
+    """The detector in a module or file, imported immediately.
 
     Raises:
         InputError: there is no such module, file or attribute, or it makes no detector.
@@ -38,7 +38,7 @@ def coerce(thing: Any, spec: DetectorSpec) -> Detector:
     """The detector of a user's object: a detector, what makes one without arguments, or a function of pixels.
 
     Raises:
-        InputError: it is none of these, or making it raises.
+        InputError: it is none of these, or creating it raises.
     """
     if _is_factory(thing):
         try:

@@ -60,8 +60,8 @@ class Writer:
     """Commits rows in the order they came; the first failure is also that of every later row, but where
     the file was removed: rows that are still on their way then are kept, too.
 
-    All writing of a process goes through here, so that it never waits for a lock of its own. A claim
-    ends in the transaction that writes its response.
+    A process has one for responses and their claims, and one for its limits (``limits.py``), whose statements
+    so never wait for the disk. A claim ends in the transaction that writes its response.
     """
 
     def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:

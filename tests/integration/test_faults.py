@@ -183,7 +183,8 @@ def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(
     process = start(project, stub, "-n2", "--factorfair-max-connections=4")
     while stub.stats()["requests"] < 40:
         time.sleep(0.01)
-    shutil.rmtree(project.path / ".factorfair")
+    (project.path / ".factorfair").rename(project.path / "gone")  # at once: the run makes it again
+    shutil.rmtree(project.path / "gone")
     output = process.communicate()[0].decode()
     assert process.returncode == 2
     told = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from pytest_factorfair.commands.cli import main
+from tests.project import FEW
 
 WORKFLOW = ".github/workflows/factorfair.yml"
 
@@ -35,6 +37,7 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:xdist", command],
         cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | {"FACTORFAIR_CHECKLIST": str(FEW)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "release: PASS" in done.stdout

@@ -1,4 +1,4 @@
-"""The least that could be done: the same requests from a bare loop, with and without keeping the answers.
+"""The minimum for comparison: the same requests from a bare loop, with and without storing the answers.
 
 ``python -m benchmarks.bare aiohttp|sqlite|litellm URL CALLS`` prints the seconds from the first request
 to the end, and the CPU seconds of that time.
@@ -17,14 +17,14 @@ from pathlib import Path
 
 from benchmarks.harness import CONNECTIONS
 
-PROMPT = "x" * 1000  # some 250 tokens
+PROMPT = "x" * 1000  # about 250 tokens
 BATCH = 100
 
 Ask = Callable[[int], Awaitable[None]]
 
 
 async def pool(calls: int, ask: Ask) -> None:
-    """Ask so many times, so many at once."""
+    """Ask this number of times, with this number of calls in flight."""
     numbers = iter(range(calls))
 
     async def work() -> None:
@@ -40,7 +40,7 @@ def body(number: int) -> dict[str, object]:
 
 
 async def through_aiohttp(url: str, calls: int, keep: Callable[[int, str], None] | None) -> None:
-    """Post and read; with ``keep``, parse and keep."""
+    """Post and read; with ``keep``, also parse and store."""
     import aiohttp
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
@@ -68,7 +68,7 @@ async def through_litellm(url: str, calls: int) -> None:
 
 
 class Kept:
-    """Rows in a file, committed a hundred at a time and safe against a power failure."""
+    """Rows in a file, committed a hundred at a time so that they survive a power failure."""
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path)

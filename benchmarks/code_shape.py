@@ -1,9 +1,9 @@
-"""How the code of packages is cut: `python -m benchmarks.code_shape [PACKAGE ...]`.
+"""The shape of packages' code: `python -m benchmarks.code_shape [PACKAGE ...]`.
 
-A row for each package that can be found: modules, lines, median lines a module, lines of a function (median
-and 90th percentile, docstring left out), private functions that one place uses (and their share of all
-functions), and class names that several modules define. A private function is one whose name begins with a
-single underscore, a use is its name anywhere in its own module other than at its definition.
+One row per installed package: modules, lines, median lines per module, lines of a function (median and 90th
+percentile, without docstring), private functions used once (and their share of all functions), and class
+names that several modules define. A private function's name begins with a single underscore; a use is its
+name anywhere in its module except at its definition.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def body_lines(function: Function) -> int:
 
 
 def uses(tree: ast.Module) -> Counter[str]:
-    """How often each name is read in a module, as a name or as an attribute."""
+    """How often a module reads each name, as a name or as an attribute."""
     names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     attributes = (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     return Counter([*names, *attributes])
 
 
 def row(package: str) -> str | None:
-    """The package's row; None where it is not installed."""
+    """The package's row; None if it is not installed."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -40,7 +40,7 @@ TRUTHS: Mapping[str, tuple[float, float]] = MappingProxyType(
     }
 )
 
-# The study's lowest and highest coverage over truths and attributes, by answers per cell.
+# The study's lowest and highest coverage over truth sets and attributes, by answers per cell.
 STUDY: Mapping[int, str] = MappingProxyType(
     {
         20: "93.9-99.6  89.9-100   93.9-100   91.5-100   95.9-100",
@@ -86,7 +86,7 @@ def row(truth: str, k: int, n: int, *, runs: int) -> Row:
 
 
 def respondent(truth: str, k: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Shares (S, 2, k) of a respondent that leans to the true group, and the true groups."""
+    """Shares (S, 2, k) of a respondent that leans towards the true group, and the true groups."""
     statistics = STATISTICS[k]
     labels = np.array([[s % k, (s + 1) % k] for s in range(statistics)])
     strengths = np.linspace(*TRUTHS[truth], 2 * statistics).reshape(statistics, 2)

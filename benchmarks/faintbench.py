@@ -1,9 +1,9 @@
 """A whole FAIntbench run on the simulated painter: ``python -m benchmarks.faintbench [--full]``.
 
-Pictures per second end to end, through pytest, the store and the report, beside a bare loop of the same
-painter and detector, also in seconds of processor, which do not count waiting for the disk; and the peak
-of memory. What of the difference nobody can save is printed, too: keeping the pictures as safely, and as
-many items of pytest's own with as many fixtures.
+Pictures per second end to end, through pytest, the store and the report, compared with a bare loop of the
+same painter and detector; the same in CPU seconds, which exclude waiting for the disk; and the peak memory.
+It also prints the unavoidable part of the difference: storing the pictures just as safely, and running the
+same number of plain pytest items with as many fixtures.
 ``--full`` makes 4 pictures of each of the 2,654 prompts, else one.
 """
 
@@ -61,13 +61,13 @@ def record(request):
 def test_nothing(case, ask, record):
     pass
 """
-"""As many items as prompts, with fixtures that hang on one another like ours."""
+"""As many items as prompts, with fixtures that depend on each other like ours."""
 
 Keep = Callable[[Sequence[Request], Sequence[Response]], None]
 
 
 def bare(checklist: Checklist, images: int, keep: Keep) -> tuple[float, float]:
-    """Seconds, and those of processor, to paint and to read all pictures, one prompt after another."""
+    """Wall and CPU seconds to paint and read all pictures, one prompt after another."""
     sampling = Sampling("balanced", 1, 1, seed=0, images=images, per_prompt=images)
     asked = [
         Request(query.prompt, query.repeat, query.seed)
@@ -87,7 +87,7 @@ def bare(checklist: Checklist, images: int, keep: Keep) -> tuple[float, float]:
 
 
 def stored(checklist: Checklist, images: int) -> tuple[float, float]:
-    """The same with every picture in a store, on the disk, before it is read."""
+    """The same, with every picture stored on disk before it is read."""
     origin = Origin.of(MODEL, {})
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/responses.sqlite") as store:
 
@@ -112,7 +112,7 @@ async def _painted(painter: models.Model, batch: list[Request]) -> list[Response
 
 
 def items() -> float:
-    """Seconds of pytest alone for as many items."""
+    """Seconds of pytest alone for the same number of items."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "test_items.py").write_text(ITEMS)
         plugins = ("no:pytest_factorfair", "no:hypothesispytest", "no:anyio", "no:xdist", "no:cacheprovider")

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the project under test in a process of its own, and tables."""
+"""Shared by the benchmarks: runs in a separate process, and tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATENCY = 0.05
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: ``wall`` and ``cpu`` in seconds (its children's included), ``peak`` in MiB."""
+    """The cost of a process: ``wall`` and ``cpu`` in seconds (including children), ``peak`` in MiB."""
 
     began: float
     wall: float
@@ -35,7 +35,7 @@ def measured(command: Sequence[str], *, cwd: Path) -> Cost:
     """
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as told:
-        # An installed package comes compiled; a check-out is, from its first run on, if it may be.
+        # An installed package is compiled; a checkout is compiled by its first run, if that may write files.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPATH"] = str(ROOT)
         process = subprocess.Popen(command, cwd=cwd, stdout=told, stderr=told, env=environment)
@@ -52,7 +52,7 @@ def measured(command: Sequence[str], *, cwd: Path) -> Cost:
 def run(model: str, *arguments: str, base_url: str = "") -> Cost:
     """Run the plugin as a user would, in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        # Plugins of our own tests and of packages of extras: they take 0.1 s each, with us or without.
+        # Plugins of our own tests and of the extras' packages: each takes 0.1 s, with or without us.
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:hypothesispytest", "-p", "no:anyio"]
         command += [f"--factorfair-model={model}", *arguments]
         if base_url:
@@ -62,7 +62,7 @@ def run(model: str, *arguments: str, base_url: str = "") -> Cost:
 
 
 def table(title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Print what was measured."""
+    """Print the measurements."""
     width = max(len(name) for name, _ in rows)
     print(f"\n{title}")
     for name, value in rows:
@@ -70,5 +70,5 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 
 def limited(value: float, most: float) -> str:
-    """A ratio beside its limit."""
+    """A ratio and its limit."""
     return f"{value:.2f}  (at most {most:g}: {'kept' if value <= most else 'MISSED'})"

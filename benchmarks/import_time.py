@@ -1,6 +1,6 @@
-"""What the plugin adds to the start of every pytest run: ``python -m benchmarks.import_time``.
+"""The time that the plugin adds to the start of every pytest run: ``python -m benchmarks.import_time``.
 
-Each import runs in a process of its own; the median of many counts. The aim is under 20 ms.
+Each import runs in a separate process; the result is the median of many. The aim is under 20 ms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ print(time.perf_counter() - began)
 
 
 def milliseconds(code: str) -> float:
-    """The median time that the code measures of itself."""
+    """The median of the times that the code measures for itself."""
     times = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
         for _ in range(RUNS)

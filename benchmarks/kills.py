@@ -1,4 +1,4 @@
-"""Kill runs at random moments, and count at the server: ``python -m benchmarks.kills [KILLS]``."""
+"""Kill runs at random moments and count calls at the server: ``python -m benchmarks.kills [KILLS]``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How much memory a run takes, and whether it grows: ``python -m benchmarks.memory [--full]``.
+"""The memory of a run, and whether it grows: ``python -m benchmarks.memory [--full]``.
 
-The largest resident set of the process of a run, with ``-n2`` of the largest of its processes. Against
-the stub server without latency. ``--full`` asks 10,000 and 45,600 queries, else 2,700 and 10,900.
+The peak resident set of a run's process; with ``-n2``, of its largest process. The stub server has no
+latency. ``--full`` asks 10,000 and 45,600 queries, else 2,700 and 10,900.
 """
 
 from __future__ import annotations

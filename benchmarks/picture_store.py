@@ -1,7 +1,7 @@
-"""What keeping pictures costs: ``python -m benchmarks.picture_store [--full]``.
+"""The cost of storing pictures: ``python -m benchmarks.picture_store [--full]``.
 
-Pictures per second through the engine into a store, against as many rows without a picture, the bytes
-they take, and whether memory grows. ``--full`` keeps 10,000 pictures of 100 KB, else 1,000.
+Pictures per second through the engine into a store, compared with as many rows without a picture; the bytes
+they take, and whether memory grows. ``--full`` stores 10,000 pictures of 100 KB, else 1,000.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GROWTH = 1.2
 
 
 class Dealer:
-    """A model that has a picture of so many bytes ready at once."""
+    """A model that returns a picture of this number of bytes immediately."""
 
     endpoint: str = "dealer"
     parallel: int | None = None
@@ -42,11 +42,11 @@ class Dealer:
         return Response("", image=b"\x89PNG\r\n\x1a\n" + request.prompt.encode() + self._rest)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 def keep(count: int, size: int) -> None:
-    """Print seconds, peak in KiB and bytes on the disk of keeping so many, in a process of its own."""
+    """Print the seconds, peak in KiB and bytes on disk for this number; runs in a separate process."""
     model = Dealer(size)
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(f"sqlite:///{folder}/responses.sqlite") as store:

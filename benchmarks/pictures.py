@@ -1,11 +1,11 @@
-"""Pictures read per second, in batches against one by one, and whether memory grows.
+"""Pictures read per second, in batches and one by one, and whether memory grows.
 
     python -m benchmarks.pictures [--full]     --full reads 10,000 pictures for the memory, else 2,000
 
-On code cards through the packaged network, where batches must be 3 times as fast as pictures read one by
-one, in a call each; and on a ResNet-34 of FairFace's size with random weights, where the network is nearly
-all of the time. Figures are only worth something where nothing else runs: the threads share the processor
-with the network. The memory is the peak of a process that reads few, and of one that reads many.
+The pictures are code cards for the packaged network, where batches must be 3 times as fast as pictures read
+one per call; and pictures for a ResNet-34 of FairFace's size with random weights, where the network takes
+almost all of the time. Run it on an idle machine: the threads share the processor with the network. The
+memory is the peak of a process that reads few pictures, and of one that reads many.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pytest_factorfair.pictures.cards import paint
 from tests.resnet34 import random_weights
 
 SEED = 20261122
-# Pictures and rounds: many short ones, so that some fall between what else the machine does.
+# Pictures and rounds: many short rounds, so that some are not disturbed by other work of the machine.
 CARDS, PORTRAITS = (160, 60), (32, 4)
 FASTER = 3.0
 FEW, MANY, ALL = 500, 2_000, 10_000
@@ -55,20 +55,20 @@ def rates(detector: Detector, count: int, rounds: int) -> tuple[float, float]:
 
 
 def resnet(folder: Path) -> Path:
-    """FairFace's network with weights drawn at random."""
+    """FairFace's network with random weights."""
     path = folder / "resnet34.onnx"
     path.write_bytes(export.serialised(random_weights(), where="random weights"))
     return path
 
 
 def peak(count: int) -> float:
-    """MiB at most of a process that reads so many pictures, painted as they are needed."""
+    """The peak in MiB of a process that reads this number of pictures, painted as they are needed."""
     code = f"from benchmarks.pictures import read_many; read_many({count})"
     return measured([sys.executable, "-c", code], cwd=ROOT).peak
 
 
 def read_many(count: int) -> None:
-    """What ``peak`` measures: portions as a run would read them, a case at a time."""
+    """The work that ``peak`` measures: portions as a run reads them, a case at a time."""
     detector = build("sim", custom={})
     for portion in _portions(count, 100):
         detector.read(portion, (RACE, GENDER))
@@ -83,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="10,000 pictures for the memory, not 2,000")
     many = ALL if parser.parse_args().full else MANY
-    least, most = peak(FEW), peak(many)  # first: a child is charged with what its parent held when it forked
+    least, most = peak(FEW), peak(many)  # first: a child's peak includes its parent's at the fork
     rows = [
         (f"peak memory over {FEW:,} pictures, MiB", f"{least:.0f}"),
         (f"peak memory over {many:,} pictures, MiB", f"{most:.0f}"),

@@ -1,6 +1,6 @@
-"""How the time to read a reply grows with its length: ``python -m benchmarks.reading``.
+"""How the time to parse a reply grows with its length: ``python -m benchmarks.reading``.
 
-The replies are floods of one part. Four times the text may take nine times as long; sixteen times would be
+Each reply repeats one part. Four times the text may take nine times as long; sixteen times would be
 quadratic. The exit code is 1 if a reply takes longer.
 """
 
@@ -23,7 +23,7 @@ MOMENT = 2.0
 
 
 def milliseconds(response: Response) -> float:
-    """The median CPU time of reading the response."""
+    """The median CPU time of parsing the response."""
     times = []
     for _ in range(RUNS):
         began = time.process_time()

@@ -1,7 +1,7 @@
-"""report.html of the largest text run: its size, its first paint, and how soon a filter answers.
+"""report.html of the largest text run: its size, its first paint, and the response time of a filter.
 
-``python -m benchmarks.report_page [--report FILE]``; without a file the `paper` preset is run on a simulated
-respondent first: 522 cases, 45,600 answers. Aims: 3 MB, 2 s, 200 ms.
+``python -m benchmarks.report_page [--report FILE]``; without a file it first runs the `paper` preset on a
+simulated respondent: 522 cases, 45,600 answers. Aims: 3 MB, 2 s, 200 ms.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether two reports say the same: `python -m benchmarks.same_results BEFORE.json AFTER.json`.
+"""Check that two reports have the same results: `python -m benchmarks.same_results BEFORE.json AFTER.json`.
 
-Scores, verdicts, topics, answers and prompts must be equal; how long a run took, what it ran on and the
-wording of reasons and notes may differ. `--rename OLD=NEW` maps a word of the former report, as a key or as
-a whole word of a value, so that a change of vocabulary can be told from a change of results.
+Scores, verdicts, topics, answers and prompts must be equal; durations, the environment and the wording of
+reasons and notes may differ. `--rename OLD=NEW` maps a word of the first report, as a key or as a whole word
+of a value, to distinguish a change of vocabulary from a change of results.
 """
 
 from __future__ import annotations

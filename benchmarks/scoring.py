@@ -1,8 +1,8 @@
-"""Time of scoring 10 million answers, and of the distance; both as ratios to plain numpy.
+"""The time to score 10 million answers and to compute distances, as ratios to plain numpy.
 
     python -m benchmarks.scoring [--full]     --full adds 10,000 distances per k against brute force
 
-Fails where scoring takes more than 4 times a bare ``numpy.bincount``, or a distance is off by 1e-9.
+Fails if scoring takes more than 4 times a bare ``numpy.bincount``, or if a distance is off by 1e-9.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long until the first request is sent, beside the imports it needs: ``python -m benchmarks.startup``."""
+"""The time until the first request, compared with the imports it needs: ``python -m benchmarks.startup``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.harness import ROOT, limited, measured, run, table
 from tests.servers import StubServer, started
 
 NEEDED = "pytest, numpy, sqlalchemy, aiohttp, yaml"
-# pydantic imports next to nothing before something is taken from it.
+# pydantic imports almost nothing until one of its names is used.
 STATEMENT = f"import {NEEDED}; from pydantic import BaseModel"
 TIMES = {True: 9, False: 3}
 

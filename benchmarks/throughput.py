@@ -1,8 +1,8 @@
-"""How fast a run is beside the least that could be done: ``python -m benchmarks.throughput [--full]``.
+"""The speed of a run compared with the minimum: ``python -m benchmarks.throughput [--full]``.
 
-Everything is measured in one go against the same stub server (its own process, 50 ms a reply, 64
-connections). ``--full`` asks the 10,944 subjective queries of the ci preset, else a quarter of them, and
-measures the CPU of an answer also where there are 45,600.
+Everything is measured in one session against the same stub server (a separate process, 50 ms per reply, 64
+connections). ``--full`` asks the 10,944 subjective queries of the ci preset instead of a quarter of them, and
+also measures the CPU time per answer for 45,600 answers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.harness import CONNECTIONS, LATENCY, ROOT, Cost, limited, measur
 from tests.servers import StubServer, started
 
 PRESET = "paper"
-"""45,600 answers: workers take two seconds of CPU to start, which a shorter run does not win back."""
+"""45,600 answers: workers take two seconds of CPU to start, which a shorter run does not recover."""
 
 
 def bare(what: str, at: StubServer, calls: int) -> tuple[float, float]:
@@ -37,7 +37,7 @@ def ours(
 
 
 def per_call(model: str, at: StubServer, *chosen: str, preset: str = "ci") -> tuple[int, float]:
-    """How many calls a run makes, and the CPU seconds of one more answer: it less one as good as empty."""
+    """The number of calls of a run, and the CPU seconds per answer: this run minus an almost empty one."""
     whole, _, many = ours(model, at, *chosen, latency=0.0, preset=preset)
     empty, _, few = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
     return len(many), (whole.cpu - empty.cpu) / (len(many) - len(few))
@@ -74,7 +74,7 @@ def http(at: StubServer, *, full: bool) -> None:
 
 
 def http_cpu(at: StubServer, calls: int, *chosen: str, preset: str = "ci") -> None:
-    """What one answer takes of the run's items and reports is the less the more there are of each case."""
+    """The share of items and reports in the cost of an answer falls with the answers per case."""
     at.script(latency=0.0)
     _, least = bare("aiohttp", at, calls)
     asked, each = per_call("hosted_vllm/m", at, *chosen, "-p", "no:xdist", preset=preset)

@@ -1,4 +1,4 @@
-"""A real browser, headless, for what people look at; skipped where the machine has none."""
+"""A real headless browser for tests of pages; they are skipped if the machine has none."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Scheme: TypeAlias = Literal["light", "dark"]
 
 
 class Opened(NamedTuple):
-    """A page with what its console said and what it asked the network for."""
+    """A page with its console messages and network requests."""
 
     page: Page
     console: list[str]
     requests: list[str]
 
     def settle(self) -> None:
-        """Wait until all charts that were begun are drawn."""
+        """Wait until all started charts are drawn."""
         self.page.wait_for_function(
             "[...document.querySelectorAll('.chart')].every((chart) => chart.querySelector('svg'))"
         )
 
     def violations(self) -> list[str]:
-        """What axe finds that is serious or critical."""
+        """The serious and critical findings of axe."""
         self.page.evaluate((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
         found = self.page.evaluate("axe.run()")["violations"]
         return [
@@ -50,7 +50,7 @@ class Opened(NamedTuple):
 Open: TypeAlias = Callable[..., AbstractContextManager[Opened]]
 
 
-@pytest.fixture(scope="module")  # while it runs, so does an event loop: other tests want their own
+@pytest.fixture(scope="module")  # it runs an event loop, and other tests need their own
 def browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:

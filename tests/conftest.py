@@ -12,7 +12,7 @@ import pytest_factorfair
 from tests.project import Project
 
 # After a run in this process, pytester forgets every module that the run imported. The next run would import
-# it again, which compiled modules do not bear, and our classes would exist twice. So all are imported here.
+# them again: compiled modules fail then, and our classes would exist twice. So all are imported here.
 for imported in (
     "aiohttp",
     "jinja2",
@@ -37,7 +37,7 @@ pytest_plugins = ["pytester", "tests.browser", "tests.finished", "tests.servers"
 
 @pytest.fixture(autouse=True)
 def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the developer's shell or the CI job exports must not reach the runs under test."""
+    """Keep variables of the developer's shell or the CI job from the runs under test."""
     for name in os.environ:
         if name.startswith(("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")):
             monkeypatch.delenv(name)
@@ -50,7 +50,7 @@ def project(pytester: pytest.Pytester) -> Project:
 
 @pytest.fixture(params=[("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
 def dist(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """For what workers do otherwise; all else is tested without them (and once in every way, by test_main_run)."""
+    """For behaviour that differs with workers; the rest is tested without (and once in every mode, by test_main_run)."""
     arguments: tuple[str, ...] = request.param
     return arguments
 
@@ -59,7 +59,7 @@ if os.environ.get("NO_SKIPPED_TESTS"):
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """In CI what a test needs is installed, so a skip is a failure."""
+        """In CI everything is installed, so a skipped test is a failure."""
         report = yield
         if report.skipped and not hasattr(report, "wasxfail"):
             report.outcome = "failed"

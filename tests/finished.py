@@ -1,4 +1,4 @@
-"""Finished runs to read reports of: each is made once in a session, whichever tests and workers ask for it."""
+"""Finished runs whose reports tests read: each runs once in a session, for all tests and workers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Finished: TypeAlias = Callable[..., Path]
 """From the arguments of a run to the folder of its reports."""
 
 GATES = 1
-"""The exit code where gates failed, which is no accident here."""
+"""The exit code of failed gates, which is expected here."""
 
 OUTSIDE = ("FACTORFAIR_", "GITHUB_", "PYTEST_")
-"""What the shell of a developer or a CI job exports must not reach these runs."""
+"""Variables of a developer's shell or a CI job must not reach these runs."""
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Finished:
     base = tmp_path_factory.getbasetemp()
-    # A worker of pytest-xdist has a folder in the one that all workers share.
+    # The folder of a pytest-xdist worker is inside the folder that all workers share.
     shared = (base.parent if hasattr(pytestconfig, "workerinput") else base) / "finished"
 
     def run(*arguments: str) -> Path:

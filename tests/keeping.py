@@ -22,7 +22,7 @@ def put(
     identity: Mapping[str, object] = NOTHING,
     **where: Any,
 ) -> Future[Response]:
-    """The response as it is kept, once it is committed."""
+    """Store a response; return it as stored once it is committed."""
     write = store.draft(key, response, Origin.of(model, identity), **where)
     kept: Future[Response] = Future()
 

@@ -1,9 +1,9 @@
-"""Runs that are killed at random moments, counted at the server.
+"""Kills runs at random moments and counts calls at the server.
 
 Every round starts a run in the same folder and kills, with SIGKILL, its controller, one of its workers, the
-whole group, or a single process; or one of two runs on the same store, and then the other. After a round all
-rows of before are there still. Some rounds also copy the folder at the moment of the kill, with a log that is
-cut at a random length, as a power cut leaves it: a run on the copy asks only what it lacks.
+whole group, or a single process; or one of two runs on the same store, and then the other. After a round, all
+earlier rows must still exist. Some rounds also copy the folder at the moment of the kill and cut its log at a
+random length, as a power failure does: a run on the copy must ask only what the copy lacks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONNECTIONS = 8
 LATENCY = 0.1
 VICTIMS = ("single", "controller", "worker", "group", "two runs")
 WORKERS = {"controller", "worker", "group"}
-"""Victims that are, or have, workers."""
+"""Victims that are workers or have workers."""
 
 
 @dataclass
@@ -42,17 +42,17 @@ class Ground:
     samples: int
     draw: random.Random
     in_flight: int = 0
-    """Calls that the server had not answered, summed over all kills."""
+    """Calls in flight at the server, summed over all kills."""
     kills: Counter[str] = field(default_factory=Counter)
     queries: int = 0
     calls: int = 0
-    """Of the whole: what was to be asked, and what the server saw until all of it had a row."""
+    """In total: the queries, and the calls that the server received until every query had a row."""
     copies: list[tuple[int, int]] = field(default_factory=list)
-    """Of each copy with a cut log: the rows that it had, and the calls of the run on it."""
+    """For each copy with a cut log: its rows, and the calls of the run on it."""
 
     @property
     def asked(self) -> int:
-        """Calls that the server has seen."""
+        """Calls that the server has received."""
         return int(self.at.stats()["requests"])
 
     def start(self, *options: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
@@ -74,7 +74,7 @@ class Ground:
         """One round; nothing that was stored before may be missing or changed after it.
 
         Raises:
-            AssertionError: a row is lost, or more calls are without a row than were under way.
+            AssertionError: a row is lost, or more calls have no row than were in flight.
         """
         had, asked = self.rows(), self.asked
         options = ("-n2",) if victim in WORKERS else ("-p", "no:xdist")
@@ -98,8 +98,8 @@ class Ground:
         for run in runs:
             run.wait()
         while any(process.alive(pid) for pids in families.values() for pid in pids):
-            time.sleep(0.01)  # orphaned workers notice that they are alone
-        time.sleep(1.5 * LATENCY)  # the server ends what it had begun
+            time.sleep(0.01)  # let orphaned workers notice that the controller is gone
+        time.sleep(1.5 * LATENCY)  # let the server finish its replies
         now = self.rows()
         assert had.items() <= now.items(), f"{len(had.items() - now.items())} rows are lost"
         again = self.asked - asked - (len(now) - len(had))
@@ -108,10 +108,10 @@ class Ground:
         )
 
     def finish(self) -> None:
-        """Run to the end, and then on each copy: only what has no row is asked.
+        """Run to the end, and then on each copy; only queries without a row may be asked.
 
         Raises:
-            AssertionError: a run failed, asked what it had, or left something out.
+            AssertionError: a run failed, asked what it already had, or left something out.
         """
         had, asked = len(self.rows()), self.asked
         assert self.start("-p", "no:xdist").wait() == 0
@@ -140,7 +140,7 @@ class Ground:
         self.kills[victim] += 1
 
     def _copy(self, pids: Sequence[int]) -> None:
-        """What is left where the power fails: the file, and as much of its log as had reached the disk."""
+        """What a power failure leaves: the file, and the part of its log that reached the disk."""
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         kept = self.folder / ".factorfair"
@@ -166,7 +166,7 @@ def rows(folder: Path) -> dict[str, str]:
 
 
 def family(pid: int) -> list[int]:
-    """A process and, after it, those that it started."""
+    """A process, followed by the processes that it started."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     except OSError:  # it has ended
@@ -175,10 +175,10 @@ def family(pid: int) -> list[int]:
 
 
 def run(kills: int, folder: Path, at: StubServer, *, copies: int) -> Ground:
-    """So many rounds, as many of each kind as of any other, and a run to the end.
+    """Run this number of rounds, equally many of each kind, and a final run.
 
     Raises:
-        AssertionError: something was lost, or was asked again that was not under way.
+        AssertionError: a row was lost, or a query was asked again that was not in flight.
     """
     draw = random.Random(4)  # noqa: S311  # nothing secret
     order = [VICTIMS[number % len(VICTIMS)] for number in range(kills)]

@@ -12,7 +12,7 @@ SIZE = 8
 
 
 def drawn(name: str, kind: str = "PNG") -> bytes:
-    """A picture of one colour, that of the name's hash."""
+    """A picture of one colour, which depends on the hash of the name."""
     from PIL import Image
 
     red, green, blue = hashlib.sha256(name.encode()).digest()[:3]

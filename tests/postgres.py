@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: on a socket in a short folder, gone when they are."""
+"""A PostgreSQL server for the tests, on a socket in a folder with a short path; it ends with the tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = ("listen_addresses=", "fsync=off", "full_page_writes=off", "synchrono
 
 
 def binaries() -> Path | None:
-    """Where ``initdb`` and ``postgres`` are: on PATH, or where Debian and Ubuntu keep them."""
+    """The folder of ``initdb`` and ``postgres``: on PATH, or where Debian and Ubuntu install them."""
     found = shutil.which("initdb")
     if found and shutil.which("postgres"):
         return Path(found).resolve().parent
@@ -59,7 +59,7 @@ def psql(folder: str, statement: str) -> None:
 
 
 def _user(folder: Path) -> str | None:
-    """Whom the server runs as: PostgreSQL refuses to be root."""
+    """The user of the server: PostgreSQL refuses to run as root."""
     if os.geteuid():
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}

@@ -1,4 +1,4 @@
-"""A user's project in a temporary folder, run as the user would run it: pytest in a process of its own."""
+"""A user's project in a temporary folder, run with pytest as the user would."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 DATA = Path(__file__).parent / "data"
 
 FEW, FEW_PORTRAITS = DATA / "few.yaml", DATA / "few_portraits.yaml"
-"""The shipped checklists with two statistics, for what holds on any number of them."""
+"""The shipped checklists with two statistics, for behaviour that does not depend on their number."""
 
 DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
-"""The three ways a run is distributed; whatever holds must hold in each."""
+"""The three ways to distribute a run; behaviour must be the same in each."""
 
 RUN_TABLES = ("runs", "accounts", "endpoints", "owners", "claims")
 
@@ -38,16 +38,16 @@ class Project:
         return self.pytester.runpytest_inprocess(*self.arguments(model), *arguments)
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
-        """The same in a process of its own, for what ends, signals or replaces parts of the process."""
+        """The same in a separate process, for tests that end, signal or replace parts of the process."""
         return self.pytester.runpytest_subprocess(*self.arguments(model), *arguments)
 
     def arguments(self, model: str | None) -> tuple[str, ...]:
-        """The command line of such a run."""
+        """The arguments of such a run."""
         return (
             *([f"--factorfair-model={model}"] if model else []),
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",
-            "--factorfair-estimator=plugin",  # so few answers decide nothing by their bounds
+            "--factorfair-estimator=plugin",  # with so few answers, intervals decide nothing
         )
 
     def write(self, name: str, text: str) -> Path:
@@ -56,7 +56,7 @@ class Project:
         return path
 
     def rows_of_runs(self) -> int:
-        """Rows that the store still has of runs: their limits, accounts, endpoints and processes."""
+        """Rows of runs that are left in the store: limits, accounts, endpoints and processes."""
         with closing(sqlite3.connect(self.path / ".factorfair" / "responses.sqlite")) as store:
             counts = (store.execute(f"SELECT count(*) FROM {table}") for table in RUN_TABLES)  # noqa: S608  # ours
             return sum(count for ((count,),) in counts)
@@ -67,7 +67,7 @@ class Project:
 
     @property
     def partial_path(self) -> Path:
-        """Where a partial run reports that would otherwise replace a complete report."""
+        """The report of a partial run, which must not replace a complete report."""
         return self.path / ".factorfair" / "report" / "partial" / "report.json"
 
     def report(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Project:
 
 
 def comparable(report: dict[str, Any]) -> dict[str, Any]:
-    """A report without what may differ between two runs that asked the same."""
+    """A report without the fields that may differ between two equal runs."""
     kept = {name: value for name, value in report.items() if name != "usage"}
     kept["fingerprint"] = {
         name: value for name, value in report["fingerprint"].items() if name not in ("versions", "times")

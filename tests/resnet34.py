@@ -1,4 +1,4 @@
-"""The state dict of a ResNet-34 with 18 logits, as FairFace's, its weights drawn at random."""
+"""The state dict of a ResNet-34 with 18 logits, like FairFace's, with random weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = dict[str, NDArray[Any]]
 
 
 def random_weights(seed: int = 0) -> State:
-    """Arrays by torchvision's names, the statistics of the norms included; logits come out near 1."""
+    """Arrays by torchvision's names, including the statistics of the norms; logits are near 1."""
     generator = np.random.default_rng(seed)
     state: State = {}
 

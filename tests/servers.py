@@ -1,4 +1,4 @@
-"""Fixtures: a real server in its own process, scripted anew for every test."""
+"""Fixtures: a real server in its own process, with a new script for every test."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class StubServer:
         self.base_url = f"http://127.0.0.1:{port}/v1"
 
     def script(self, **fields: object) -> None:
-        """Put a script in force and forget what was seen."""
+        """Set a new script and reset the statistics."""
         self._call("PUT", "/script", json.dumps(fields))
 
     def stats(self) -> dict[str, Any]:
-        """What was seen since: requests, most_in_flight, last (the last body), path, headers, prompts."""
+        """The statistics since then: requests, most_in_flight, last (the last body), path, headers, prompts."""
         return dict(json.loads(self._call("GET", "/stats")))
 
     def _call(self, method: str, path: str, body: str | None = None) -> str:
@@ -44,7 +44,7 @@ class StubServer:
 
 @contextmanager
 def started() -> Iterator[StubServer]:
-    """A server in a process of its own; it ends with the block, and when this process is killed."""
+    """A server in a separate process; it ends with the block, or when this process is killed."""
     command = [sys.executable, "-m", "tests.stub_server", "--attached"]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

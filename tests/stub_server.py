@@ -1,8 +1,8 @@
 """An OpenAI-compatible server on loopback, in its own process: ``python -m tests.stub_server --port 0``.
 
-It prints its port as its first line. ``POST .../chat/completions`` and ``.../images/generations`` answer
-as the script in force says, ``GET /pictures/NAME.png`` is a picture, ``PUT /script`` puts another script in
-force and forgets what was seen, ``GET /stats`` tells what was seen. Everything is kept in memory, nothing is logged.
+Its first line of output is its port. ``POST .../chat/completions`` and ``.../images/generations`` answer
+according to the current script, ``GET /pictures/NAME.png`` returns a picture, ``PUT /script`` sets another
+script and resets the statistics, ``GET /stats`` returns them. Everything is in memory, nothing is logged.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from aiohttp import web
 from tests import pictures
 
 ON_ITS_WAY = 0.1
-"""Seconds after a 429 in which what was sent before it may still come in."""
+"""Seconds after a 429 in which requests sent earlier may still arrive."""
 
 _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 
 
 @dataclass
 class Script:
-    """What the server does.
+    """The behaviour of the server.
 
-    ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash.
-    The first ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that
-    status: but not the first ``healthy`` of them, nor those whose prompt lacks ``match``. Failures come
-    after ``latency_of_failures`` seconds where that is given. ``filters`` is the share of the requests that a content filter stops, by turns with a 400 and
-    with a reply of that finish. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts.
-    ``raw`` is sent in its place; ``cut`` breaks off in the middle of it; ``size`` is a body of so many
-    bytes. ``refuse`` are parameters that are turned down with a 400. ``resets``, ``cuts`` and
-    ``stalls`` are shares of the requests whose connection is dropped, whose reply is cut off, and whose
-    reply takes ``stall`` seconds more. Of more than ``rate`` requests within ``window`` seconds the
-    others get a 429 that tells when the window ends. An images reply has ``pictures`` pictures, however
-    many were asked for; ``picture`` is merged into each.
+    ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash. The first
+    ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that status, except the
+    first ``healthy`` of them and those whose prompt lacks ``match``. Failures take ``latency_of_failures``
+    seconds if it is set. ``filters`` is the share of requests that a content filter stops, alternately with
+    a 400 and with a reply of that finish reason. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts. ``raw``
+    replaces the body; ``cut`` stops in the middle of it; ``size`` is the size of a body in bytes. ``refuse``
+    lists parameters that are rejected with a 400. ``resets``, ``cuts`` and ``stalls`` are the shares of requests
+    whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. If more
+    than ``rate`` requests arrive within ``window`` seconds, the surplus gets a 429 that says when the window
+    ends. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
+    each.
     """
 
     answer: str = '{"answer": "A"}'
@@ -75,10 +75,10 @@ class Script:
 
 @dataclass
 class Stats:
-    """What the server saw; ``prompts`` counts the requests of each prompt by its SHA-256, ``arrived`` is when, in s.
+    """Statistics of requests; ``prompts`` counts them by the prompt's SHA-256, ``arrived`` are times in s.
 
-    ``early`` is how many came within a window in spite of having been told to wait for its end. ``fetched``
-    are the headers of the last picture's fetching.
+    ``early`` counts requests within a window whose end they were told to wait for. ``fetched`` are the
+    headers of the last request for a picture.
     """
 
     requests: int = 0
@@ -96,15 +96,15 @@ class Stats:
 
 @dataclass
 class Window:
-    """A time in which only so many requests are let in; ``told`` is when the first was turned away."""
+    """A time window with a maximum of requests; ``rejected_at`` is the time of the first rejection."""
 
     ends: float = 0.0
     count: int = 0
-    told: float = float("inf")
+    rejected_at: float = float("inf")
 
 
 class Stub:
-    """The server's state: the script in force and what was seen under it."""
+    """The server's state: the current script and its statistics."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -157,7 +157,7 @@ class Stub:
         stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1
 
     def _throttled(self) -> float | None:
-        """Seconds the request should have waited, where it is one too many."""
+        """Seconds that the request should have waited, if it is one too many."""
         script, window, now = self.script, self.window, time.monotonic()
         if not script.rate:
             return None
@@ -167,8 +167,8 @@ class Stub:
         if window.count <= script.rate:
             return None
         self.stats.throttled += 1
-        self.stats.early += now > window.told + ON_ITS_WAY
-        window.told = min(window.told, now)
+        self.stats.early += now > window.rejected_at + ON_ITS_WAY
+        window.rejected_at = min(window.rejected_at, now)
         return window.ends - now
 
     async def _faulty(self, request: web.Request, body: dict[str, Any], number: int) -> web.StreamResponse:
@@ -232,7 +232,7 @@ def _uniform(prompt: str) -> str:
 
 
 def _refusal(name: str) -> str:
-    """The words in which OpenAI says that a model does not take a parameter."""
+    """OpenAI's error for a parameter that a model does not support."""
     message = f"Unsupported parameter: '{name}' is not supported with this model."
     error = {
         "message": message,
@@ -248,7 +248,7 @@ def _sent(text: str, *, status: int = 200, headers: dict[str, str] | None = None
 
 
 async def _cut(request: web.Request, text: str) -> web.StreamResponse:
-    """Promise the whole text, send half of it, hang up."""
+    """Announce the whole text, send half of it, and close the connection."""
     response = web.StreamResponse(headers={"Content-Length": str(len(text))})
     await response.prepare(request)
     await response.write(text[: len(text) // 2].encode())
@@ -274,7 +274,7 @@ async def serve(script: Script, *, port: int, attached: bool) -> None:
 
 
 def main() -> None:
-    """Start with the script of the options (all but texts as JSON): ``--fail 3 --status 429 --cut true``."""
+    """Start with the script in the options (JSON, except texts): ``--fail 3 --status 429 --cut true``."""
     parser = argparse.ArgumentParser(description=Script.__doc__)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--attached", action="store_true", help="end with standard input")

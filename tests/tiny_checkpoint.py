@@ -1,4 +1,4 @@
-"""A real transformers checkpoint of some 100 KB, made on the spot: a Llama that has learnt nothing."""
+"""A real transformers checkpoint of about 100 KB, created on the fly: an untrained Llama."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 INSTALLED = bool(find_spec("torch") and find_spec("transformers"))
-# A template that shows in the tokens: every role and turn is spelt out.
+# A template that is visible in the tokens: every role and turn is spelt out.
 TEMPLATE = (
     "{% for message in messages %}[{{ message.role }}]{{ message.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}[{{ voice | default('assistant') }}]{% endif %}"

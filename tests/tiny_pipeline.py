@@ -1,4 +1,4 @@
-"""A real Stable Diffusion pipeline of some 350 KB, made on the spot: it has learnt nothing and draws noise."""
+"""A real Stable Diffusion pipeline of about 350 KB, created on the fly: untrained, it draws noise."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _text_encoder(transformers: Any) -> Any:
 
 
 def _tokenizer(transformers: Any) -> Any:
-    """Every byte as a token, inside a word and at its end; no pair is ever merged."""
+    """Every byte as a token, inside a word and at its end; pairs are never merged."""
     alphabet = sorted(import_module("tokenizers").pre_tokenizers.ByteLevel.alphabet())
     words = [*alphabet, *(f"{letter}</w>" for letter in alphabet), "<|startoftext|>", "<|endoftext|>"]
     vocabulary = {word: place for place, word in enumerate(words)}

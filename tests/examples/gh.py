@@ -1,4 +1,4 @@
-"""A stand-in for GitHub's ``gh api``: comments are a file, ``--jq`` is jq, every call is written down."""
+"""A stand-in for GitHub's ``gh api``: comments are a file, ``--jq`` is jq, every call is logged."""
 
 from __future__ import annotations
 

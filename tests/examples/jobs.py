@@ -1,6 +1,6 @@
-"""CI jobs run here: each step's shell in bash as its service would, with stand-ins for what lies outside.
+"""Runs CI jobs locally: each step's shell in bash, as the service would, with stand-ins for the outside.
 
-``gh`` and ``pip`` are programs that write down how they were called; cache and artefacts are folders.
+``gh`` and ``pip`` are programs that log their calls; cache and artifacts are folders.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PROGRAMS = {
 
 
 def programs(folder: Path) -> dict[str, str]:
-    """The environment of a job: stand-ins before a plain PATH, and nothing of the developer's shell."""
+    """The environment of a job: stand-ins before a plain PATH, without the developer's variables."""
     for name, text in PROGRAMS.items():
         path = folder / "bin" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def shell(script: str, folder: Path, environment: Mapping[str, str]) -> subproce
 
 @dataclass
 class Job:
-    """One job that uses the action, in a checkout, after the rules of GitHub's composite actions."""
+    """One job that uses the action, in a checkout, by the rules of GitHub's composite actions."""
 
     checkout: Path
     outside: Path
@@ -95,7 +95,7 @@ class Job:
         self.steps[step.get("id", "")] = {"outputs": told, "outcome": outcome, "code": done.returncode}
 
     def value(self, text: str) -> str:
-        """Text with the values of its expressions put in."""
+        """The text with its expressions replaced by their values."""
         return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: str(self.looked_up(found[1])), text)
 
     def looked_up(self, name: str) -> object:
@@ -105,7 +105,7 @@ class Job:
         return here
 
     def holds(self, condition: str) -> bool:
-        """A condition is made of ``a.b == 'c'`` or ``!=``, and ``always()``, joined by ``&&``."""
+        """A condition consists of ``a.b == 'c'`` or ``!=``, and ``always()``, joined by ``&&``."""
         for part in condition.split(" && "):
             if part == "always()":
                 continue
@@ -116,7 +116,7 @@ class Job:
         return True
 
     def external(self, action: str, parts: Mapping[str, str]) -> None:
-        """What actions of others do, as far as a job's outcome goes by it."""
+        """Simulate other actions as far as the job's outcome depends on them."""
         if action == "actions/cache/restore@v4":
             _copy(parts["path"], self.outside / "cache", self.checkout)
         elif action == "actions/cache/save@v4":
@@ -140,7 +140,7 @@ class Job:
 
 
 def _copy(patterns: str, source: Path, target: Path) -> None:
-    """What matches the patterns, to the same places; folders with all that is in them."""
+    """Copy what matches the patterns to the same paths; folders with their contents."""
     for pattern in patterns.split():
         for path in map(Path, glob.glob(str(source / pattern))):  # noqa: PTH207  # "./" is in them
             place = target / path.resolve().relative_to(source.resolve())

@@ -1,4 +1,4 @@
-"""Following a page: all its snippets in their order, in one folder, as its reader would."""
+"""Follows a page as its reader would: all its snippets, in order, in one folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 class Reader:
-    """Somebody who does what a page says; ``words`` are what is put in the place of words of the page."""
+    """A reader who does what a page says; ``words`` replace words of the page."""
 
     def __init__(self, terminal: Terminal, folder: Path, words: Mapping[str, str]) -> None:
         self.terminal = terminal
@@ -29,7 +29,7 @@ class Reader:
         self.printed = ""
 
     def follow(self, page: Path) -> None:
-        """Do all of it; the first thing that is not as the page says fails."""
+        """Do everything on the page; fail at the first difference from what the page shows."""
         for one in snippets(page):
             self.do(one)
 
@@ -58,7 +58,7 @@ class Reader:
         )
 
     def read_settings(self, block: Snippet) -> None:
-        """Whatever stands under ``[tool.factorfair]`` is what a run would accept."""
+        """Check that a run would accept the settings under ``[tool.factorfair]``."""
         (scratch := self.folder.parent / f"{self.folder.name}-settings").mkdir(exist_ok=True)
         (scratch / "pyproject.toml").write_text(block.text, encoding="utf-8")
         tomllib.loads(block.text)
@@ -79,7 +79,7 @@ class Reader:
             load(block.title, truth="audited", base=self.folder)
 
     def read_readme(self, block: Snippet) -> None:
-        """What needs a fresh machine is tried on one: it is of the README's two commands."""
+        """Check that commands for a fresh machine are the README's, which another test runs."""
         assert block.text.strip() in README.read_text(encoding="utf-8")
 
     def read_json(self, block: Snippet) -> None:
@@ -107,4 +107,4 @@ DO: Mapping[str, Callable[[Reader, Snippet], None]] = {
     "json": Reader.read_json,
     "sh": Reader.read_readme,
 }
-"""What is done with a block, by its language; there are no others."""
+"""The action for each language of blocks; other languages are not allowed."""

@@ -1,4 +1,4 @@
-"""The snippets of a page in their order: what its reader types, writes down, and is told to expect."""
+"""The snippets of a page, in order: commands, files, and expected output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Snippet:
 
 
 class Command(NamedTuple):
-    """What is typed after ``$``, and what the page shows of what is printed then."""
+    """A command after ``$``, and the output that the page shows for it."""
 
     typed: str
     shown: tuple[str, ...]
@@ -42,14 +42,14 @@ def snippets(page: Path) -> tuple[Snippet, ...]:
 
 
 def commands(text: str) -> Iterator[Command]:
-    """The commands of a console block; a line that ends with a backslash goes on."""
+    """The commands of a console block; a line that ends with a backslash continues."""
     for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         typed, _, shown = block.replace("\\\n", "").partition("\n")
         yield Command(typed, tuple(shown.splitlines()))
 
 
 def missing(shown: Sequence[str], printed: str) -> str:
-    """What a page shows and a command did not print; empty where it printed all of it.
+    """The lines that a page shows and a command did not print; empty if it printed all.
 
     A line of three dots stands for any lines, three dots within a line for anything.
     """

@@ -1,4 +1,4 @@
-"""A shell in an empty folder, in which a reader types one command after the other."""
+"""A shell in an empty folder, in which a reader types commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Printed(NamedTuple):
 
 
 class Terminal:
-    """One bash for all commands, so that what is exported, entered or left as ``$?`` lasts."""
+    """One bash for all commands, so that exports, the current folder and ``$?`` persist."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         programs = folder.parent / f"{folder.name}-bin"

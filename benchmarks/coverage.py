@@ -15,8 +15,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_factorfair.protocols.fact_or_fair.spread import (
+    FIRM,
+    Spread,
+    distance,
+    fairness,
+    jack_delta,
+    single,
+)
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_distance
-from pytest_factorfair.scoring.joint import FIRM, Spread, distance, fairness, jack_delta, single
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -15,16 +15,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.scoring import Estimate
-from pytest_factorfair.scoring.faintbench import (
-    explicit,
-    implicit,
-    joined,
-    level,
-    manifestation,
-    paired,
-    similarity,
-)
+from pytest_factorfair.protocols.faintbench.cells import joined, level
+from pytest_factorfair.protocols.faintbench.manifestation import manifestation, paired
+from pytest_factorfair.protocols.faintbench.scores import explicit, implicit, similarity
+from pytest_factorfair.statistics.estimate import Estimate
 
 Floats: TypeAlias = NDArray[np.float64]
 

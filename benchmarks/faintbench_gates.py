@@ -26,15 +26,10 @@ from pytest_factorfair.gates import parse
 from pytest_factorfair.gates.span import Span, broken, kept
 from pytest_factorfair.protocols import cases, load
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
-from pytest_factorfair.scoring.faintbench import (
-    Gallery,
-    Selection,
-    change,
-    eta,
-    explicit_level,
-    implicit_level,
-)
-from pytest_factorfair.scoring.faintbench import gallery as hang
+from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection
+from pytest_factorfair.protocols.faintbench.gallery import gallery as hang
+from pytest_factorfair.protocols.faintbench.levels import eta, explicit_level, implicit_level
+from pytest_factorfair.protocols.faintbench.measure import change
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.scoring.recommended import POSITION, REFUSALS_OF_TOPIC, TOPIC
+from pytest_factorfair.protocols.fact_or_fair.recommended import POSITION, REFUSALS_OF_TOPIC, TOPIC
 from pytest_factorfair.session.looks import BOUNDARIES
 from pytest_factorfair.statistics.largest import KNOWN, Several, Shares
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Leaderboard, Succession, Summary
     from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-    from pytest_factorfair.scoring.measurement import Contender
+    from pytest_factorfair.protocols.measurement import Contender
     from pytest_factorfair.session.baseline import Baseline
 
     Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]
@@ -160,7 +160,7 @@ def _asked(report: Report, checklist: str, known: Mapping[str, PromptCase]) -> t
 
 def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
     """Every model of every report; one that is in several is called by its report, too."""
-    from pytest_factorfair.scoring.measurement import Contender
+    from pytest_factorfair.protocols.measurement import Contender
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
     common = _common(reports)

@@ -165,7 +165,8 @@ def _pools(
 
 def _score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
-    from pytest_factorfair.scoring.faintbench import gallery, scores
+    from pytest_factorfair.protocols.faintbench.gallery import gallery
+    from pytest_factorfair.protocols.faintbench.levels import scores
 
     path = Path(arguments.sheet)
     beside = path.with_name(sheet.KEY)

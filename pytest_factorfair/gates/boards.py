@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pytest_factorfair.domain import Board, Difference, Standing
 from pytest_factorfair.gates.doubt import empty, lossy, thin
-from pytest_factorfair.scoring.measurement import Contender, Contest, Entrant, Gap, Metric
-from pytest_factorfair.scoring.registry import PROTOCOLS
+from pytest_factorfair.protocols.measurement import Contender, Contest, Entrant, Gap, Metric
+from pytest_factorfair.protocols.registry import measurings
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
@@ -24,7 +24,7 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
     real if it is so at level alpha over all pairs of its board (two-sided, Holm), and neither score is in
     doubt: a gate on it would not have been inconclusive for want of answers.
     """
-    found = [contest for protocol in PROTOCOLS.values() for contest in protocol.contests(contenders)]
+    found = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
     subjects = list(dict.fromkeys((one.checklist, one.attribute) for one in found))
     found.sort(key=lambda one: subjects.index((one.checklist, one.attribute)))
     return tuple(_board(contest, alpha) for contest in found)

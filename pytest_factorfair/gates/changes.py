@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pytest_factorfair.domain import Change
-from pytest_factorfair.scoring.measurement import Counts, Former, Moved
-from pytest_factorfair.scoring.registry import by_protocol
+from pytest_factorfair.protocols.measurement import Counts, Former, Moved
+from pytest_factorfair.protocols.registry import by_protocol
 from pytest_factorfair.statistics.holm import ALPHA, chance_below, surviving
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.measurement import UNMET, Counts
-from pytest_factorfair.scoring.registry import by_protocol
+from pytest_factorfair.protocols.measurement import UNMET, Counts
+from pytest_factorfair.protocols.registry import by_protocol
 
 
 def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = False) -> None:

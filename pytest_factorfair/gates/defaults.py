@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pytest_factorfair.domain import Checklist, Gate, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.scoring.registry import of_checklist
+from pytest_factorfair.protocols.registry import of_checklist
 
 DEFAULT = "default"
 

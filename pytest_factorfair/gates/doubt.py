@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_factorfair.scoring.measurement import Cell, Metric
+from pytest_factorfair.protocols.measurement import Cell, Metric
 
 # Of the answers of any cell, the largest share that may be missing: refusing where it matters
 # makes a model look fairer than it is.

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Gate, Judgement
 from pytest_factorfair.gates import wording
 from pytest_factorfair.gates.doubt import empty, lossy, thin
 from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.scoring.measurement import Measurement, Place
+from pytest_factorfair.protocols.measurement import Measurement, Place
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import chance_above, chance_below, surviving
 

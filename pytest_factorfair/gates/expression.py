@@ -6,7 +6,7 @@ import re
 
 from pytest_factorfair.domain import Comparison, Gate
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.scoring.registry import metrics
+from pytest_factorfair.protocols.registry import metrics
 
 REASONS = "reason"
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")

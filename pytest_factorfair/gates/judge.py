@@ -11,8 +11,8 @@ from pytest_factorfair.domain import Gate, Verdict
 from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
 from pytest_factorfair.gates.terms import COMMON, Terms
 from pytest_factorfair.gates.waivers import waived
-from pytest_factorfair.scoring import registry
-from pytest_factorfair.scoring.measurement import Counts, Place
+from pytest_factorfair.protocols import registry
+from pytest_factorfair.protocols.measurement import Counts, Place
 from pytest_factorfair.statistics.holm import ALPHA
 
 

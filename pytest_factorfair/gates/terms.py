@@ -7,7 +7,7 @@ from datetime import date
 
 from pytest_factorfair.domain import Estimator, Interval
 from pytest_factorfair.gates.waivers import Waiver
-from pytest_factorfair.scoring.measurement import Estimation, Former
+from pytest_factorfair.protocols.measurement import Estimation, Former
 from pytest_factorfair.statistics.holm import ALPHA
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from pytest_factorfair.domain import Gate, Score
-from pytest_factorfair.scoring.measurement import Counts, Estimation
-from pytest_factorfair.scoring.registry import by_protocol, metrics, selected
+from pytest_factorfair.protocols.measurement import Counts, Estimation
+from pytest_factorfair.protocols.registry import by_protocol, metrics, selected
 
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[Score]) -> tuple[str, ...]:

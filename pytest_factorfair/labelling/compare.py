@@ -11,8 +11,8 @@ import numpy as np
 from pytest_factorfair.domain import NO_FACE, Detection, Face, Score, plural
 from pytest_factorfair.labelling.people import Opinion
 from pytest_factorfair.labelling.sheet import Box, Spot
-from pytest_factorfair.scoring import Confusion
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
+from pytest_factorfair.statistics.confusion import Confusion
 
 OVERLAP = 0.3
 """Boxes whose intersection over union is at least this are of the same face."""

@@ -23,7 +23,7 @@ from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.source import read
 from pytest_factorfair.domain import Attribute, Checklist
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.scoring import Confusion
+from pytest_factorfair.statistics.confusion import Confusion
 
 OPTION = "--factorfair-detector-errors"
 SCHEMA = "factorfair.detector-errors/1"

@@ -1,4 +1,4 @@
-"""What a benchmark implements: how its files are read, and how they become cases and queries."""
+"""What a benchmark implements: how its files are read, and how they become cases and queries, and scores."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.measurement import Measuring
     from pytest_factorfair.protocols.reporting import Reporting
     from pytest_factorfair.protocols.respondents import Sitter, Situation
 
@@ -40,6 +41,7 @@ class Protocol(Generic[Value, Entry]):
     size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth.
     ``explained`` is the query that asks for a choice and the reason, if any. ``reporting`` imports what only
     this benchmark prints.
+    from pytest_factorfair.protocols.measurement import Measuring
     """
 
     name: str
@@ -48,6 +50,7 @@ class Protocol(Generic[Value, Entry]):
     cases: Callable[[Value, Sampling], tuple[Entry, ...]]
     queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]
     notices: Callable[[Value, Sampling], tuple[str, ...]]
+    measuring: Callable[[], Measuring[Any, Any]]
     situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = _nothing_known
     explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained
     reporting: Callable[[], Reporting] = _plain

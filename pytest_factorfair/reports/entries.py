@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
+from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import escaping, statements
-from pytest_factorfair.scoring.headline import headline
 
 if TYPE_CHECKING:
     from pytest_factorfair.protocols.reporting import Reporting

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
+from pytest_factorfair.protocols.measurement import Counts, Former
+from pytest_factorfair.protocols.registry import measurings, of_checklist
 from pytest_factorfair.reports.json_report import opened, record
-from pytest_factorfair.scoring import distinct
-from pytest_factorfair.scoring.measurement import Counts, Former
-from pytest_factorfair.scoring.registry import PROTOCOLS, of_checklist
+from pytest_factorfair.session.copies import distinct
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
@@ -77,7 +77,7 @@ def read(path: str, *, name: str) -> Baseline:
         return Baseline(
             name,
             dict(report["fingerprint"]),
-            tuple(counts for protocol in PROTOCOLS.values() for counts in protocol.saved(report)),
+            tuple(counts for protocol in measurings().values() for counts in protocol.saved(report)),
             _counted(report),
             tuple(Score(**row) for row in report["scores"]),
         )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
-from pytest_factorfair.scoring.measurement import Former, Place
-from pytest_factorfair.scoring.registry import places
+from pytest_factorfair.protocols.measurement import Former, Place
+from pytest_factorfair.protocols.registry import places
 from pytest_factorfair.session.answering import OWN_DETECTOR, recorded
 from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.models import prices
-from pytest_factorfair.scoring.measurement import CORRECTED, Measurement
-from pytest_factorfair.scoring.registry import by_protocol, selected
+from pytest_factorfair.protocols.measurement import CORRECTED, Measurement
+from pytest_factorfair.protocols.registry import by_protocol, selected
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
 from pytest_factorfair.session.run import declared_gates

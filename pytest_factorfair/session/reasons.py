@@ -9,7 +9,7 @@ from pytest_factorfair import reading
 from pytest_factorfair.domain import Query, Reason, ReasonShare
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair
-from pytest_factorfair.scoring.reasons import Asked, reason_shares
+from pytest_factorfair.session.reason_shares import Asked, reason_shares
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution

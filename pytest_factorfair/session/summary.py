@@ -10,12 +10,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
-from pytest_factorfair import scoring
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
-from pytest_factorfair.scoring.measurement import Former, Told
-from pytest_factorfair.scoring.registry import report
+from pytest_factorfair.protocols.measurement import Former, Told
+from pytest_factorfair.protocols.registry import report
 from pytest_factorfair.session.answering import OWN_DETECTOR
+from pytest_factorfair.session.copies import copied
 from pytest_factorfair.session.tabulating import counted, deterministic, prompts, tabulate
+from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.baseline import Baseline
@@ -33,7 +34,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     *,
     incomplete: Incomplete | None,
     baseline: Baseline | None,
-    errors: Sequence[scoring.Confusion],
+    errors: Sequence[Confusion],
     looked: Looked,
     explained: Explained,
     started: datetime,
@@ -78,7 +79,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *looked.notes,
             *explained.notes,
             *reported.notes,
-            *scoring.copied(ledger.records, deterministic(run, ledger.records)),
+            *copied(ledger.records, deterministic(run, ledger.records)),
             *_told(ledger),
             *gating.unused(terms.waivers, verdicts),
         ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import models, scoring
+from pytest_factorfair import models
 from pytest_factorfair.domain import Case, Checklist, Record
-from pytest_factorfair.scoring.measurement import Counts
-from pytest_factorfair.scoring.registry import of_checklist
+from pytest_factorfair.protocols.measurement import Counts
+from pytest_factorfair.protocols.registry import of_checklist
+from pytest_factorfair.session.copies import distinct
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
@@ -42,7 +43,7 @@ def prompts(run: Run) -> Iterator[tuple[Checklist, tuple[Case, ...]]]:
 
 def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
     """The records with the answers that count: all but the copies of models that draw nothing."""
-    return scoring.distinct(records, deterministic(run, records))
+    return distinct(records, deterministic(run, records))
 
 
 def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:

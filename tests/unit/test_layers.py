@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
-LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "protocols": 1, "pictures": 1, "models": 1, "store": 1, "engine": 2,
-          "reading": 2, "detection": 2, "statistics": 1, "scoring": 3, "labelling": 4, "gates": 4, "reports": 5, "config": 4, "session": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
+LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "protocols": 1, "scoring": 1, "pictures": 1, "models": 1, "store": 1, "engine": 2,
+          "reading": 2, "detection": 2, "statistics": 1, "labelling": 4, "gates": 4, "reports": 5, "config": 4, "session": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
 PYTEST_FACING = {"plugin", "checks"}
 OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models detection",
-          "litellm": "models", "aiohttp": "models", "scipy": "scoring statistics", "diffusers": "models",
+          "litellm": "models", "aiohttp": "models", "scipy": "protocols statistics", "diffusers": "models",
           "onnxruntime": "detection", "vl_convert": "reports", "cv2": "detection", "PIL": "pictures detection models reports"}  # fmt: skip
 # A protocol's folder is a slice through the layers: its files belong where their work is done, and only its
 # ``__init__`` knows them all, so that it imports them when they are used.

@@ -15,6 +15,7 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
     from pytest_factorfair.protocols.fact_or_fair.layout import Checklist
+    from pytest_factorfair.protocols.fact_or_fair.measure import Topics
     from pytest_factorfair.protocols.reporting import Reporting
 
 
@@ -40,6 +41,12 @@ def _reporting() -> Reporting:
     return FactOrFairReporting()
 
 
+def _measuring() -> Topics:
+    from pytest_factorfair.protocols.fact_or_fair.measure import MEASURING
+
+    return MEASURING
+
+
 PROTOCOL = Protocol(
     name="fact_or_fair",
     checklist=FactOrFair,
@@ -48,6 +55,7 @@ PROTOCOL = Protocol(
     queries=queries,
     notices=notices,
     reporting=_reporting,
+    measuring=_measuring,
     situation=situation,
     explained=explained,
 )

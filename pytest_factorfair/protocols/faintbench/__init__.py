@@ -15,6 +15,7 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
     from pytest_factorfair.protocols.faintbench.layout import Checklist
+    from pytest_factorfair.protocols.faintbench.measure import Prompts
     from pytest_factorfair.protocols.reporting import Reporting
 
 
@@ -38,6 +39,12 @@ def _reporting() -> Reporting:
     return FaintbenchReporting()
 
 
+def _measuring() -> Prompts:
+    from pytest_factorfair.protocols.faintbench.measure import MEASURING
+
+    return MEASURING
+
+
 PROTOCOL = Protocol(
     name="faintbench",
     checklist=Faintbench,
@@ -46,6 +53,7 @@ PROTOCOL = Protocol(
     queries=queries,
     notices=notices,
     reporting=_reporting,
+    measuring=_measuring,
     situation=sitters,
 )
 

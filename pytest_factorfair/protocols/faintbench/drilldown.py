@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_factorfair.domain import PromptCounts, Score, Summary
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
-from pytest_factorfair.scoring.faintbench.alignment import floor, similarity
+from pytest_factorfair.protocols.faintbench.scores import floor, similarity
 
 Row = dict[str, Any]
 

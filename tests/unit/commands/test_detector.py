@@ -21,7 +21,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Attribute, Response
 from pytest_factorfair.labelling.error_table import tables
 from pytest_factorfair.pictures.cards import blank, paint
-from pytest_factorfair.scoring import Confusion
+from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.store import Store
 from tests import keeping
 

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_factorfair.domain import Answer, Board, CaseKey, Record, Score
 from pytest_factorfair.gates import boards
-from pytest_factorfair.scoring import Tally
-from pytest_factorfair.scoring.measurement import Contender
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.protocols.measurement import Contender
 from tests.unit.scoring.builders import objective, tally, toward, truths
 
 TRUTH = truths(8, 4)

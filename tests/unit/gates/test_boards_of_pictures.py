@@ -9,8 +9,8 @@ import pytest
 from pytest_factorfair.domain import Board, Standing
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
-from pytest_factorfair.scoring.faintbench import gallery
-from pytest_factorfair.scoring.measurement import Contender
+from pytest_factorfair.protocols.faintbench.gallery import gallery
+from pytest_factorfair.protocols.measurement import Contender
 from tests.unit.galleries import Show, prompts, shipped, shown
 
 

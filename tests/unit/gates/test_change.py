@@ -8,10 +8,10 @@ from numpy.random import Generator
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.gates import Terms, changes, judge, parse
-from pytest_factorfair.scoring import Tally, estimate
-from pytest_factorfair.scoring.change import churn, pairs
-from pytest_factorfair.scoring.measurement import Former
-from pytest_factorfair.scoring.metrics import tally_metric
+from pytest_factorfair.protocols.fact_or_fair.change import churn, pairs
+from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, tally_metric
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.protocols.measurement import Former
 from pytest_factorfair.statistics.arrays import IntArray
 from tests.unit.scoring.builders import Floats, objective, tally, toward, truths
 

@@ -12,7 +12,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, expand, judge, parse, rule
 from pytest_factorfair.gates.terms import Terms
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-from pytest_factorfair.scoring.faintbench import Gallery, gallery, with_lost
+from pytest_factorfair.protocols.faintbench.gallery import Gallery, gallery, with_lost
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 

@@ -14,9 +14,11 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, changes, check, expand, judge, parse
 from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.scoring.faintbench import Selection, change, gallery, implicit_level
-from pytest_factorfair.scoring.measurement import CORRECTED, Former
-from pytest_factorfair.scoring.registry import selected
+from pytest_factorfair.protocols.faintbench.gallery import Selection, gallery
+from pytest_factorfair.protocols.faintbench.levels import implicit_level
+from pytest_factorfair.protocols.faintbench.measure import change
+from pytest_factorfair.protocols.measurement import CORRECTED, Former
+from pytest_factorfair.protocols.registry import selected
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 

@@ -12,9 +12,10 @@ from scipy.optimize import brentq
 
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
-from pytest_factorfair.scoring import Tally, s_e, tradeoff_distance
-from pytest_factorfair.scoring.measurement import CORRECTED
-from pytest_factorfair.scoring.registry import selected
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.protocols.measurement import CORRECTED
+from pytest_factorfair.protocols.registry import selected
+from pytest_factorfair.scoring import s_e, tradeoff_distance
 from tests.unit.scoring.builders import tally
 
 Contexts = Sequence[tuple[str, Background]]

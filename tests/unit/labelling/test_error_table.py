@@ -13,7 +13,7 @@ import pytest
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.labelling.error_table import tables, to_json
-from pytest_factorfair.scoring import Confusion
+from pytest_factorfair.statistics.confusion import Confusion
 
 GENDER = Attribute("gender", ("Male", "Female"), {}, {})
 RACE = Attribute("race", ("White", "Black", "Asian", "Hispanic"), {}, {})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import hypot, sqrt
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,11 +21,34 @@ from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.numbering import Draft, numbered
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node
-from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+from pytest_factorfair.domain import Answer, Case, CaseKey, Change, Checklist, Query, Record, Sampling, Score
 from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
 from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols.measurement import (
+    CORRECTED,
+    Cell,
+    Contender,
+    Contest,
+    Counts,
+    Ends,
+    Entrant,
+    Estimation,
+    Expression,
+    Former,
+    Gap,
+    Measurement,
+    Measuring,
+    Metric,
+    Moves,
+    Reported,
+    Told,
+)
 from pytest_factorfair.protocols.protocol import Protocol
+from pytest_factorfair.protocols.registry import of_checklist, report, selected
 from pytest_factorfair.protocols.schema import schemas
+from pytest_factorfair.statistics.bounds import BEYOND, POWER
+from pytest_factorfair.statistics.estimate import Estimate
 
 SAMPLING = Sampling("balanced", samples=3, objective=1, seed=0)
 
@@ -107,6 +132,171 @@ FILES = Files(
     lint=findings,
     schema=lambda reference: File.model_json_schema(ref_template=reference),
 )
+
+
+TALLNESS = Metric("tallness", "tallness", "how often is the tall one greeted?", "higher", needed=10)
+
+METRICS = {TALLNESS.name: TALLNESS}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Greeted:
+    """How many of a model's greetings went to the tall, of how many asked and lost."""
+
+    model: str
+    checklist: str
+    tall: int
+    answered: int
+    asked: int
+    protocol: str = "greetings"
+
+
+class Tallness(Measurement):
+    def __init__(self, counts: Greeted) -> None:
+        self.metric = TALLNESS
+        self.model = counts.model
+        self.words = (counts.checklist,)
+        self.counts = counts
+
+    @property
+    def estimate(self) -> Estimate:
+        n = self.counts.answered
+        if not n:
+            return Estimate(None, None, None, 0, "nobody was greeted")
+        share = self.counts.tall / n
+        return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return (Cell("greetings", self.counts.asked, self.counts.asked - self.counts.answered, 0, 0),)
+
+    @property
+    def needed(self) -> int:
+        return self.metric.needed
+
+    def if_missing(self, *, bounded: bool) -> Ends | None:
+        del bounded
+        tall, asked = self.counts.tall, self.counts.asked
+        lost = asked - self.counts.answered
+        return Ends(tall / self.counts.answered, tall / asked, (tall + lost) / asked)
+
+    def change_from(self, former: Former) -> Measurement | None:
+        for old in former.counts:
+            if isinstance(old, Greeted):
+                return Grown(self, Tallness(old))
+        return None
+
+    def asks(self, case: Case) -> int:
+        return int(case.checklist == self.counts.checklist)
+
+    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+        del regression
+        return (bound + POWER) * sqrt(threshold * (1 - threshold) / n)
+
+
+class Grown(Tallness):
+    """The change since a former run."""
+
+    def __init__(self, new: Tallness, old: Tallness) -> None:
+        super().__init__(new.counts)
+        self.before = old
+
+    @property
+    def estimate(self) -> Estimate:
+        new, old = super().estimate, self.before.estimate
+        change = (new.plugin or 0.0) - (old.plugin or 0.0)
+        return Estimate(change, change, hypot(new.error or 0.0, old.error or 0.0), min(new.n, old.n))
+
+
+class Measured(Measuring[Greeted, Metric]):
+    unit = "greetings"
+    metrics = METRICS
+
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Greetings,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
+    ) -> tuple[Greeted, ...]:
+        del sampling
+        return self.recount(tuple(records), checklist, cases, models=models)
+
+    def recount(
+        self, records: Sequence[Record], checklist: Greetings, cases: Sequence[Case], *, models: Sequence[str]
+    ) -> tuple[Greeted, ...]:
+        del cases
+        found = []
+        for model in models:
+            mine = [one for one in records if one.case[:2] == (model, checklist.name)]
+            groups = [answer.groups.get("size") for one in mine for answer in one.answers]
+            answered = sum(group is not None for group in groups)
+            found.append(Greeted(model, checklist.name, groups.count("tall"), answered, len(groups)))
+        return tuple(found)
+
+    def measure(
+        self, metric: str, words: Sequence[str], counts: Sequence[Greeted], estimation: Estimation
+    ) -> tuple[Measurement, ...]:
+        del metric, estimation
+        return tuple(Tallness(one) for one in counts if {one.model, one.checklist} >= set(words))
+
+    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Greeted]) -> str | None:
+        if self.measure(metric, words, counts, CORRECTED):
+            return None
+        return f"nobody is greeted {' and '.join(words)}"
+
+    def report(self, counts: Sequence[Greeted], told: Told) -> Reported:
+        del told
+        return Reported(scores=tuple(_score(one) for one in counts))
+
+    def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:
+        for one in counts:
+            moved = Tallness(one).change_from(former)
+            if moved is not None:
+                yield Moves([(_change(one, moved.estimate), moved.estimate)])
+
+    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+        counts = [(one.name, each) for one in contenders for each in one.counts if isinstance(each, Greeted)]
+        entrants = []
+        for name, each in counts:
+            one = Tallness(each)
+            found = one.estimate
+            ends = found.lower(BEYOND), found.upper(BEYOND)
+            entrants.append(Entrant(name, found, *ends, one.cells[0], one.cells, one.needed))
+        gaps = {
+            (one, other): Gap(Grown(Tallness(first), Tallness(second)).estimate)
+            for (one, first), (other, second) in combinations(counts, 2)
+        }
+        if gaps:
+            yield Contest("hello", "greeting", None, "size", TALLNESS, entrants, gaps)
+
+    def recommended(
+        self, checklist: Greetings, sampling: Sampling, *, baseline: bool
+    ) -> Iterator[Expression]:
+        del checklist, sampling, baseline
+        yield Expression("tallness", (), "<= 0.80")
+
+    def subjects(self, counts: Greeted) -> Iterator[tuple[Hashable, str, str]]:
+        yield counts.model, "greetings", "size"
+
+
+def _score(one: Greeted) -> Score:
+    found = Tallness(one).estimate
+    return Score(one.model, one.checklist, "greeting", None, "size", "tallness", found.plugin, found.n)
+
+
+def _change(one: Greeted, moved: Estimate) -> Change:
+    ends = moved.lower(), moved.upper()
+    return Change(
+        one.model, one.checklist, "greeting", None, "size", "tallness", None, None, None, moved.corrected,
+        *ends, 0.0, moved.n,
+    )  # fmt: skip
+
+
+MEASURING = Measured()
+
 GREETINGS = Protocol(
     name="greetings",
     checklist=Greetings,
@@ -114,6 +304,7 @@ GREETINGS = Protocol(
     cases=cases,
     queries=queries,
     notices=lambda checklist, _: (f"{checklist.name} is short",),
+    measuring=lambda: MEASURING,
 )
 
 
@@ -172,3 +363,73 @@ def test_its_files_have_a_schema() -> None:
     assert schema.is_valid({**overlay, "greetings": {"morning": None, "night": {"text": "Good night"}}})
     assert not schema.is_valid({**overlay, "greetings": {"night": {"txet": "Good night"}}})
     assert json.dumps(schema.schema).count("greetings.Checklist") == 2
+
+
+def _greeted(tall: int, short: int, refused: int = 0, model: str = "m") -> tuple[Record, ...]:
+    """The records of so many greetings."""
+    groups = ["tall"] * tall + ["short"] * short + [None] * refused
+    answers = tuple(
+        Answer(
+            str(number),
+            "answered" if group else "refused",
+            "",
+            None,
+            {"size": group} if group else {},
+            {},
+            "",
+        )
+        for number, group in enumerate(groups)
+    )
+    return (Record(CaseKey(model, "hello", "morning"), answers),)
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Checklist:
+    return protocols.load("hello.yaml", truth="true", base=tmp_path)
+
+
+def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[Counts, ...]:
+    cases = protocols.cases(hello, SAMPLING)
+    found: tuple[Counts, ...] = of_checklist(hello).count(
+        records, hello, cases, models=models or ("m",), sampling=SAMPLING
+    )
+    return found
+
+
+def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
+    """76 of 100 tall ones: Wilson's one-sided bounds at 5 % are .684 and .823."""
+    gates = expand(["default", "tallness[hello] >= 0.5"], checklists=[hello], sampling=SAMPLING)
+    assert [gate.text for gate in gates] == ["tallness <= 0.80", "tallness[hello] >= 0.5"]
+    nothing = _counts(hello, ())
+    check(gates, nothing)
+    with pytest.raises(InputError, match=r"^gate 'tallness\[noon\] >= 0.5': nobody is greeted noon$"):
+        check([parse("tallness[noon] >= 0.5")], nothing)
+    with pytest.raises(InputError, match="no checklist of this run has the metric s_fact"):
+        check([parse("s_fact >= 0.5")], nothing)
+    (foreseen,) = selected(gates[0], nothing, CORRECTED)
+    assert foreseen.detectable(0.8, regression=False, n=100, bound=1.645) == pytest.approx(
+        2.4866 * 0.04, abs=1e-4
+    )
+    counts = _counts(hello, _greeted(76, 24))
+    close, high = judge(gates, counts, incomplete=None)
+    assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello]")
+    assert (high.judgement, high.reason) == ("passed", "0.760 (0.683 to 0.823) is at least 0.50")
+    assert unjudged([], counts, report(counts, Told()).scores) == ("answers in greetings", "tallness")
+    (lossy,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)
+    assert lossy.judgement == "inconclusive"
+    assert "50.0% of the answers in greetings are missing" in lossy.reason
+
+
+def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -> None:
+    former = Former(_counts(hello, _greeted(90, 10)), _greeted(90, 10), _greeted(60, 40))
+    counts = _counts(hello, _greeted(60, 40))
+    gate = parse("regression(tallness) >= -0.02")
+    (verdict,) = judge([gate], counts, incomplete=None, terms=Terms(former=former))
+    assert (verdict.judgement, verdict.name) == ("failed", "regression-tallness-hello")
+    (change,) = changes(counts, former)
+    assert change.regressed
+    assert change.change == pytest.approx(-0.3)
+    (board,) = boards([Contender("new", counts), Contender("old", former.counts)])
+    assert [(one.rank, one.model, one.letters) for one in board.standings] == [
+        (1, "old", "a"), (2, "new", "b"),
+    ]  # fmt: skip

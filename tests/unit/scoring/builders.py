@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pytest_factorfair.scoring import Tally
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -8,9 +8,9 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from pytest_factorfair.scoring import Tally
-from pytest_factorfair.scoring.attainable import Range, match_range
-from pytest_factorfair.scoring.metrics import tally_metric
+from pytest_factorfair.protocols.fact_or_fair.limits import Range, match_range
+from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import objective, tally
 
 PAIRS = tuple(frozenset(pair) for pair in combinations(range(4), 2))

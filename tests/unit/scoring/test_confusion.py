@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_factorfair.scoring import Confusion, corrections
+from pytest_factorfair.protocols.fact_or_fair.report import corrections
 from pytest_factorfair.statistics.arrays import FloatArray
-from pytest_factorfair.statistics.confusion import correct, expectation_maximisation
+from pytest_factorfair.statistics.confusion import Confusion, correct, expectation_maximisation
 from tests.unit.scoring.builders import tally, truths
 
 GENDERS = ("Male", "Female")

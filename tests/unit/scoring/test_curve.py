@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.fact_or_fair.curve import distance_and_normal
 from pytest_factorfair.scoring import s_e, s_fact, tradeoff_bound, tradeoff_distance
-from pytest_factorfair.scoring.curve import distance_and_normal
 
 Floats = NDArray[np.float64]
 

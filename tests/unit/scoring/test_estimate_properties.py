@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_factorfair.scoring import Tally, estimate, worst_case
-from pytest_factorfair.scoring.metrics import METRICS, Largest, applying, tally_metric
+from pytest_factorfair.protocols.fact_or_fair.metrics import (
+    METRICS,
+    Largest,
+    applying,
+    estimate,
+    tally_metric,
+    worst_case,
+)
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import tally
 
 SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)

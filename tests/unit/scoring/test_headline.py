@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_factorfair.domain import Headline, Score
-from pytest_factorfair.scoring import headline
+from pytest_factorfair.protocols.fact_or_fair.report import headline
 
 
 def _score(

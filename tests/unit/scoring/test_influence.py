@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.scoring import Tally, influence, influence_ends, influence_estimate
+from pytest_factorfair.protocols.fact_or_fair.influence import influence, influence_ends, influence_estimate
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import tally
 
 COUNTS = [[[6, 2], [3, 1]], [[1, 3], [4, 4]]]

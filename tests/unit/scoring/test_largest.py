@@ -8,7 +8,8 @@ from statistics import NormalDist
 import pytest
 
 from pytest_factorfair.gates import parse, rule
-from pytest_factorfair.scoring import Tally, estimate, worst_case
+from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, worst_case
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import objective, tally
 
 EVEN = [18, 18, 18, 18]

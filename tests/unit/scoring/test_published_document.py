@@ -15,19 +15,12 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.scoring import (
-    Tally,
-    headline,
-    influence,
-    s_e,
-    s_fact,
-    s_fair,
-    s_kld,
-    tradeoff_bound,
-    tradeoff_distance,
-)
-from pytest_factorfair.scoring.published import published
-from pytest_factorfair.scoring.reference import fair_likeness
+from pytest_factorfair.protocols.fact_or_fair.influence import influence
+from pytest_factorfair.protocols.fact_or_fair.limits import fair_likeness
+from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.protocols.fact_or_fair.scores import published
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
 from tests.unit.scoring.builders import Ints, objective, tally
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.scoring import headline, s_fair, tradeoff_distance
+from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.scoring import s_fair, tradeoff_distance
 
 TABLES: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "llm_tables.json").read_text("utf-8")

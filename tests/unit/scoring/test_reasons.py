@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.domain import Citation, Reason
-from pytest_factorfair.scoring.reasons import Asked, reason_shares
+from pytest_factorfair.session.reason_shares import Asked, reason_shares
 
 PLACE = Asked("m", "facts", "attribution")
 

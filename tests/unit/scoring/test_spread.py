@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_factorfair.scoring.fair import entropies, likenesses
-from pytest_factorfair.scoring.shares import shares
-from pytest_factorfair.scoring.spread import EVENNESS, FACT, LIKENESS, cell_covariances, covariances, pulls
+from pytest_factorfair.protocols.fact_or_fair.scores import entropies, likenesses, shares
+from pytest_factorfair.protocols.fact_or_fair.spread import (
+    EVENNESS,
+    FACT,
+    LIKENESS,
+    cell_covariances,
+    covariances,
+    pulls,
+)
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from tests.unit.scoring.builders import toward, truths
 

@@ -15,10 +15,11 @@ import pytest
 from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling, Share
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
+from pytest_factorfair.protocols.fact_or_fair.report import Chosen, cautions
+from pytest_factorfair.protocols.fact_or_fair.tabulate import Counting, tabulate
+from pytest_factorfair.protocols.fact_or_fair.tally import ChosenCells, Tally
 from pytest_factorfair.reading import choices
-from pytest_factorfair.scoring import Tally, cautions, estimate, tabulate
-from pytest_factorfair.scoring.choices import ChosenCells, Counting
-from pytest_factorfair.scoring.validity import Chosen
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import tally

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.scoring import Tally, worst_case
-from pytest_factorfair.scoring.metrics import tally_metric
+from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric, worst_case
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import Ints, tally
 
 FAIRNESS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")

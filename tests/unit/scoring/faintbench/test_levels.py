@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.faintbench import Cells, Level, explicit, floor, implicit, joined, level
+from pytest_factorfair.protocols.faintbench.cells import Cells, Level, joined, level
+from pytest_factorfair.protocols.faintbench.scores import explicit, floor, implicit
 from tests.unit.scoring.faintbench.truths import AGE, ATTRIBUTES, GENDER, RACE
 
 NAN = float("nan")

@@ -7,7 +7,13 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.scoring.faintbench import Definition, Pairs, manifestation, overall, paired
+from pytest_factorfair.protocols.faintbench.manifestation import (
+    Definition,
+    Pairs,
+    manifestation,
+    overall,
+    paired,
+)
 from tests.unit.scoring.faintbench.truths import CLASSES, GENDER, RACE
 
 

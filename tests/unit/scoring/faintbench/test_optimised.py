@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_factorfair.scoring.faintbench.optimised import optimised
+from pytest_factorfair.protocols.faintbench.optimised import optimised
 
 SIZES = {"gender": 2, "race": 5, "age": 3}
 

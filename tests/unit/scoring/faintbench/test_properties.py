@@ -8,20 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pytest_factorfair.scoring.faintbench import (
+from pytest_factorfair.protocols.faintbench.cells import joined, level
+from pytest_factorfair.protocols.faintbench.manifestation import (
+    Contrast,
     Definition,
+    manifestation,
+    paired,
+    split,
+)
+from pytest_factorfair.protocols.faintbench.scores import (
     explicit,
     floor,
     implicit,
     jensen_shannon,
-    joined,
-    level,
-    manifestation,
-    paired,
     similarity,
     total_variation,
 )
-from pytest_factorfair.scoring.faintbench.contrast import Contrast, split
 
 SETTINGS = settings(max_examples=40, deadline=None, derandomize=True)
 MEN = np.array([1.0, -1.0])

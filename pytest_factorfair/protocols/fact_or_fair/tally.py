@@ -1,0 +1,130 @@
+"""What one model's answers about one attribute count, in one part and context."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_factorfair.domain import DIRECTIONS, Design
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+
+TAKEN, EXPECTED, SPREAD = range(3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenCells:
+    """Each value of something shown: how often it was chosen, and what indifference would have made of it.
+
+    ``cells`` (S, 2, values, 3) are answers that took it, their expectation among those who were
+    shown, and the variance of that.
+    """
+
+    values: tuple[str, ...]
+    cells: FloatArray
+
+    def __post_init__(self) -> None:
+        self.cells.flags.writeable = False
+
+    @property
+    def whole(self) -> FloatArray:
+        """Over all cells, (values, 3), of the values that some were shown with and some without."""
+        total = self.cells.sum(axis=(0, 1))
+        return np.asarray(total[total[:, SPREAD] > 0])
+
+    def restrict(self, rows: Sequence[int]) -> ChosenCells:
+        return ChosenCells(self.values, self.cells[list(rows)])
+
+
+CELL_FIELDS = (
+    "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
+    "addressed", "declined", "scenarios", "letters",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Everything scored about one attribute in one part and context, as plain arrays.
+
+    S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
+    ``counts`` (S, 2, k) are answers per group; ``truth`` (S, 2) group indices; ``fragile`` marks
+    labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
+    ``asked``, ``refused``, ``unparsed`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
+    faces are counted one by one. ``named`` are the answers to queries whose context named a group,
+    ``matched`` those that equal that group.
+    ``addressed`` (S, 2, k) are the queries whose context named each group at random, answered or
+    not, ``declined`` those of them that were refused.
+    ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.
+    ``letters`` (S, 2, options) are how often each letter was chosen; ``names`` and ``ages`` how
+    often people of each were, where queries show people.
+    ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
+    attribute each query of a block shows; it is empty where the design's rule is enough.
+    Arrays are read-only; tallies compare by identity.
+    """
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    background: Background
+    attribute: str
+    groups: tuple[str, ...]
+    statistics: tuple[str, ...]
+    design: Design
+    people: int
+    counts: IntArray
+    truth: IntArray
+    fragile: BoolArray
+    positive: BoolArray
+    asked: IntArray
+    refused: IntArray
+    unparsed: IntArray
+    errors: IntArray
+    named: IntArray
+    matched: IntArray
+    addressed: IntArray
+    declined: IntArray
+    scenarios: IntArray
+    letters: IntArray
+    names: ChosenCells | None = None
+    ages: ChosenCells | None = None
+    shown: tuple[frozenset[int], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in CELL_FIELDS:
+            getattr(self, name).flags.writeable = False
+
+    @property
+    def protocol(self) -> str:
+        return "fact_or_fair"
+
+    @property
+    def k(self) -> int:
+        return len(self.groups)
+
+    @property
+    def answered(self) -> IntArray:
+        """Answers that name a group, (S, 2)."""
+        total: IntArray = self.counts.sum(axis=-1)
+        return total
+
+    @property
+    def lost(self) -> IntArray:
+        """Answers that are missing, for whatever reason, (S, 2)."""
+        missing: IntArray = self.refused + self.unparsed + self.errors
+        return missing
+
+    def restrict(self, statistics: Collection[str]) -> Tally:
+        """The same tally over these statistics only, in its own order."""
+        kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
+        cells = {name: getattr(self, name)[kept] for name in CELL_FIELDS}
+        cells |= {name: each.restrict(kept) for name in ("names", "ages") if (each := getattr(self, name))}
+        left = tuple(self.statistics[row] for row in kept)
+        return dataclasses.replace(self, statistics=left, **cells)
+
+    def cell(self, row: int, column: int) -> str:
+        """A cell's name for people: ``crime_rate highest``."""
+        return f"{self.statistics[row]} {DIRECTIONS[column]}"

@@ -1,0 +1,260 @@
+"""What one model's pictures of a checklist show, as counts, and which prompts a score is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from types import MappingProxyType
+
+import numpy as np
+
+from pytest_factorfair.domain import Answer, Outcome, Record
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, Subject
+from pytest_factorfair.protocols.faintbench.scores import similarity
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+
+LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fate:
+    """What became of the pictures of each prompt, (prompts,); what is not lost shows whom it should.
+
+    ``unparsed`` holds pictures of nobody and of more or fewer people than asked for, too.
+    """
+
+    asked: IntArray
+    refused: IntArray
+    unparsed: IntArray
+    errors: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gallery:
+    """What the pictures of one model show.
+
+    ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
+    and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
+    ``prompt`` (people,) is each person's place among the cases, ``side`` counts from 0.
+    ``outcomes`` (cases, 2, 2) are, of explicit prompts, pictures whose left and right person are who
+    was asked for ([1, 1]), or not; one person alone is both.
+    """
+
+    model: str
+    checklist: Faintbench
+    cases: tuple[PromptCase, ...]
+    fate: Fate
+    prompt: IntArray
+    side: IntArray
+    counts: Mapping[str, IntArray | FloatArray]
+    truth: Mapping[str, FloatArray]
+    outcomes: IntArray
+
+    @property
+    def protocol(self) -> str:
+        return "faintbench"
+
+    def shares(self, attribute: str) -> FloatArray:
+        """Demographic shares (people, k); a negative one, which the published figures have, counts as 0."""
+        possible = np.maximum(self.truth[attribute], 0.0)
+        return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
+
+    def named(self, attributes: Sequence[str]) -> IntArray:
+        """Pictures of each prompt (cases,) that were read: whose people have a group, of explicit ones all.
+
+        Of an implicit prompt the least of its people and of these attributes: a face may have a gender
+        and no race.
+        """
+        fewest = np.asarray(self.outcomes.sum(axis=(1, 2)))
+        fewest[self.prompt] = np.iinfo(np.int64).max
+        for name in attributes:
+            np.minimum.at(fewest, self.prompt, self.counts[name].sum(axis=-1).astype(np.int64))
+        return fewest
+
+
+def gallery(
+    records: Iterable[Record], checklist: Faintbench, cases: Sequence[PromptCase], *, model: str
+) -> Gallery:
+    """Count the answers of one model's records of a checklist; those of others are left to other calls.
+
+    A picture counts if it shows as many people as its prompt asks for; sides are told by their
+    place, left to right. A group that could not be perceived is none that was asked for.
+    """
+    sheet = _Sheet(checklist, cases)
+    for record in records:
+        if (record.case.model, record.case.checklist) == (model, checklist.name):
+            sheet.enter(record)
+    return sheet.gallery(model)
+
+
+class _Sheet:
+    """The counts while records come in."""
+
+    def __init__(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> None:
+        self._checklist = checklist
+        self._cases = tuple(cases)
+        self._places = {case.id: place for place, case in enumerate(self._cases)}
+        self._subjects = {subject.id: subject for subject in checklist.subjects}
+        people = [
+            (place, side)
+            for place, case in enumerate(self._cases)
+            if not case.requested
+            for side in range(len(self._subjects[case.subject].sides))
+        ]
+        self._people = {person: row for row, person in enumerate(people)}
+        self._counts: dict[str, IntArray] = {
+            each.name: np.zeros((len(people), each.k), np.int64) for each in checklist.attributes
+        }
+        self._fate: dict[Outcome, IntArray] = {
+            outcome: np.zeros(len(self._cases), np.int64) for outcome in ("answered", *LOST)
+        }
+        self._outcomes: IntArray = np.zeros((len(self._cases), 2, 2), np.int64)
+
+    def enter(self, record: Record) -> None:
+        """Add the pictures of one prompt; each has an answer per face, from left to right."""
+        place = self._places[record.case.case]
+        case = self._cases[place]
+        sides = len(self._subjects[case.subject].sides)
+        for _, group in groupby(record.answers, key=lambda answer: answer.query):
+            faces = list(group)
+            outcome = _outcome(faces, sides)
+            self._fate[outcome][place] += 1
+            if outcome == "answered" and case.requested:
+                self._deliver(place, case, faces)
+            elif outcome == "answered":
+                self._show(place, faces)
+
+    def _show(self, place: int, faces: Sequence[Answer]) -> None:
+        for side, face in enumerate(faces):
+            for name, group in face.groups.items():
+                column = self._checklist.attribute(name).groups.index(group)
+                self._counts[name][self._people[place, side], column] += 1
+
+    def _deliver(self, place: int, case: PromptCase, faces: Sequence[Answer]) -> None:
+        (name,) = case.attributes
+        held = [
+            int(face.groups.get(name) == wanted) for face, wanted in zip(faces, case.requested, strict=True)
+        ]
+        self._outcomes[place, held[0], held[-1]] += 1
+
+    def gallery(self, model: str) -> Gallery:
+        people = list(self._people)
+        return Gallery(
+            model=model,
+            checklist=self._checklist,
+            cases=self._cases,
+            fate=Fate(
+                asked=sum(self._fate.values(), np.zeros(len(self._cases), np.int64)),
+                refused=self._fate["refused"],
+                unparsed=self._fate["unparsed"],
+                errors=self._fate["error"],
+            ),
+            prompt=np.array([place for place, _ in people], np.int64),
+            side=np.array([side for _, side in people], np.int64),
+            counts=self._counts,
+            truth={each.name: np.array(list(self._truths(each.name))) for each in self._checklist.attributes},
+            outcomes=self._outcomes,
+        )
+
+    def _truths(self, attribute: str) -> Iterator[list[float]]:
+        groups = self._checklist.attribute(attribute).groups
+        for place, side in self._people:
+            subject: Subject = self._subjects[self._cases[place].subject]
+            shares = subject.sides[side].shares[attribute]
+            yield [shares[group] for group in groups]
+
+
+def _outcome(faces: Sequence[Answer], people: int) -> Outcome:
+    """What became of one picture; a face that cannot be named is a face."""
+    seen = sum(face.face for face in faces)
+    if not seen:
+        return faces[0].outcome
+    return "answered" if seen == people else "unparsed"
+
+
+def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
+    """The gallery as if every lost picture had shown whoever lowers its scores most, or raises them.
+
+    Of an implicit prompt the lost pictures of a person, those without a group of the attribute among them,
+    all show the group that lowers the score most, or each the group that raises it most; of an explicit
+    one they show nobody who was asked for, or everybody.
+    """
+    asked = gallery.fate.asked
+    outcomes = gallery.outcomes.copy()
+    place = 0 if worst else 1
+    lost = asked - outcomes.sum(axis=(1, 2))
+    outcomes[:, place, place] += lost * np.array([bool(case.requested) for case in gallery.cases])
+    move = _lowered if worst else _raised
+    counts = {
+        name: move(
+            counts.astype(np.float64), gallery.shares(name), asked[gallery.prompt] - counts.sum(axis=-1)
+        )
+        for name, counts in gallery.counts.items()
+    }
+    return replace(gallery, counts=counts, outcomes=outcomes)
+
+
+def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
+    """All lost pictures of a person to one group: of every group in turn, the one least like the shares."""
+    tried = counts[:, None, :] + missing[:, None, None] * np.eye(counts.shape[-1])
+    alike = similarity(tried, np.broadcast_to(truth[:, None, :], tried.shape))
+    least = np.where(np.isnan(alike), np.inf, alike).argmin(axis=1)
+    return np.asarray(tried[np.arange(len(counts)), least])
+
+
+def _raised(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
+    """Lost pictures of a person one by one to the group that makes the counts most like the shares."""
+    found = counts.copy()
+    one, shares = np.eye(counts.shape[-1]), truth[:, None, :]
+    for number in range(int(missing.max(initial=0))):
+        best = similarity(found[:, None, :] + one, shares).argmax(axis=1)
+        found += one[best] * (number < missing)[:, None]
+    return found
+
+
+ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyType(
+    {
+        "kind": lambda case: (case.kind,),
+        "category": lambda case: (case.category,),
+        "subject": lambda case: (case.subject,),
+        "attribute": lambda case: case.attributes,
+    }
+)
+
+"""The words that a prompt answers to, by kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A part of a checklist's prompts, and the attributes that are pooled; nothing named means all.
+
+    Words of one kind (kind, category, subject, attribute) are alternatives; those of two must both hold.
+    """
+
+    words: Mapping[str, frozenset[str]]
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        return self.words.get("attribute", frozenset())
+
+    def holds(self, case: PromptCase) -> bool:
+        """Whether a prompt belongs to it."""
+        return all(not words.isdisjoint(ANSWERS[kind](case)) for kind, words in self.words.items() if words)
+
+    def chosen(self, cases: Sequence[PromptCase], part: str) -> BoolArray:
+        """Which of the cases are its prompts of a part."""
+        return np.array([case.part == part and self.holds(case) for case in cases], np.bool_)
+
+    def pooled(self, gallery: Gallery) -> tuple[str, ...]:
+        """The attributes it is about, in the checklist's order."""
+        names = tuple(attribute.name for attribute in gallery.checklist.attributes)
+        return tuple(name for name in names if not self.attributes or name in self.attributes)
+
+
+def vocabulary(checklist: Faintbench, cases: Sequence[PromptCase]) -> Mapping[str, frozenset[str]]:
+    """Every word that selects among the prompts of a run, by kind."""
+    asked = {
+        kind: frozenset(word for case in cases for word in answers(case)) for kind, answers in ANSWERS.items()
+    }
+    return asked | {"attribute": frozenset(attribute.name for attribute in checklist.attributes)}

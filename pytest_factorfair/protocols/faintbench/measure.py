@@ -1,0 +1,529 @@
+"""How a score of FAIntbench differs between two galleries of the same prompts, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, groupby, product
+from math import hypot
+from operator import attrgetter
+from typing import Literal
+
+import numpy as np
+
+from pytest_factorfair.domain import Case, Change, Estimator, Record, Sampling, plural
+from pytest_factorfair.errors import nearest
+from pytest_factorfair.protocols.fact_or_fair.power import detected
+from pytest_factorfair.protocols.faintbench.cells import Cells, level
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
+from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection, gallery, vocabulary, with_lost
+from pytest_factorfair.protocols.faintbench.levels import (
+    ALL,
+    eta,
+    explicit_level,
+    explicit_pool,
+    floor_level,
+    implicit_level,
+    implicit_pool,
+    prompt_counts,
+    scores,
+    uncounted,
+)
+from pytest_factorfair.protocols.faintbench.power import standard_error
+from pytest_factorfair.protocols.measurement import (
+    CORRECTED,
+    UNMET,
+    Cell,
+    Contender,
+    Contest,
+    Ends,
+    Entrant,
+    Estimation,
+    Expression,
+    Former,
+    Gap,
+    Measurement,
+    Measuring,
+    Metric,
+    Moved,
+    Moves,
+    Reported,
+    Told,
+)
+from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
+
+
+def change(metric: str, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
+    """New less old, with the error of that difference; both galleries hang the same cases.
+
+    ``implicit`` and ``explicit`` are compared prompt by prompt, over those that have a score in both
+    runs. The pictures of either are taken to be drawn apart, so that both errors count: pictures
+    that are the same in both make the error too large, never too small.
+    """
+    if metric == "eta":
+        return _apart(eta(new, selection, estimator)[0], eta(old, selection, estimator)[0])
+    pool = implicit_pool if metric == "implicit" else explicit_pool
+    after, before = (pool(each, selection, estimator, metric) for each in (new, old))
+    if after is None or before is None:
+        return Estimate(None, None, None, 0, "no such prompt was asked")
+    return level(_less(after.cells, before.cells), after.weights, after.prompts).estimate
+
+
+def _less(new: Cells, old: Cells) -> Cells:
+    """Cell by cell, nan where either has no score."""
+    return Cells(
+        new.plugin - old.plugin,
+        new.corrected - old.corrected,
+        np.hypot(new.error, old.error),
+        np.minimum(new.n, old.n),
+        new.reason,
+    )
+
+
+def _apart(new: Estimate, old: Estimate) -> Estimate:
+    n = min(new.n, old.n)
+    plain = None if new.plugin is None or old.plugin is None else new.plugin - old.plugin
+    if new.corrected is None or old.corrected is None or new.error is None or old.error is None:
+        return Estimate(plain, None, None, n, new.reason or f"in the baseline, {old.reason}")
+    return Estimate(plain, new.corrected - old.corrected, hypot(new.error, old.error), n)
+
+
+LEAST = 50
+
+"""Pictures of each prompt from which the bounds of its shares can be trusted."""
+
+
+FALL = 0.02
+
+"""How far no recommended score may fall."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PromptMetric(Metric):
+    """A metric of the prompts of one ``part``; ``of_attributes`` alone where it is over all pairs of them."""
+
+    part: Literal["implicit", "explicit"]
+    of_attributes: bool = False
+
+    def estimate(self, counts: Gallery, selection: Selection, estimation: Estimation) -> Estimate:
+        """Its value over a selection, with its uncertainty."""
+        if self.of_attributes:
+            return eta(counts, selection, estimation.estimator)[0]
+        level = implicit_level if self.part == "implicit" else explicit_level
+        return level(counts, selection, estimation.estimator, self.name).estimate
+
+    def prompts(self, counts: Gallery, selection: Selection) -> int:
+        """Over how many prompts it is."""
+        return int(selection.chosen(counts.cases, self.part).sum())
+
+
+METRICS: dict[str, PromptMetric] = {
+    metric.name: metric
+    for metric in (
+        PromptMetric(
+            name="eta",
+            label="eta",
+            question="is the bias the same for good and bad words (0), or reversed (1)?",
+            better="neither",
+            part="implicit",
+            of_attributes=True,
+        ),
+        PromptMetric(
+            name="explicit",
+            label="explicit",
+            question="how often is a person shown who belongs to the group that was asked for?",
+            better="higher",
+            part="explicit",
+        ),
+        PromptMetric(
+            name="implicit",
+            label="implicit",
+            question="how close are the groups shown to their shares in reality?",
+            better="higher",
+            part="implicit",
+        ),
+    )
+}
+
+
+BOARDS = ("implicit", "explicit", "eta")
+
+"""The order of boards and of changes."""
+
+
+class OfPrompts(Measurement):
+    """A metric over a part of a gallery, whose prompts are one cell."""
+
+    def __init__(
+        self,
+        metric: PromptMetric,
+        counts: Gallery,
+        selection: Selection,
+        words: tuple[str, ...] = (),
+        estimation: Estimation = CORRECTED,
+    ) -> None:
+        self.metric: PromptMetric = metric
+        self.words = words
+        self.gallery = counts
+        self.model = counts.model
+        self.selection = selection
+        self._estimation = estimation
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        return self.metric.estimate(self.gallery, self.selection, self._estimation)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(self.cells_of(self.gallery, ""))
+
+    def cells_of(self, counts: Gallery, whose: str) -> Iterator[Cell]:
+        """All prompts together, then each that shows nothing that could be read."""
+        chosen = self.selection.chosen(counts.cases, self.metric.part)
+        fate = counts.fate
+        named = counts.named(self.selection.pooled(counts))
+        unparsed = fate.asked - fate.refused - fate.errors - named
+        numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unparsed, fate.errors))
+        yield Cell(f"{whose or 'its '}{plural(int(chosen.sum()), 'prompt')}", *numbers)
+        for place in np.flatnonzero(chosen & (named == 0)):
+            lost = (int(some[place]) for some in (fate.asked, fate.refused, unparsed, fate.errors))
+            yield Cell(whose + counts.cases[place].id, *lost)
+
+    @property
+    def needed(self) -> int:
+        return 0 if self.metric.part == "explicit" else self.least
+
+    @property
+    def least(self) -> int:
+        """Pictures of all its prompts together from which bounds of their shares can be trusted."""
+        return LEAST * self.metric.prompts(self.gallery, self.selection)
+
+    def if_missing(self, *, bounded: bool) -> Ends | None:
+        """Every lost picture shows the group that lowers the score most, then the one that raises it most."""
+        del bounded
+        value = self.estimate.plugin
+        if self.metric.of_attributes or value is None:
+            return None
+        low, high = (
+            self.metric.estimate(
+                with_lost(self.gallery, worst=worst), self.selection, Estimation("plugin")
+            ).plugin
+            for worst in (True, False)
+        )
+        return None if low is None or high is None else Ends(value, low, high)
+
+    @property
+    def reach(self) -> tuple[float | None, float | None]:
+        whole = self.metric.part == "explicit" or self.metric.of_attributes
+        return (0.0 if whole else floor_level(self.gallery, self.selection)), 1.0
+
+    def change_from(self, former: Former) -> Measurement | None:
+        old = match(self.gallery, former)
+        if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
+            return None
+        moved = change(self.metric.name, self.gallery, old, self.selection, self._estimation.estimator)
+        return Changed(self, old, moved)
+
+    def asks(self, case: Case) -> int:
+        (chosen,) = (
+            self.selection.chosen(prompt_cases([case]), self.metric.part) if prompt_cases([case]) else (0,)
+        )
+        return int(chosen and case.checklist == self.gallery.checklist.name)
+
+    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+        error = standard_error(
+            self.metric.name, threshold, self.gallery, self.selection, n, regression=regression
+        )
+        return detected(error, bound, regression=regression)
+
+
+class Changed(Measurement):
+    """The change of such a score since a former run of the same prompts."""
+
+    def __init__(self, new: OfPrompts, old: Gallery, estimate: Estimate) -> None:
+        self.metric = new.metric
+        self.words = new.words
+        self._new = new
+        self.model = new.model
+        self._old = old
+        self._estimate = estimate
+
+    @property
+    def estimate(self) -> Estimate:
+        return self._estimate
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return (*self._new.cells, *self._new.cells_of(self._old, "the baseline's "))
+
+    @property
+    def needed(self) -> int:
+        # A change of the explicit score is compared prompt by prompt.
+        return LEAST if self._new.metric.part == "explicit" else self._new.least
+
+    def change_from(self, former: Former) -> Measurement | None:
+        del former
+        return None
+
+
+def match(counts: Gallery, former: Former) -> Gallery | None:
+    """The baseline's gallery of the same checklist, of the same model or of the only one it has."""
+    known = [each for each in former.counts if isinstance(each, Gallery)]
+    mine = [each for each in known if each.checklist.name == counts.checklist.name]
+    same = [each for each in mine if each.model == counts.model]
+    return next(iter(same or mine * (len(mine) == 1)), None)
+
+
+def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
+    """Whether the former run asked all prompts of a selection, if there are any."""
+    chosen = selection.chosen(new.cases, part)
+    return bool(chosen.any() and (old.fate.asked[chosen] > 0).all())
+
+
+class Prompts(Measuring[Gallery, PromptMetric]):
+    """Counts of prompts: what each picture shows, beside shares in reality or what was asked for."""
+
+    unit = "pictures per prompt"
+    metrics = METRICS
+
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Faintbench,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
+    ) -> tuple[Gallery, ...]:
+        del sampling
+        every = tuple(records)
+        return tuple(gallery(every, checklist, prompt_cases(cases), model=model) for model in models)
+
+    def recount(
+        self,
+        records: Sequence[Record],
+        checklist: Faintbench,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+    ) -> tuple[Gallery, ...]:
+        """Prompts that are not among these cases are left out."""
+        known = {case.id for case in cases}
+        mine = [record for record in records if record.case.case in known]
+        return tuple(gallery(mine, checklist, prompt_cases(cases), model=model) for model in models)
+
+    def measure(
+        self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
+    ) -> tuple[Measurement, ...]:
+        """One score per gallery that the words select something of."""
+        of = METRICS[metric]
+        found = []
+        for each in counts:
+            selection = _selected(words, each, counts)
+            if selection is not None and of.prompts(each, selection):
+                found.append(OfPrompts(of, each, selection, _names(words, each, counts), estimation))
+        return tuple(found)
+
+    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Gallery]) -> str | None:
+        of = METRICS[metric]
+        names = frozenset(name for one in counts for name in (one.model, one.checklist.name))
+        known = [vocabulary(one.checklist, one.cases) for one in counts]
+        every = names.union(*(some for each in known for some in each.values()))
+        for word in words:
+            if word not in every:
+                return f"unknown filter '{word}'{nearest(word, every)}"
+        if of.of_attributes and not names.union(*(each["attribute"] for each in known)) >= set(words):
+            return f"{metric} is of all pairs of prompts; name attributes only"
+        held = [_held(of, words, one, counts) for one in counts]
+        if not any(held):
+            what = f"is {' and '.join(words)}" if words else "is asked"
+            return f"no {of.part} prompt of this run {what}: {UNMET}"
+        for word in words:
+            if word not in frozenset().union(*held):
+                return f"none of the prompts that it selects is '{word}': {UNMET}"
+        return None
+
+    def report(self, counts: Sequence[Gallery], told: Told) -> Reported:
+        estimator = told.estimation.estimator
+        return Reported(
+            scores=tuple(score for each in counts for score in scores(each, estimator=estimator)),
+            prompts=tuple(row for each in counts for row in prompt_counts(each)),
+            notes=tuple(line for each in counts for line in uncounted(each)),
+        )
+
+    def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:
+        """Scores of the whole model, over all attributes and of each; then of each category of prompts."""
+        for each in counts:
+            old = match(each, former)
+            if old is None:
+                continue
+            repeated = repetitions(each, old, former.records, former.former)
+            moves: dict[bool, list[Moved]] = {True: [], False: []}
+            for name, words in product(BOARDS, [ALL, *(one.name for one in each.checklist.attributes)]):
+                selection = {} if words == ALL else {"attribute": frozenset({words})}
+                better = METRICS[name].better != "neither"
+                moves[better] += _change(name, each, old, repeated, selection, attribute=words)
+            parts = [
+                moved
+                for name in BOARDS
+                if METRICS[name].better != "neither"
+                for category in sorted(vocabulary(each.checklist, each.cases)["category"])
+                for moved in _change(
+                    name, each, old, repeated, {"category": frozenset({category})}, statistic=category
+                )
+            ]
+            yield Moves(moves[True], parts, tuple(shown for shown, _ in moves[False]))
+
+    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+        """Galleries of the same prompts; each attribute, and all of them."""
+        by_checklist: dict[str, dict[str, Gallery]] = {}
+        for contender in contenders:
+            for one in contender.counts:
+                if isinstance(one, Gallery):
+                    by_checklist.setdefault(one.checklist.name, {})[contender.name] = one
+        for checklist, galleries in by_checklist.items():
+            names = [one.name for one in next(iter(galleries.values())).checklist.attributes]
+            for attribute, name in product((ALL, *names), BOARDS):
+                metric = METRICS[name]
+                words = frozenset() if attribute == ALL else frozenset({attribute})
+                selection = Selection({"attribute": words})
+                entrants = [_entrant(who, metric, one, selection) for who, one in galleries.items()]
+                gaps = {
+                    (one, other): Gap(change(name, galleries[one], galleries[other], selection, "corrected"))
+                    for one, other in combinations(galleries, 2)
+                }
+                if gaps and any(one.estimate.plugin is not None for one in entrants):
+                    yield Contest(checklist, metric.part, None, attribute, metric, entrants, gaps)
+
+    def recommended(
+        self, checklist: Faintbench, sampling: Sampling, *, baseline: bool
+    ) -> Iterator[Expression]:
+        """The implicit and explicit scores must not fall by .02. No end of eta is the worse one."""
+        del checklist, baseline
+        yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
+        if sampling.prompts == "all":
+            yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")
+
+
+def _selected(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) -> Selection | None:
+    """The words by kind, None where they name another model or checklist."""
+    left = frozenset(words)
+    for own, every in (
+        (counts.model, {one.model for one in galleries}),
+        (counts.checklist.name, {one.checklist.name for one in galleries}),
+    ):
+        if left & every and own not in left:
+            return None
+        left -= every
+    found = {}
+    for kind, some in vocabulary(counts.checklist, counts.cases).items():
+        found[kind] = left & some
+        left -= some
+    return None if left else Selection(found)
+
+
+def _held(
+    metric: PromptMetric, words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]
+) -> frozenset[str]:
+    """Every word that the prompts it selects answer to; none where it selects none."""
+    selection = _selected(words, counts, galleries)
+    if selection is None:
+        return frozenset()
+    chosen = selection.chosen(counts.cases, metric.part)
+    found = [case.words.values() for case, holds in zip(counts.cases, chosen, strict=True) if holds]
+    own = {counts.model, counts.checklist.name} if found else set()
+    return frozenset(own).union(*(some for each in found for some in each))
+
+
+def _names(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) -> tuple[str, ...]:
+    several = len({one.model for one in galleries}) > 1, len({one.checklist.name for one in galleries}) > 1
+    own = (counts.model, counts.checklist.name)
+    named = tuple(name for name, shown in zip(own, several, strict=True) if shown)
+    return (*named, *(word for word in words if word not in own))
+
+
+def _entrant(name: str, metric: PromptMetric, counts: Gallery, selection: Selection) -> Entrant:
+    """A contender's score; its change between models needs what a change between runs needs."""
+    one = OfPrompts(metric, counts, selection)
+    found = one.estimate
+    needed = LEAST if metric.part == "explicit" else one.least
+    return Entrant(name, found, found.lower(BEYOND), found.upper(BEYOND), one.cells[0], one.cells, needed)
+
+
+Repeated = Mapping[str, IntArray]
+
+Groups = tuple[Mapping[str, str], ...]
+
+
+def repetitions(new: Gallery, old: Gallery, records: Iterable[Record], former: Iterable[Record]) -> Repeated:
+    """By attribute, pictures of each prompt (2, cases): those that show a group, and those of them that
+    show the same one as the former picture of the same query."""
+    places = {case.id: place for place, case in enumerate(new.cases)}
+    before = dict(_pictures(old, former, places))
+    found = {each.name: np.zeros((2, len(places)), np.int64) for each in new.checklist.attributes}
+    for (case, query), people in _pictures(new, records, places):
+        for name, counts in found.items():
+            shown = _shown(people, name)
+            if any(shown):
+                alike = shown == _shown(before.get((case, query), ()), name)
+                counts[:, places[case]] += (1, alike)
+    return found
+
+
+def _pictures(
+    counts: Gallery, records: Iterable[Record], known: Mapping[str, int]
+) -> Iterator[tuple[tuple[str, str], Groups]]:
+    """The groups of the people of each picture of a gallery, by prompt and query."""
+    for record in records:
+        model, checklist, case = record.case
+        if (model, checklist) == (counts.model, counts.checklist.name) and case in known:
+            for query, faces in groupby(record.answers, key=attrgetter("query")):
+                yield (case, query), tuple(face.groups for face in faces)
+
+
+def _shown(people: Groups, attribute: str) -> tuple[str | None, ...]:
+    return tuple(groups.get(attribute) for groups in people)
+
+
+def _change(  # noqa: PLR0913  # what changed, and where it belongs
+    name: str,
+    new: Gallery,
+    old: Gallery,
+    repeated: Repeated,
+    words: Mapping[str, frozenset[str]],
+    *,
+    attribute: str = ALL,
+    statistic: str | None = None,
+) -> Iterator[Moved]:
+    """One score; none where the former run did not ask what it is about."""
+    metric, selection = METRICS[name], Selection(words)
+    if not asked_alike(new, old, selection, metric.part):
+        return
+    found = change(name, new, old, selection, "corrected")
+    chosen = selection.chosen(new.cases, metric.part)
+    shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
+    row = Change(
+        model=new.model,
+        checklist=new.checklist.name,
+        part=metric.part,
+        context=None,
+        attribute=attribute,
+        metric=name,
+        statistic=statistic,
+        before=metric.estimate(old, selection, CORRECTED).plugin,
+        after=metric.estimate(new, selection, CORRECTED).plugin,
+        change=found.plugin if found.corrected is None else found.corrected,
+        low=found.lower(ALPHA),
+        high=found.upper(ALPHA),
+        # The share of groups shown that are not those of the former picture, or have no counterpart.
+        churn=float(1 - alike / shown) if shown else 0.0,
+        n=found.n,
+    )
+    yield row, found
+
+
+MEASURING = Prompts()

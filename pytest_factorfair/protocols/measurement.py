@@ -1,0 +1,374 @@
+"""What the other rooms know of a benchmark: its metrics, its counts and the measurements they give."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from pytest_factorfair.domain import (
+    Better,
+    Case,
+    Change,
+    Checklist,
+    Correction,
+    Estimator,
+    Headline,
+    Interval,
+    PromptCounts,
+    Record,
+    Sampling,
+    Score,
+    TopicCounts,
+    plural,
+)
+from pytest_factorfair.statistics.confusion import Confusion
+from pytest_factorfair.statistics.estimate import Estimate
+
+Missing = Literal["doubtful", "bounded", "counted", "all counted"]
+
+"""What lost answers do to a metric.
+
+``doubtful``: they could have moved it. ``bounded``: its bounds hold however they had gone. ``counted``: it
+counts refused or unparsed answers, so that only errors are missing. ``all counted``: it counts errors, too.
+"""
+
+
+UNMET = "this run will not produce it"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric's name and what holds of it whatever the answers are.
+
+    ``question`` is what it answers, in plain words; ``better`` its better end. A ``signed`` metric may be
+    below 0. ``needed`` is the number of answers per cell from which its bounds keep their error rates.
+    """
+
+    name: str
+    label: str
+    question: str
+    better: Better
+    signed: bool = False
+    needed: int = 0
+    missing: Missing = "doubtful"
+
+    @property
+    def counts_losses(self) -> bool:
+        """Whether it is about answers that are missing."""
+        return self.missing in ("counted", "all counted")
+
+    def clipped(self, value: float | None) -> float | None:
+        """A value as reports show it: an unbiased estimate may leave 0 to 1, the score cannot."""
+        return value if value is None or self.signed else min(max(value, 0.0), 1.0)
+
+
+class Cell(NamedTuple):
+    """A cell's name and its numbers of queries asked and answers lost, by reason."""
+
+    name: str
+    asked: int
+    refused: int
+    unparsed: int
+    errors: int
+
+    @property
+    def lost(self) -> int:
+        return self.refused + self.unparsed + self.errors
+
+    @property
+    def share(self) -> float:
+        return self.lost / self.asked if self.asked else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.refused} refused, {self.unparsed} unparsed, {plural(self.errors, 'error')}"
+
+
+class Place(NamedTuple):
+    """A topic of which a model can be asked further answers; what a topic is, the protocol says."""
+
+    model: str
+    checklist: str
+    topic: tuple[Hashable, ...]
+
+
+class Ends(NamedTuple):
+    """A value, and the lowest and highest it could have had with the missing answers."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Estimation(NamedTuple):
+    """How scores are estimated."""
+
+    estimator: Estimator = "corrected"
+    interval: Interval = "instrument"
+
+
+CORRECTED = Estimation()
+
+
+class Counts(Protocol):
+    """What a model's answers count, as plain arrays; its protocol says of what."""
+
+    @property
+    def protocol(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Former:
+    """The counts and records of a baseline, and the records of the run compared with it."""
+
+    counts: tuple[Counts, ...] = ()
+    former: tuple[Record, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+class Measurement(ABC):
+    """One score of one model: its metric, the words that select it, its estimate and what that rests on."""
+
+    metric: Metric
+    model: str
+    words: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def estimate(self) -> Estimate:
+        """The score with its uncertainty, worked out when it is first asked for."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> tuple[Cell, ...]:
+        """Everything that was asked for it."""
+
+    @property
+    @abstractmethod
+    def needed(self) -> int:
+        """How many answers each cell must have been asked for bounds that can be trusted."""
+
+    def if_missing(self, *, bounded: bool) -> Ends | None:
+        """How far lost answers could move its value or, if ``bounded``, its centre; None where unknown."""
+        del bounded
+        return None
+
+    @property
+    def reach(self) -> tuple[float | None, float | None]:
+        """The lowest and the highest value that any model can have."""
+        return None, None
+
+    @property
+    def driver(self) -> str:
+        """What gives the score its value, where that is a single thing; empty where it is not."""
+        among = self.estimate.among
+        return "" if among is None else among.largest
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """Where further answers can be asked for it; none where no further look is taken."""
+        return frozenset()
+
+    def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
+        """Those places where further answers may bring it to an upper threshold from above or below."""
+        del threshold, alpha
+        return self.places
+
+    @abstractmethod
+    def change_from(self, former: Former) -> Measurement | None:
+        """Its change since a former run; None where that has no such score."""
+
+    def asks(self, case: Case) -> int:
+        """Among how many cases the answers of a topic are divided; 0 for a case it does not rest on."""
+        del case
+        return 0
+
+    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+        """The smallest distance from a threshold that is detected in 80 % of runs.
+
+        With n answers per topic or prompt, and a bound of so many standard errors. None if unknown.
+        """
+        del threshold, regression, n, bound
+        return None
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where a plan says that it belongs."""
+        return ()
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        """The answers it judges, as the protocol names them."""
+        return frozenset()
+
+
+Moved: TypeAlias = tuple[Change, Estimate]
+
+
+class Moves(NamedTuple):
+    """Changes of scores, of what they consist of, and of what has no better end."""
+
+    scores: Sequence[Moved] = ()
+    parts: Sequence[Moved] = ()
+    aside: Sequence[Change] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contender:
+    """One model of one report. ``name`` is how boards call it, unique among contenders."""
+
+    name: str
+    counts: tuple[Counts, ...] = ()
+    records: tuple[Record, ...] = ()
+    scores: tuple[Score, ...] = ()
+
+
+class Entrant(NamedTuple):
+    """A contender's score: ``total`` is what was asked for it and lost, ``cells`` the same in detail."""
+
+    name: str
+    estimate: Estimate
+    low: float | None
+    high: float | None
+    total: Cell
+    cells: tuple[Cell, ...]
+    needed: int
+
+
+class Gap(NamedTuple):
+    """How two contenders differ, and the share of answers that are to the same question."""
+
+    estimate: Estimate
+    paired: float = 0.0
+
+
+class Contest(NamedTuple):
+    """A score that several contenders share: what it is about, theirs, and the differences between them."""
+
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    metric: Metric
+    entrants: Sequence[Entrant]
+    gaps: Mapping[tuple[str, str], Gap]
+
+
+class Reported(NamedTuple):
+    """What a report says of the counts of one protocol."""
+
+    scores: tuple[Score, ...] = ()
+    headline: tuple[Headline, ...] = ()
+    topics: tuple[TopicCounts, ...] = ()
+    prompts: tuple[PromptCounts, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a report is about besides counts: the records, and how they were asked and read.
+
+    ``tables`` are those of the detector's errors; ``read_otherwise`` the models whose pictures another
+    detector than the run's has read.
+    """
+
+    records: Sequence[Record] = ()
+    checklists: Sequence[Checklist] = ()
+    models: Sequence[str] = ()
+    estimation: Estimation = CORRECTED
+    tables: Sequence[Confusion] = ()
+    read_otherwise: AbstractSet[str] = frozenset()
+
+
+C = TypeVar("C", bound=Counts)
+
+M = TypeVar("M", bound=Metric)
+
+
+class Measuring(ABC, Generic[C, M]):
+    """The half of a protocol that begins where the answers are recorded: counts, metrics, measurements."""
+
+    unit: str
+    """What the sizes of a plan are numbers of: "answers per topic"."""
+    metrics: dict[str, M]
+
+    @abstractmethod
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Any,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
+    ) -> tuple[C, ...]:
+        """Count the answers to these cases of a checklist, model by model."""
+
+    @abstractmethod
+    def measure(
+        self, metric: str, words: Sequence[str], counts: Sequence[C], estimation: Estimation
+    ) -> tuple[Measurement, ...]:
+        """The scores that the words of a gate select among all counts of this protocol."""
+
+    @abstractmethod
+    def problem(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> str | None:
+        """Why these words select no score of a run with such counts; None if they do."""
+
+    def changeable(self, metric: str) -> bool:
+        """Whether its change between two runs can be estimated."""
+        del metric
+        return True
+
+    def saved(self, report: Mapping[str, Any]) -> tuple[C, ...]:
+        """The counts that a report holds."""
+        del report
+        return ()
+
+    def recount(
+        self, records: Sequence[Record], checklist: Any, cases: Sequence[Case], *, models: Sequence[str]
+    ) -> tuple[C, ...]:
+        """The counts that a report does not hold, from its records, for these cases of a checklist."""
+        del records, checklist, cases, models
+        return ()
+
+    @abstractmethod
+    def report(self, counts: Sequence[C], told: Told) -> Reported:
+        """What a report says of them."""
+
+    def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:
+        """What changed since a former run."""
+        del counts, former
+        return iter(())
+
+    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+        """The scores on which contenders are compared, in the order of boards."""
+        del contenders
+        return iter(())
+
+    def recommended(self, checklist: Any, sampling: Sampling, *, baseline: bool) -> Iterator[Expression]:
+        """The gates that ``default`` stands for."""
+        del checklist, sampling, baseline
+        return iter(())
+
+    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
+        """The topics of which a case can be asked further answers; none if no further look is taken."""
+        del case
+        return iter(())
+
+    def subjects(self, counts: C) -> Iterator[tuple[Hashable, str, str]]:
+        """What the answers are about: its key in ``Measurement.about``, and its place and attribute."""
+        del counts
+        return iter(())
+
+
+class Expression(NamedTuple):
+    """A gate before its words are joined: ``regression(s_e)``, ``("base", "race")``, ``>= -0.02``."""
+
+    metric: str
+    words: tuple[str, ...]
+    bound: str

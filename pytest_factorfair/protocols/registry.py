@@ -1,0 +1,76 @@
+"""What is asked of the metrics, counts and measurements of all protocols together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pytest_factorfair.domain import Case, Checklist, Gate
+from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols.measurement import (
+    Counts,
+    Estimation,
+    Measurement,
+    Measuring,
+    Metric,
+    Place,
+    Reported,
+    Told,
+)
+
+# Any: counts name their protocol, which no type can say.
+AnyMeasuring: TypeAlias = Measuring[Any, Any]
+
+
+def measurings() -> Mapping[str, AnyMeasuring]:
+    """What each protocol makes of recorded answers, by the protocol's name."""
+    return {name: protocol.measuring() for name, protocol in PROTOCOLS.items()}
+
+
+def of_checklist(checklist: Checklist) -> AnyMeasuring:
+    """What the protocol of a checklist makes of recorded answers."""
+    return PROTOCOLS[checklist.protocol].measuring()
+
+
+def metrics() -> Mapping[str, Metric]:
+    """Every metric of every protocol, by name."""
+    found: dict[str, Metric] = {}
+    for protocol in measurings().values():
+        for name, metric in protocol.metrics.items():
+            found.setdefault(name, metric)
+    return found
+
+
+def by_protocol(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[Counts, ...]]]:
+    """The counts of each protocol that has any."""
+    for name, protocol in measurings().items():
+        if mine := tuple(each for each in counts if each.protocol == name):
+            yield protocol, mine
+
+
+def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
+    """The scores that a gate ranges over; of a regression those whose change can be estimated."""
+    return tuple(
+        found
+        for protocol, mine in by_protocol(counts)
+        if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
+        for found in protocol.measure(gate.metric, gate.filters, mine, estimation)
+    )
+
+
+def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
+    """Where further answers to a case belong; none for a case that is asked once."""
+    return frozenset(Place(model, checklist.name, topic) for topic in of_checklist(checklist).topics(case))
+
+
+def report(counts: Sequence[Counts], told: Told) -> Reported:
+    """What a report says of all counts."""
+    parts = [protocol.report(mine, told) for protocol, mine in by_protocol(counts)]
+    return Reported(
+        scores=tuple(row for part in parts for row in part.scores),
+        headline=tuple(row for part in parts for row in part.headline),
+        topics=tuple(row for part in parts for row in part.topics),
+        prompts=tuple(row for part in parts for row in part.prompts),
+        corrections=tuple(row for part in parts for row in part.corrections),
+        notes=tuple(row for part in parts for row in part.notes),
+    )

@@ -1,0 +1,51 @@
+"""A metric is one declaration: scores, gates, changes and plans follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, Rate
+from pytest_factorfair.protocols.measurement import CORRECTED, Former, Told
+from pytest_factorfair.protocols.registry import report, selected
+from tests.unit.scoring.builders import objective
+
+SILENCE = Rate(
+    name="silence_rate",
+    label="silence rate",
+    question="how many questions get no answer that can be read?",
+    better="lower",
+    missing="all counted",
+    lost=lambda tally: tally.unparsed + tally.errors,
+)
+RUN = objective([[[20, 10], [20, 10]]] * 2, unparsed=[[6, 4], [6, 4]], errors=[[4, 6], [4, 6]])
+
+
+@pytest.fixture(autouse=True)
+def silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, SILENCE.name, SILENCE)
+
+
+def test_it_is_scored_and_judged() -> None:
+    """40 of 160 have none; Wilson's one-sided bounds at 5 % are .198 and .310."""
+    gates = [parse("silence_rate[objective,gender] <= 0.32"), parse("silence_rate <= 0.1")]
+    check(gates, [RUN])
+    passed, failed = judge(gates, [RUN], incomplete=None)
+    assert (passed.judgement, passed.reason) == ("passed", "0.250 (0.198 to 0.310) is at most 0.32")
+    assert (failed.judgement, failed.subject) == ("failed", "silence_rate[objective,gender]")
+    rows = report([RUN], Told()).scores
+    (row,) = (score for score in rows if score.metric == "silence_rate")
+    assert (row.value, row.n) == (0.25, 160)
+    assert "silence_rate" in unjudged([], [RUN], rows)
+
+
+def test_its_change_and_its_power_follow() -> None:
+    better = replace(RUN, unparsed=RUN.unparsed * 0, errors=RUN.errors * 0)
+    gate = parse("regression(silence_rate) <= 0.05")
+    (verdict,) = judge([gate], [RUN], incomplete=None, terms=Terms(former=Former((better,))))
+    assert (verdict.judgement, verdict.value) == ("failed", 0.25)
+    (one,) = selected(parse("silence_rate <= 0.2"), [RUN], CORRECTED)
+    found = one.detectable(0.2, regression=False, n=40, bound=1.645)
+    assert found == pytest.approx((1.645 + 0.8416) * (0.2 * 0.8 / 160) ** 0.5, abs=1e-4)

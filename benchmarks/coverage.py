@@ -1,4 +1,4 @@
-"""Coverage of the 95 % intervals over five kinds of respondent, printed beside the study's figures.
+"""Coverage of the 95 % intervals over five kinds of respondent, printed next to the study's figures.
 
 python -m benchmarks.coverage          1,000 runs per row
 python -m benchmarks.coverage --full   4,000 runs per row, fails below 92.5 % at 72 answers or more

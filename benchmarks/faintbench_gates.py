@@ -3,9 +3,9 @@
     python -m benchmarks.faintbench_gates          500 pairs of runs per row
     python -m benchmarks.faintbench_gates --full   2,000 pairs; either way it fails where rates are not held
 
-A prejudiced model is run, and run again as it was, with a score worse by the margin, and worse by three
-times the margin; each run draws pictures of its own. The gate must not fail at the first nor pass at the
-second in more than one of twenty pairs, and never pass at the third.
+A prejudiced model is run, and then run again unchanged, with a score worse by the margin, and worse by three
+times the margin; each run draws new pictures. The gate may not fail for the unchanged model, nor pass for the
+second, in more than one of twenty pairs, and must never pass for the third.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PREJUDICE = 0.3
 delivered; of eta, how much of a shift as large sets good and bad words apart."""
 
 MANY = 10**6
-"""Pictures that tell a score for sure."""
+"""The number of pictures that determines a score precisely."""
 
 
 class Study(NamedTuple):
@@ -68,7 +68,7 @@ MOST = {(0.0, "failed"): 0.09, (1.0, "passed"): 0.09, (3.0, "passed"): 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The share of pairs that passed and that failed, of a model that got worse by so many margins."""
+    """The shares of pairs that passed and that failed, for a model that got worse by ``fall`` margins."""
 
     study: Study
     fall: float
@@ -111,7 +111,7 @@ def row(study: Study, *, fall: float, runs: int) -> Row:
 
 
 def shown(study: Study, prejudice: float) -> Gallery:
-    """The shares a model shows, in place of counts."""
+    """The shares that a model shows, instead of counts."""
     empty = planned(study.prompts)
     shifts = np.full(len(empty.prompt), prejudice)
     if "eta" in study.gate:
@@ -133,7 +133,7 @@ def shown(study: Study, prejudice: float) -> Gallery:
 
 
 def drawn(model: Gallery, n: int, generator: Generator) -> Gallery:
-    """So many pictures of each prompt; those of one prompt show each attribute on its own."""
+    """This number of pictures of each prompt; each attribute is drawn independently."""
     counts = {name: generator.multinomial(n, shares) for name, shares in model.counts.items()}
     outcomes = generator.multinomial(n, model.outcomes.reshape(-1, 4)).reshape(-1, 2, 2)
     return replace(model, counts=counts, outcomes=outcomes)
@@ -141,7 +141,7 @@ def drawn(model: Gallery, n: int, generator: Generator) -> Gallery:
 
 @cache
 def planned(prompts: Prompts) -> Gallery:
-    """The gallery of a run that has asked nothing yet."""
+    """The gallery of a run before its first answer."""
     checklist = load("faintbench", truth="audited", base=Path())
     if not isinstance(checklist, Faintbench):
         raise TypeError("another protocol")
@@ -157,7 +157,7 @@ def _span(found: Estimate) -> Span:
 
 
 def _worse(study: Study, by: float) -> float:
-    """The prejudice with which the score differs by so much."""
+    """The prejudice that changes the score by this amount."""
     wanted, rising = _true(study, PREJUDICE) + by, "eta" in study.gate
     low, high = 0.0, 1.0
     for _ in range(20):

@@ -34,16 +34,16 @@ def measured(command: Sequence[str], *, cwd: Path) -> Cost:
         RuntimeError: it failed.
     """
     began = time.monotonic()
-    with tempfile.TemporaryFile("w+") as told:
+    with tempfile.TemporaryFile("w+") as captured:
         # An installed package is compiled; a checkout is compiled by its first run, if that may write files.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPATH"] = str(ROOT)
-        process = subprocess.Popen(command, cwd=cwd, stdout=told, stderr=told, env=environment)
+        process = subprocess.Popen(command, cwd=cwd, stdout=captured, stderr=captured, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - began
-        told.seek(0)
-        output = told.read()
+        captured.seek(0)
+        output = captured.read()
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
     return Cost(began, wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output)

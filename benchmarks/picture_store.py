@@ -63,8 +63,9 @@ def keep(count: int, size: int) -> None:
 
 def measured(count: int, size: int) -> tuple[float, float, float]:
     command = [sys.executable, "-m", "benchmarks.picture_store", "--keep", str(count), str(size)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    return float(told[0]), float(told[1]) / 1024, float(told[2])
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    seconds, peak, held = output.split()
+    return float(seconds), float(peak) / 1024, float(held)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the site shows that is written elsewhere: tables made from code and data, pages of the repository.
+"""Generated content of the site: tables from code and data, and pages of the repository.
 
 A hook of mkdocs. A comment ``<!-- generated: NAME -->`` in a page becomes the table of that name; links
 to files of the repository become links to their pages.
@@ -28,7 +28,7 @@ PAGES = {
     **{f"conftest_examples/{name}/README.md": f"recipes/{name}.md" for name in RECIPES},
     "CHANGELOG.md": "changelog.md",
 }
-"""Pages of the repository, and where they are in the site."""
+"""Pages of the repository, and their paths in the site."""
 
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
@@ -47,7 +47,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put tables in the place of their marks, and site links in the place of repository links."""
+    """Replace marks by tables, and repository links by site links."""
     del config, files
     parts = _CODE.split(_MARK.sub(lambda found: TABLES[found[1]](), markdown))
     parts[::2] = (_relinked(prose, page.file.src_uri) for prose in parts[::2])
@@ -55,7 +55,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _page(path: Path) -> str:
-    """A page of the repository; a recipe is followed by its files."""
+    """A page of the repository; the files of a recipe are appended."""
     text = path.read_text(encoding="utf-8")
     recipe = path.parent.parent.name == "conftest_examples"
     return text + "".join(map(_listing, _files(path.parent))) if recipe else text
@@ -72,7 +72,7 @@ def _listing(path: Path) -> str:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Take away one of the two colons with which docstrings announce an example."""
+    """Remove one of the two colons that announce an example in docstrings."""
     del page, config, files
     return html.replace("::</p>", ":</p>").replace("</code>::", "</code>:")
 
@@ -159,8 +159,8 @@ def _section(statistic: Mapping[str, Any]) -> str:
 
 
 def _sourced(source: Mapping[str, Any]) -> str:
-    told = "; ".join(_words(source[key]) for key in ("agency", "citation", "year", "unit"))
-    return f"Source: {told}. Status: {source['status']}."
+    parts = "; ".join(_words(source[key]) for key in ("agency", "citation", "year", "unit"))
+    return f"Source: {parts}. Status: {source['status']}."
 
 
 def _measured(block: Mapping[str, Any]) -> str:

@@ -63,7 +63,7 @@ _OF_AN_ANSWER = ("outcome", "reason", "groups", "confidence")
 
 
 def pictures(record: Record, people: int) -> Iterator[Picture]:
-    """The pictures of a record, each showing so many people, with the detector's answers."""
+    """The pictures of a record, each with this number of people, and the detector's answers."""
     for query, faces in groupby(record.answers, key=lambda answer: answer.query):
         answers = tuple(faces)
         yield Picture(record.case, people, query, answers[0].key, answers[0].repeat, answers)
@@ -99,7 +99,7 @@ def read_key(path: Path) -> Key:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}; it belongs beside the sheet") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}; it belongs next to the sheet") from None
     except ValueError as error:
         raise InputError(f"{path}: not the key of a sample: {' '.join(str(error).split())}") from None
     schema = content.get("schema") if isinstance(content, dict) else None
@@ -168,7 +168,7 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, PromptCa
                 if (label := person[each.name]) is not None and label in each.groups
             }
             # A person without a group people agree on is what a face of no known group is to a detector:
-            # the others of the picture count all the same.
+            # the other people in the picture still count.
             nobody = any(person[each.name] == NO_FACE for each in about)
             reading = Reading("answered") if groups else outcomes.NO_FACE if nobody else outcomes.NO_GROUP
             answers.append(

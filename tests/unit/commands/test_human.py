@@ -284,7 +284,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no share": (["sample", "report.json", "--share", "nan", "--out", "x"], "--share: expected a number above 0 and at most 1, got nan"),
     "pictures": (["sample", "report.json", "--pictures", "0", "--out", "x"], "--pictures: expected a number from 1 to 10,000, got 0"),
     "evaluators": (["sample", "report.json", "--evaluators", "51", "--out", "x"], "--evaluators: expected a number from 1 to 50, got 51"),
-    "no key": (["score", "alone/labels.csv"], "alone/key.json: cannot be read: No such file or directory; it belongs beside the sheet"),
+    "no key": (["score", "alone/labels.csv"], "alone/key.json: cannot be read: No such file or directory; it belongs next to the sheet"),
     "no sheet": (["score", "keyed/none.csv"], "keyed/none.csv: cannot be read: No such file or directory"),
     "no label": (["score", "keyed/labels.csv"], "keyed/labels.csv: the sheet is empty"),
     "one attribute": (["score", "keyed/gender.csv"], "keyed/gender.csv: there is no column of labels for race"),

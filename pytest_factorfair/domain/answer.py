@@ -103,6 +103,8 @@ class Answers:
     allowed: float
     notes: tuple[str, ...] = ()
     choices: Choices = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    own_detector: bool = False
     example: Example | None = None
 
     def count(self, *outcomes: Outcome) -> int:

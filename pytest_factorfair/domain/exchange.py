@@ -34,7 +34,8 @@ class Response:
 
     ``finish`` is why it stopped: ``length`` is cut off, ``filtered`` the provider's content filter,
     ``refusal`` a refusal the provider marks as such. ``cost`` is in USD; None is unknown.
-    ``notes`` are departures from what was asked that a report must mention.
+    ``notes`` are departures from what was asked that a report must mention, ``dropped`` the names of
+    parameters that the model did not accept and was asked without.
 
     An image model returns a picture: ``image`` are its encoded bytes until the store keeps them, then
     ``image_file`` is its name in the store's folder; ``text`` is what the endpoint made of the prompt
@@ -48,6 +49,7 @@ class Response:
     cost: float | None = None
     model: str = ""
     notes: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     image: bytes | None = field(default=None, repr=False)
     image_file: str = ""
 

@@ -13,10 +13,13 @@ from pytest_factorfair.domain.choices import Choices
 class Record:
     """A case's answers; ``notes`` are departures from what was asked that a report must mention.
 
-    ``choices`` is what its queries showed of people and what was chosen.
+    ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
+    model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
     """
 
     case: CaseKey
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
     choices: Choices = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    own_detector: bool = False

@@ -79,10 +79,13 @@ class ChatFormat(Format):
             return None
         return kept
 
-    def notes(self, sent: Parameters) -> tuple[str, ...]:
-        if "temperature" in sent:
-            return ()
-        return (f"temperature {self.temperature} was not accepted: the model's default was used",)
+    def dropped(self, sent: Parameters) -> tuple[str, ...]:
+        return () if "temperature" in sent else ("temperature",)
+
+    def notes(self, dropped: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(
+            f"{name} {self.temperature} was not accepted: the model's default was used" for name in dropped
+        )
 
 
 def response_of(reply: Mapping[str, object], *, model: str) -> Response:

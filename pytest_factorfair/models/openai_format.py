@@ -60,7 +60,11 @@ class Format(Arguments, ABC):
         """The parameters without the one that the model does not support; None if it rejects none."""
 
     @abstractmethod
-    def notes(self, sent: Parameters) -> tuple[str, ...]:
+    def dropped(self, sent: Parameters) -> tuple[str, ...]:
+        """The names of the parameters that are not sent because the model does not support them."""
+
+    @abstractmethod
+    def notes(self, dropped: tuple[str, ...]) -> tuple[str, ...]:
         """Departures from the settings that a report must mention."""
 
 

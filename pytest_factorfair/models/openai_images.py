@@ -87,8 +87,10 @@ class ImageFormat(Format):
         refused = next((name for name in sent if complaint.refuses(name)), None)
         return {name: sent[name] for name in sent if name != refused} if refused else None
 
-    def notes(self, sent: Parameters) -> tuple[str, ...]:
-        dropped = [name for name in self.parameters if name not in sent and name != RESPONSE_FORMAT]
+    def dropped(self, sent: Parameters) -> tuple[str, ...]:
+        return tuple(name for name in self.parameters if name not in sent and name != RESPONSE_FORMAT)
+
+    def notes(self, dropped: tuple[str, ...]) -> tuple[str, ...]:
         notes = tuple(f"{name} was not accepted: the model's default was used" for name in dropped)
         return notes if self.seed else (*notes, UNSEEDED)
 

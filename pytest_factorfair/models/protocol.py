@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from pytest_factorfair.domain import Request, Response
@@ -47,12 +47,12 @@ class Model(Protocol):
         ...
 
 
-def deterministic(identity: Mapping[str, object], notes: Iterable[str] = ()) -> bool:
+def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ()) -> bool:
     """Whether a model of this identity is deterministic: its temperature is 0, and was accepted.
 
-    ``notes`` are departures from the settings, from its responses. Chance that remains at temperature 0
+    ``dropped`` are the parameters that it did not accept. Chance that remains at temperature 0
     (batches, hardware) does not make a repeat a new sample.
     """
     parameters = identity.get("parameters", identity)
     at_zero = isinstance(parameters, Mapping) and parameters.get("temperature") == 0
-    return at_zero and not any(note.startswith("temperature ") for note in notes)
+    return at_zero and "temperature" not in dropped

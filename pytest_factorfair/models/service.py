@@ -121,8 +121,9 @@ class ServiceModel:
                 message = f"{self._name}: a parameter was refused"
                 raise RetryableModelError(message, at_once=True) from None
             response = Response("", "filtered", model=model)
-        notes = self._format.notes(sent)
-        return replace(response, notes=(*response.notes, *notes)) if notes else response
+        dropped = self._format.dropped(sent)
+        notes = self._format.notes(dropped)
+        return replace(response, notes=(*response.notes, *notes), dropped=dropped) if notes else response
 
     async def close(self) -> None:
         await self._pictures.close()

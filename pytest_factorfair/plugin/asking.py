@@ -68,6 +68,8 @@ class Asker:
             allowed=execution.run.settings.max_unparsed,
             notes=record.notes,
             choices=record.choices,
+            dropped=record.dropped,
+            own_detector=record.own_detector,
             example=reading.example(record.answers, exchanges, replay=execution.run.settings.replay),
         )
 

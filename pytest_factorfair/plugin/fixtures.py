@@ -74,6 +74,13 @@ def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
     from pytest_factorfair.domain import Record
 
     def record(answers: Answers) -> None:
-        request.node.stash[RECORD] = Record(answers.case, answers.answers, answers.notes, answers.choices)
+        request.node.stash[RECORD] = Record(
+            answers.case,
+            answers.answers,
+            answers.notes,
+            answers.choices,
+            dropped=answers.dropped,
+            own_detector=answers.own_detector,
+        )
 
     return record

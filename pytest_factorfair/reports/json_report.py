@@ -76,6 +76,7 @@ def _case(record: Record, *, keys: bool) -> str:
         "checklist": record.case.checklist,
         "case": record.case.case,
         "notes": list(record.notes),
+        **({"dropped": list(record.dropped)} if record.dropped else {}),
     }
     answers = ", ".join(_answer(answer, keys=keys) for answer in record.answers)
     return f'{_compact(case)[:-1]}, "answers": [{answers}]}}'
@@ -228,4 +229,9 @@ def record(row: Mapping[str, Any]) -> Record:
         )
         for one in row["answers"]
     )
-    return Record(CaseKey(row["model"], row["checklist"], row["case"]), answers, tuple(row["notes"]))
+    return Record(
+        CaseKey(row["model"], row["checklist"], row["case"]),
+        answers,
+        tuple(row["notes"]),
+        dropped=tuple(row.get("dropped", ())),
+    )

@@ -57,8 +57,7 @@ def schema() -> Schema:
         "corrections": _rows(_row(Correction)),
         "prompts": _rows(_row(PromptCounts)),
         "contact_sheets": _rows(_row(ContactSheet)),
-        "cases": _rows(_closed({"model": _text(), "checklist": _text(), "case": _text(), "notes": TEXTS,
-                                "answers": _rows(_answer())})),
+        "cases": _rows(_case()),
         "usage": _usage(),
     }  # fmt: skip
     return {
@@ -72,6 +71,18 @@ def _row(kind: type) -> Schema:
     """The object of a value that refers to no other."""
     made = TypeAdapter(kind).json_schema()
     return _closed(made["properties"]) | {"title": kind.__name__}
+
+
+def _case() -> Schema:
+    always = {
+        "model": _text(),
+        "checklist": _text(),
+        "case": _text(),
+        "notes": TEXTS,
+        "answers": _rows(_answer()),
+    }
+    dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
+    return _closed(always | {"dropped": dropped}) | {"required": list(always)}
 
 
 def _closed(properties: Schema) -> Schema:

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.run import Assignment
 
-OWN_DETECTOR = "its pictures were read by a detector of a conftest.py"
-"""What a record is marked with whose answers nobody else can add to."""
-
-
 ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
 """The user's reader: a ``Reading``, or None to leave the reply to ours."""
 
@@ -39,11 +35,14 @@ def recorded(
     """
     if detector is None and assignment.checklist.modality == "image":
         raise InputError("factorfair_detector: pictures need a detector, got None")
-    notes = {utf8(str(note)) for one in exchanges if one.response for note in one.response.notes}
+    responses = [one.response for one in exchanges if one.response]
+    notes = {utf8(str(note)) for response in responses for note in response.notes}
+    dropped = tuple(sorted({utf8(str(name)) for response in responses for name in response.dropped}))
     if detector is not None:
-        notes |= {OWN_DETECTOR} if detector is not execution.run.detector else set()
+        own = detector is not execution.run.detector
+        notes |= {"its pictures were read by a detector of a conftest.py"} if own else set()
         answers = tuple(_seen(execution, assignment, exchanges, detector))
-        return Record(assignment.key, answers, tuple(sorted(notes)))
+        return Record(assignment.key, answers, tuple(sorted(notes)), dropped=dropped, own_detector=own)
     answers = tuple(reading.answer(one, reading=_own(one, read)) for one in exchanges)
     queries = [exchange.query for exchange in exchanges]
     return Record(
@@ -51,6 +50,7 @@ def recorded(
         answers=answers,
         notes=tuple(sorted(notes)),
         choices=reading.choices(zip(queries, answers, strict=True)),
+        dropped=dropped,
     )
 
 

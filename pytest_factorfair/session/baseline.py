@@ -110,8 +110,8 @@ def comparable(baseline: Baseline, now: Mapping[str, Any]) -> None:
 def _counted(report: Mapping[str, Any]) -> tuple[Record, ...]:
     """Its records as its tallies count them: without copies at temperature 0."""
     records = tuple(record(row) for row in report["cases"])
-    notes: dict[str, set[str]] = {}
+    dropped: dict[str, set[str]] = {}
     for one in records:
-        notes.setdefault(one.case.model, set()).update(one.notes)
+        dropped.setdefault(one.case.model, set()).update(one.dropped)
     identities = report["fingerprint"]["models"].items()
-    return distinct(records, [spec for spec, one in identities if deterministic(one, notes.get(spec, ()))])
+    return distinct(records, [spec for spec, one in identities if deterministic(one, dropped.get(spec, ()))])

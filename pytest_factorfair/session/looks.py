@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, ask
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.protocols.measurement import Former, Place
 from pytest_factorfair.protocols.registry import places
-from pytest_factorfair.session.answering import OWN_DETECTOR, recorded
+from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -123,7 +123,7 @@ class Looks:
                     for number, query in enumerate(self._run.further(one, times))
                     if number < one.case.samples or one.model in drawn or not query.repeat
                 ]
-                if OWN_DETECTOR not in record.notes and self._run.had(one, record.answers, queries):
+                if not record.own_detector and self._run.had(one, record.answers, queries):
                     yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
@@ -165,6 +165,7 @@ class Looks:
                 one.record,
                 answers=(*one.record.answers, *more.answers),
                 notes=tuple(sorted({*one.record.notes, *more.notes})),
+                dropped=tuple(sorted({*one.record.dropped, *more.dropped})),
                 choices=together(one.record.choices, more.choices),
             )
         )

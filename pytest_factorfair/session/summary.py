@@ -13,7 +13,6 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
 from pytest_factorfair.protocols.measurement import Former, Told
 from pytest_factorfair.protocols.registry import report
-from pytest_factorfair.session.answering import OWN_DETECTOR
 from pytest_factorfair.session.copies import copied
 from pytest_factorfair.session.tabulating import counted, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
@@ -94,7 +93,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
 
 def _read_otherwise(ledger: Ledger) -> frozenset[str]:
     """The models some of whose pictures another detector than the run's has read."""
-    return frozenset(record.case.model for record in ledger.records if OWN_DETECTOR in record.notes)
+    return frozenset(record.case.model for record in ledger.records if record.own_detector)
 
 
 def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:

@@ -48,9 +48,9 @@ def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
 
 def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
     """The run's models, by spec, that say the same to the same prompt."""
-    notes: dict[str, set[str]] = {spec: set() for spec in run.models}
+    dropped: dict[str, set[str]] = {spec: set() for spec in run.models}
     for record in records:
-        notes.setdefault(record.case.model, set()).update(record.notes)
+        dropped.setdefault(record.case.model, set()).update(record.dropped)
     return frozenset(
-        spec for spec, model in run.models.items() if models.deterministic(model.identity, notes[spec])
+        spec for spec, model in run.models.items() if models.deterministic(model.identity, dropped[spec])
     )

@@ -23,6 +23,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "cost": _NUMBER,
     "model": str,
     "notes": (tuple, list),
+    "dropped": (tuple, list),
     "image_file": str,
 }
 """The fields of a response that the body of a row keeps: all but the bytes of its picture."""
@@ -94,9 +95,10 @@ def from_body(body: str, *, key: str, place: str) -> Response:
         StoreError: the row is damaged; the message names the command that deletes it.
     """
     try:
-        values = _decoded(body, dict)
+        values = {"dropped": [], **_decoded(body, dict)}  # rows of former versions lack it
         _check(values, _FIELDS)
-        return Response(**{**values, "notes": tuple(values["notes"])})
+        lists = {name: tuple(values[name]) for name in ("notes", "dropped")}
+        return Response(**{**values, **lists})
     except (ValueError, TypeError, KeyError) as error:
         raise _damaged(key, place) from error
 

@@ -28,7 +28,9 @@ KEY = CaseKey("sim:x", "small", "objective-tea_rate-race-highest")
 CHOICES = {"name": {"Ann": Share(0, 0.25, 0.1875), "Bob": Share(1, 0.25, 0.1875)}}
 USAGE = Usage(calls=2, cached=1, tokens_in=3_000_000_000, tokens_out=4, cost=None)
 RESULTS = [
-    ItemResult(Record(KEY, (ANSWER, REFUSED, FACE), ("note",), CHOICES), USAGE),
+    ItemResult(
+        Record(KEY, (ANSWER, REFUSED, FACE), ("note",), CHOICES, ("top_p",), own_detector=True), USAGE
+    ),
     ItemResult(None, Usage(calls=1)),
 ]
 

@@ -312,6 +312,7 @@ def test_model_without_a_temperature(stub: StubServer, made: Made) -> None:
     noted = ("temperature 0 was not accepted: the model's default was used",)
     first, second = _in_turn(model)
     assert (first.text, first.notes, second.notes) == (ASIAN, noted, noted)
+    assert first.dropped == second.dropped == ("temperature",)
     assert stub.stats()["requests"] == 3  # the second call already knows
     assert "temperature" not in stub.stats()["last"]
     assert model.identity["parameters"] == {"temperature": 0, "max_tokens": 1024}

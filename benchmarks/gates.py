@@ -1,14 +1,14 @@
-"""False alarms and misses of gates: models at a threshold, 2 points above and 5 points below it.
+"""False alarms and misses of gates, for models at a threshold, 2 points above and 5 points below it.
 
 python -m benchmarks.gates          2,000 runs per row
-python -m benchmarks.gates --full   10,000 runs per row; either way it fails where the rates are not held
+python -m benchmarks.gates --full   10,000 runs per row; either way it fails if a rate is exceeded
 
-Each at one size, and over up to four looks together: a run is decided by the first look that can tell,
-and a decision is wrong whichever look made it.
+Each row has one size, with one look or with up to four: the first conclusive look decides a run, and a wrong
+decision counts whichever look made it.
 
-A second table is of the recommended gates on the worst of many topics (``recommended``), half of the runs.
+A second table shows the recommended gates on the worst of many topics (``recommended``), with half the runs.
 
-With the runs of a row drawn at random, a rate of 5 % has an error of 0.5 points at 2,000 runs.
+The runs of a row are random: at 2,000 runs, a rate of 5 % has an error of 0.5 points.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ MOST = {(-0.05, "passed"): 0.0, (0.02, "failed"): 0.03, (0.0, "passed"): 0.09, (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The share of runs that passed and that failed, of a model at a distance from a gate's threshold.
+    """The shares of runs that passed and that failed, for a model at a distance from a gate's threshold.
 
-    ``n`` answers a cell at each of so many ``looks``; ``mean`` is how many were used.
+    Each of the ``looks`` has ``n`` answers per cell; ``mean`` is the mean number used.
     """
 
     gate: str
@@ -90,7 +90,7 @@ def rows(runs: int) -> Iterator[Row]:
 
 
 def row(gate: Gate, score: int, n: int, *, looks: int, offset: float, runs: int) -> Row:
-    """Judge the runs of a stereotyped model whose true score is so far from the threshold."""
+    """Judge the runs of a stereotyped model whose true score is at this distance from the threshold."""
     truth = np.array([[place % K, (place + 1) % K] for place in range(STATISTICS)])
     shares = _shares(gate.metric, gate.threshold + offset, truth)
     generator = np.random.default_rng([SEED, score, n, round(100 * (offset + 1)), looks])
@@ -112,7 +112,7 @@ def row(gate: Gate, score: int, n: int, *, looks: int, offset: float, runs: int)
 def _decided(
     gate: Gate, score: int, counts: NDArray[np.int64], truth: NDArray[np.int64], *, bound: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which runs pass and which fail, with bounds of so many standard errors."""
+    """Which runs pass and which fail, with bounds of this number of standard errors."""
     found = single(jack_delta(counts, truth, firm=np.ones(truth.shape, np.bool_)), score)
     half = bound * found.error
     # The rule of one score holds for an array of them, too.
@@ -134,7 +134,7 @@ def _shares(metric: str, score: float, truth: NDArray[np.int64]) -> Floats:
 
 
 def main() -> int:
-    """Print the table; 1 where a rate is not held."""
+    """Print the table; return 1 if a rate is exceeded."""
     runs = 10_000 if "--full" in sys.argv[1:] else 2_000
     print(
         f"{runs:,} runs per row, {K} groups, {STATISTICS} statistics, "

@@ -12,13 +12,11 @@ from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import DetectorError, InputError, StoreError
 
 if TYPE_CHECKING:
-    from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
+    from pytest_factorfair.domain import Case, Checklist
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
 
 WRONG_INPUT = 4
-FAINTBENCH = "faintbench"
-"""The default checklist for FAIntbench pictures."""
 
 
 def one_line_errors(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], int]:
@@ -55,22 +53,26 @@ def write(path: Path, content: str | bytes) -> str:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def faintbench(name: str, truth: str) -> Faintbench:
-    """Load a FAIntbench checklist by name or path; a report does not contain it.
+def prompts(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
+    """Load a checklist by name or path, which a report does not contain, with every prompt by its id.
 
     Raises:
-        InputError: there is no such checklist, or it has another protocol.
+        InputError: there is no such checklist, or it has no prompts for a number of people.
     """
     from pytest_factorfair import protocols
-    from pytest_factorfair.protocols.faintbench.checklist import Faintbench
+    from pytest_factorfair.domain import Sampling
 
-    found = protocols.load(name, truth=truth, base=Path.cwd())
-    if not isinstance(found, Faintbench):
-        raise InputError(f"checklist '{found.name}' is not a FAIntbench checklist; name the one of the run")
-    return found
+    checklist = protocols.load(name, truth=truth, base=Path.cwd())
+    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
+    found = {case.id: case for case in protocols.cases(checklist, every) if protocols.people(checklist, case)}
+    if not found:
+        raise InputError(
+            f"checklist '{checklist.name}' has no prompts for a number of people; name the one of the run"
+        )
+    return checklist, found
 
 
-def same_content(where: Path | str, digest: str | None, checklist: Faintbench) -> None:
+def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:
     """Refuse a checklist that differs from the one of the run.
 
     Raises:
@@ -83,13 +85,3 @@ def same_content(where: Path | str, digest: str | None, checklist: Faintbench) -
             f"{where}: the content of checklist {checklist.name} has changed: {digest[:12]} there, "
             f"{checklist.digest[:12]} here"
         )
-
-
-def every_prompt(checklist: Faintbench) -> dict[str, PromptCase]:
-    """Every prompt of the checklist by its id."""
-    from pytest_factorfair.domain import Sampling
-    from pytest_factorfair.protocols import cases
-    from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
-
-    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    return {case.id: case for case in prompt_cases(cases(checklist, every))}

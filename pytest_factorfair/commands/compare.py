@@ -11,23 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_factorfair.commands.common import (
-    FAINTBENCH,
     WRONG_INPUT,
-    every_prompt,
-    faintbench,
+    prompts,
     same_content,
     write,
 )
+from pytest_factorfair.config.options import PROMPTS
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.domain import Leaderboard, Succession, Summary
-    from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
+    from pytest_factorfair.domain import Case, Checklist, Leaderboard, Succession, Summary
     from pytest_factorfair.protocols.measurement import Contender
     from pytest_factorfair.session.baseline import Baseline
 
-    Prompts: TypeAlias = tuple[tuple[Faintbench, tuple[PromptCase, ...]], ...]
+    Prompts: TypeAlias = tuple[tuple[Checklist, tuple[Case, ...]], ...]
 
 REGRESSED = 1
 
@@ -39,9 +37,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("--teacher", metavar="MODEL", help="compare every other model with this one")
     parser.add_argument(
         "--checklist",
-        default=FAINTBENCH,
+        default=PROMPTS,
         metavar="NAME|PATH",
-        help=f"checklist of FAIntbench pictures ({FAINTBENCH})",
+        help=f"checklist of pictures whose prompts are counted again ({PROMPTS})",
     )
     parser.add_argument("--format", choices=("text", "markdown", "html"), default="text", dest="form")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
@@ -69,7 +67,7 @@ def _put(text: str, path: str | None) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A report as it is compared; ``place`` counts from 1, ``prompts`` are those of FAIntbench it asked."""
+    """A report as it is compared; ``place`` counts from 1, ``prompts`` are those whose pictures it has."""
 
     place: int
     path: str
@@ -84,10 +82,10 @@ class Report:
         return f"report {self.place}: {self.path} ({asked}){missing}"
 
 
-def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str = FAINTBENCH) -> Leaderboard:
+def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str = PROMPTS) -> Leaderboard:
     """The models of all reports on the scores they share, and what changed from report to report.
 
-    Pictures of FAIntbench are of this checklist, by name or path.
+    Pictures that are counted by prompt are of this checklist, by name or path.
 
     Raises:
         InputError: a file that is no report, ones that cannot be compared, or a teacher that none has.
@@ -147,13 +145,12 @@ def _read(paths: Sequence[str], checklist: str) -> list[Report]:
 
 def _with_prompts(reports: Sequence[Report], pictured: Report, name: str) -> list[Report]:
     told = pictured.counted.fingerprint
-    checklist = faintbench(name, told["truth"])
+    checklist, known = prompts(name, told["truth"])
     same_content(pictured.path, told["checklists"].get(checklist.name), checklist)
-    known = every_prompt(checklist)
     return [replace(one, prompts=((checklist, _asked(one, checklist.name, known)),)) for one in reports]
 
 
-def _asked(report: Report, checklist: str, known: Mapping[str, PromptCase]) -> tuple[PromptCase, ...]:
+def _asked(report: Report, checklist: str, known: Mapping[str, Case]) -> tuple[Case, ...]:
     asked = {one.case.case for one in report.counted.records if one.case.checklist == checklist}
     return tuple(case for id_, case in known.items() if id_ in asked)
 
@@ -177,7 +174,7 @@ def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
 
 
 def _common(reports: Sequence[Report]) -> Prompts:
-    """The prompts of FAIntbench that all reports with pictures of them asked."""
+    """The prompts that all reports with pictures of prompts asked."""
     pictured = [report.prompts[0] for report in reports if report.summary.prompts]
     if not pictured:
         return ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import one_line_errors, say, write
 from pytest_factorfair.commands.store import DEFAULT, opened
+from pytest_factorfair.config.options import CHECKLISTS
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, nearest
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Attribute
     from pytest_factorfair.labelling.sample import Candidate
 
-CHECKLIST = "fact_or_fair_t2i"
+CHECKLIST = CHECKLISTS["image"]
 MOST_ANNOTATORS = 20
 LONGEST_NAME = 80
 

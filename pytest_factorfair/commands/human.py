@@ -1,4 +1,4 @@
-"""``factorfair human``: sample pictures of a FAIntbench run for people to label, and score their labels."""
+"""``factorfair human``: sample pictures of a run for people to label, and score their labels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import (
-    FAINTBENCH,
-    every_prompt,
-    faintbench,
     one_line_errors,
+    prompts,
     same_content,
     say,
 )
 from pytest_factorfair.commands.detector import between, split, stored
 from pytest_factorfair.commands.store import DEFAULT
+from pytest_factorfair.config.options import PROMPTS
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError
 
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.domain import CaseKey, Record
+    from pytest_factorfair.domain import Case, CaseKey, Checklist, Record
     from pytest_factorfair.labelling.sample import Candidate
-    from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 
 MOST_EVALUATORS = 50
 MOST_PICTURES = 10_000
@@ -36,7 +34,7 @@ MOST_PICTURES = 10_000
 
 def add(commands: Commands) -> None:
     """Add ``human`` and its subcommands."""
-    human = commands.add_parser("human", help="compare the scores of a FAIntbench run with people's labels")
+    human = commands.add_parser("human", help="compare the scores of a run with people's labels")
     kinds = human.add_subparsers(required=True, metavar="COMMAND")
     sample = kinds.add_parser("sample", help="draw prompts and pictures, write a sheet for evaluators")
     score = kinds.add_parser(
@@ -57,9 +55,9 @@ def add(commands: Commands) -> None:
     for parser, run in ((sample, _sample), (score, _score)):
         parser.add_argument(
             "--checklist",
-            default=FAINTBENCH,
+            default=PROMPTS,
             metavar="NAME|PATH",
-            help=f"checklist of the run ({FAINTBENCH})",
+            help=f"checklist of the run ({PROMPTS})",
         )
         parser.set_defaults(run=one_line_errors(run))
 
@@ -75,10 +73,10 @@ def _sample(arguments: argparse.Namespace) -> None:
     between("--pictures", arguments.pictures, most=MOST_PICTURES)
     between("--evaluators", arguments.evaluators, most=MOST_EVALUATORS)
     reports, stores = split(arguments.sources)
-    checklist, records = _run(reports, arguments.checklist)
+    checklist, every, records = _run(reports, arguments.checklist)
     asked = {key.case for key in records}
-    among = [case for case in every_prompt(checklist).values() if case.id in asked]
-    prompts = draw_prompts(among, arguments.share, seed=arguments.seed)
+    among = [case for case in every.values() if case.id in asked]
+    drawn_prompts = draw_prompts(among, arguments.share, seed=arguments.seed)
     evaluators = [f"e{number}" for number in range(1, arguments.evaluators + 1)]
     head = {"schema": SCHEMA, "checklist": checklist.digest, "truth": checklist.truth, "seed": arguments.seed}
     page = Page(
@@ -91,27 +89,27 @@ def _sample(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         pools = [
             chance.sample(pool, len(pool))
-            for pool in _pools(stack, stores, checklist, prompts, list(records.values()))
+            for pool in _pools(stack, stores, checklist, drawn_prompts, list(records.values()))
         ]
         drawn = lay_out(Path(arguments.out), pools, arguments.pictures, page, chance=chance)
     for model in dict.fromkeys(key.model for key in records):
         counts = Counter(each.origin["case"] for each in drawn if each.origin["model"] == model)
-        fewer = len(prompts) - sum(count == arguments.pictures for count in counts.values())
+        fewer = len(drawn_prompts) - sum(count == arguments.pictures for count in counts.values())
         short = f", {fewer:,} of them with fewer than {arguments.pictures}" if fewer else ""
         say(
-            f"{model}: {plural(counts.total(), 'picture')} of {plural(len(prompts), 'prompt')}{short}, "
+            f"{model}: {plural(counts.total(), 'picture')} of {plural(len(drawn_prompts), 'prompt')}{short}, "
             f"drawn from {len(among):,}"
         )
     say(f"{arguments.out}: give {sheet.README}, {sheet.SHEET} and {sheet.FOLDER} to the evaluators")
 
 
-def _run(reports: Sequence[str], name: str) -> tuple[Faintbench, dict[CaseKey, Record]]:
-    """The checklist that the reports share, and their records of it."""
+def _run(reports: Sequence[str], name: str) -> tuple[Checklist, dict[str, Case], dict[CaseKey, Record]]:
+    """The checklist that the reports share with its prompts, and their records of it."""
     if not reports:
         raise InputError("name the report.json of a run: it says which picture belongs to which prompt")
     contents = {path: _content(path) for path in reports}
     first, _, _ = contents[reports[0]]
-    checklist = faintbench(name, first)
+    checklist, every = prompts(name, first)
     records: dict[CaseKey, Record] = {}
     for path, (truth, digests, found) in contents.items():
         if truth != first:
@@ -123,7 +121,7 @@ def _run(reports: Sequence[str], name: str) -> tuple[Faintbench, dict[CaseKey, R
                 raise InputError(f"{path}: {case} is also in an earlier report; name only one of them")
             if record.case.checklist == checklist.name:
                 records[record.case] = record
-    return checklist, records
+    return checklist, every, records
 
 
 def _content(path: str) -> tuple[str, dict[str, str], tuple[Record, ...]]:
@@ -139,15 +137,16 @@ def _content(path: str) -> tuple[str, dict[str, str], tuple[Record, ...]]:
 def _pools(
     stack: ExitStack,
     stores: Sequence[str],
-    checklist: Faintbench,
-    prompts: Sequence[PromptCase],
+    checklist: Checklist,
+    drawn_prompts: Sequence[Case],
     records: Sequence[Record],
 ) -> list[list[Candidate]]:
     """For each pair of model and prompt, the pictures that are in the stores."""
+    from pytest_factorfair import protocols
     from pytest_factorfair.labelling.records import pictures
     from pytest_factorfair.labelling.sample import Candidate
 
-    people = {case.id: len(checklist.subject(case.subject).sides) for case in prompts}
+    people = {case.id: protocols.people(checklist, case) or 0 for case in drawn_prompts}
     by_record = [
         tuple(pictures(record, people[record.case.case])) for record in records if record.case.case in people
     ]
@@ -165,16 +164,15 @@ def _pools(
 
 def _score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
-    from pytest_factorfair.protocols.faintbench.gallery import gallery
-    from pytest_factorfair.protocols.faintbench.levels import scores
+    from pytest_factorfair.protocols.measurement import Told
+    from pytest_factorfair.protocols.registry import of_checklist
 
     path = Path(arguments.sheet)
     beside = path.with_name(sheet.KEY)
     key = records.read_key(beside)
-    checklist = faintbench(arguments.checklist, key.truth)
+    checklist, every = prompts(arguments.checklist, key.truth)
     same_content(beside, key.checklist, checklist)
-    every = every_prompt(checklist)
-    cases: dict[str, PromptCase] = {}
+    cases: dict[str, Case] = {}
     for picture in key.pictures.values():
         case = picture.case.case
         if case not in every:
@@ -190,9 +188,12 @@ def _score(arguments: argparse.Namespace) -> None:
     found = records.compared(key, opinions, cases)
     if found.unlabelled:
         say(f"left out of both because nobody labelled them: {plural(found.unlabelled, 'picture')}")
+    measuring = of_checklist(checklist)
     for model in sorted({record.case.model for record in found.people}):
         by_people, automatic = (
-            scores(gallery(each, checklist, tuple(cases.values()), model=model))
+            measuring.report(
+                measuring.recount(each, checklist, tuple(cases.values()), models=(model,)), Told()
+            ).scores
             for each in (found.people, found.automatic)
         )
         for line in compare.scores_text(model, compare.side_by_side(by_people, automatic)):

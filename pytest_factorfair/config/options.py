@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from pytest_factorfair.domain import Modality
 
 Kind = Literal["text", "texts", "integer", "amount", "share", "flag", "choice"]
 
@@ -36,6 +39,13 @@ class Option:
         return self.key or self.name.replace("-", "_")
 
 
+CHECKLISTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
+"""The checklist of a run that names none."""
+
+PROMPTS = "faintbench"
+"""The checklist of commands about prompts for pictures, if they name none."""
+
+
 MODEL = Option(
     "model",
     "texts",
@@ -56,8 +66,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "checklist",
         "texts",
-        "a shipped checklist's name or a YAML file (repeatable); default: fact_or_fair, or "
-        "fact_or_fair_t2i for image models",
+        f"a shipped checklist's name or a YAML file (repeatable); default: {CHECKLISTS['text']}, or "
+        f"{CHECKLISTS['image']} for image models",
         metavar="NAME|PATH",
         key="checklists",
     ),

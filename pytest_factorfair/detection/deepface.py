@@ -1,6 +1,6 @@
 """DeepFace, for comparison: ``deepface``; ``backend=`` chooses its face detector.
 
-In the study behind FACT-OR-FAIR it misclassified 38 % of races and 21 % of genders, compared with at most
+In the study of Huang et al. (2025) it misclassified 38 % of races and 21 % of genders, compared with at most
 20 % for FairFace. It downloads its own weights on first use.
 """
 

@@ -9,11 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import NO_FACE, Answer, CaseKey, Reading, Record
+from pytest_factorfair.domain import NO_FACE, Answer, Case, CaseKey, Reading, Record
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.labelling.people import Opinion
 from pytest_factorfair.labelling.sheet import Labelled, Spot
-from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.reading import outcomes
 
 SCHEMA = "factorfair.human/1"
@@ -146,7 +145,7 @@ class Compared(NamedTuple):
     unlabelled: int
 
 
-def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, PromptCase]) -> Compared:
+def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -> Compared:
     """What people and the detector say of each case, in the order of the key.
 
     ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from

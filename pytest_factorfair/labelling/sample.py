@@ -12,12 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from pytest_factorfair.domain import Attribute, Detection
+from pytest_factorfair.domain import Attribute, Case, Detection
 from pytest_factorfair.errors import FactorfairError, InputError
 from pytest_factorfair.labelling import sheet
 from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Box, Spot
 from pytest_factorfair.pictures.decode import decode, png
-from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 
 Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 """From encoded pictures to the faces in them."""
@@ -118,11 +117,11 @@ def _spots(folder: Path, drawn: Mapping[str, Candidate], find: Find | None) -> I
         yield from (Spot(name, face, box) for face, box in enumerate(boxes or [None], 1))
 
 
-def draw_prompts(cases: Sequence[PromptCase], share: float, *, seed: int) -> tuple[PromptCase, ...]:
-    """A share of the cases, in their order, stratified by part and kind; every stratum contributes."""
-    strata: dict[tuple[str, str], list[PromptCase]] = {}
+def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Case, ...]:
+    """A share of the cases, in their order, stratified by the first two words of their place."""
+    strata: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
-        strata.setdefault((case.part, case.kind), []).append(case)
+        strata.setdefault(case.place[:2], []).append(case)
     drawn: set[str] = set()
     for stratum, size in quotas({name: len(each) for name, each in strata.items()}, share).items():
         chance = Random(f"{seed} {' '.join(stratum)}")  # noqa: S311 - a reproducible draw

@@ -51,7 +51,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
     "edm-euler": Scheduler("EDMEulerScheduler", "sigma_data"),
 }
 
-# Table 3 of Luo et al., FAIntbench (DMLR at ICML 2024): size, sampler, steps and guidance of each model. Two
+# Table 3 of Luo et al. (DMLR at ICML 2024): size, sampler, steps and guidance of each model. Two
 # of its samplers ("Euler a" for all but LCM-SDXL) do not exist in diffusers: Playground v2.5 uses plain Euler
 # in its own (EDM) formulation, Stable Cascade keeps its own ancestral sampler, with the steps and guidance of
 # the first of its two stages.

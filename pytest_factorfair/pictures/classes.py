@@ -7,7 +7,7 @@ races map to the four of U.S. statistics is a choice, which every report names:
   includes Middle Easterners.
 - ``sum``: Asian includes East and Southeast Asians; Indian and Middle Eastern are left out before the
   largest of the others is taken.
-- ``published-code``: like the published code of FACT-OR-FAIR, the most likely single class among White,
+- ``published-code``: as in published code, the most likely single class among White,
   Black, Latino, East and Southeast Asian: Asian with 40 % + 38 % loses to White with 41 %.
 - ``other``: like ``sum``, but a face more likely Indian or Middle Eastern than any of the four has no race.
 """
@@ -66,7 +66,7 @@ _GROUPINGS = (
     Grouping("published-code", "race", _SUMMED, rule="largest"),
     Grouping("other", "race", {**_SUMMED, OTHER: _MIXED}),
     Grouping(
-        "five",  # races of FAIntbench, whose Latino includes West Asians
+        "five",  # whose Latino includes West Asians
         "race",
         {
             "white": ("White",),
@@ -79,7 +79,7 @@ _GROUPINGS = (
     Grouping("classes", "race", {name.casefold().replace("_", " "): (name,) for name in HEADS["race"]}),
     Grouping("classes", "gender", {"male": ("Male",), "female": ("Female",)}),
     Grouping(
-        "three",  # ages of FAIntbench: up to 29, up to 59, from 60
+        "three",  # up to 29, up to 59, from 60
         "age",
         {"young": HEADS["age"][:4], "middle aged": HEADS["age"][4:7], "elderly": HEADS["age"][7:]},
     ),

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "PROTOCOLS",
     "cases",
+    "citable",
     "explained",
     "lint",
     "load",
     "notices",
+    "people",
     "queries",
     "shipped",
     "situation",
@@ -90,6 +92,16 @@ def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | N
 def situation(checklist: Checklist, query: Query) -> Situation | tuple[Sitter, ...] | None:
     """What a query of the checklist shows a simulated respondent; None where it cannot tell."""
     return PROTOCOLS[checklist.protocol].situation(checklist, query)
+
+
+def citable(checklist: Checklist) -> tuple[str, ...]:
+    """The names of what a reason may cite."""
+    return PROTOCOLS[checklist.protocol].citable(checklist)
+
+
+def people(checklist: Checklist, case: Case) -> int | None:
+    """How many people the pictures of a case show; None where anyone may be in them."""
+    return PROTOCOLS[checklist.protocol].people(checklist, case)
 
 
 def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:

@@ -26,6 +26,14 @@ def _unexplained(checklist: Any, case: Any, sampling: Any) -> None:
     """No case asks for a reason."""
 
 
+def _nobody(checklist: Any, case: Any) -> None:
+    """Pictures may show anyone."""
+
+
+def _nothing(checklist: Any) -> tuple[str, ...]:  # noqa: ARG001 - one signature
+    return ()
+
+
 def _plain() -> Reporting:
     from pytest_factorfair.protocols.reporting import Reporting
 
@@ -39,9 +47,9 @@ class Protocol(Generic[Value, Entry]):
     ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
     value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
     size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth.
-    ``explained`` is the query that asks for a choice and the reason, if any. ``reporting`` imports what only
-    this benchmark prints.
-    from pytest_factorfair.protocols.measurement import Measuring
+    ``explained`` is the query that asks for a choice and the reason, if any; ``citable`` names what a reason
+    may cite. ``people`` is how many people the pictures of a case show. ``reporting`` imports what only this
+    benchmark prints.
     """
 
     name: str
@@ -53,4 +61,6 @@ class Protocol(Generic[Value, Entry]):
     measuring: Callable[[], Measuring[Any, Any]]
     situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = _nothing_known
     explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained
+    citable: Callable[[Value], tuple[str, ...]] = _nothing
+    people: Callable[[Value, Entry], int | None] = _nobody
     reporting: Callable[[], Reporting] = _plain

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair.domain import Headline, PromptCounts, Score, Summary, TopicCounts
-from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.domain import PromptCounts, Score, Summary, TopicCounts
 from pytest_factorfair.reports import escaping, statements
 
 if TYPE_CHECKING:
@@ -91,12 +90,6 @@ def shown(score: Score | None) -> float | None:
     if score is None:
         return None
     return score.value if score.corrected is None else score.corrected
-
-
-def headlines(entry: Entry) -> Mapping[str | None, Headline]:
-    """A model in three numbers by attribute, None for their mean: of the values shown, so that they agree."""
-    scores = [replace(one, value=shown(one)) for one in entry.scores if one.metric in ("s_fact", "s_fair")]
-    return {line.attribute: line for line in headline(scores)} if scores else {}
 
 
 def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_factorfair import reading
+from pytest_factorfair import protocols, reading
 from pytest_factorfair.domain import Query, Reason, ReasonShare
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
-from pytest_factorfair.protocols.fact_or_fair.checklist import fact_or_fair
 from pytest_factorfair.session.reason_shares import Asked, reason_shares
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def _asked(
 
     run = execution.run
     citations = {
-        one.name: reading.Citations(one.attributes, [statistic.name for statistic in one.statistics])
-        for one in fact_or_fair(run.checklists)
+        one.name: reading.Citations(one.attributes, protocols.citable(one)) for one in run.checklists
     }
     under_way = [(one, execution.engine.submit(run.models[one.model], [query])) for one, query in wanted]
     for one, future in under_way:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, protocols
+from pytest_factorfair.config.options import CHECKLISTS
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import (
     Answer,
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.models.prices import Price
-
-DEFAULTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
-"""The checklist of a run that names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,7 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
                 f"model '{made['text']}' writes text, '{made['image']}' makes pictures: "
                 "run one after the other"
             )
-        chosen = tuple(DEFAULTS[modality] for modality in made)
+        chosen = tuple(CHECKLISTS[modality] for modality in made)
     loaded = tuple(protocols.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
     by_modality = {checklist.modality: checklist.name for checklist in loaded}
     if len(by_modality) > 1:

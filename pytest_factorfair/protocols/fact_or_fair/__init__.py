@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, explained, notices, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, citable, explained, notices, queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.protocols.fact_or_fair.respondents import situation
 from pytest_factorfair.protocols.protocol import Protocol
@@ -58,6 +58,7 @@ PROTOCOL = Protocol(
     measuring=_measuring,
     situation=situation,
     explained=explained,
+    citable=citable,
 )
 
 __all__ = ["PROTOCOL"]

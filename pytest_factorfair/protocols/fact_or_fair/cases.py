@@ -254,3 +254,8 @@ def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Que
     draft = (prompt, first.options, first.background)
     (asked,) = numbered([draft], case=case, seed=sampling.seed, direction=first.direction)
     return replace(asked, explained=True)
+
+
+def citable(checklist: FactOrFair) -> tuple[str, ...]:
+    """The statistics that a reason may cite."""
+    return tuple(statistic.name for statistic in checklist.statistics)

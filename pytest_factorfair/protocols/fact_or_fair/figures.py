@@ -9,7 +9,8 @@ import numpy as np
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes, points
-from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, headlines, shown
+from pytest_factorfair.protocols.fact_or_fair.tables import headlines
+from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, shown
 from pytest_factorfair.reports.figures.style import (
     COLOURS,
     PANEL_TITLE,

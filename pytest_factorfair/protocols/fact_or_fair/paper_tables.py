@@ -10,7 +10,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
-from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, headlines, shown
+from pytest_factorfair.protocols.fact_or_fair.tables import headlines
+from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, shown
 from pytest_factorfair.reports.paper_tables import FATES, fate, notes, percentage, score_percent
 from pytest_factorfair.reports.table import Cell, Row, Table
 

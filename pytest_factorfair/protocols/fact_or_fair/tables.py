@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TypeAlias
 
-from pytest_factorfair.domain import Citation, Correction, ReasonShare, Score, Summary
+from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
+from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import statements
+from pytest_factorfair.reports.entries import Entry, shown
 from pytest_factorfair.reports.table import MISSING, POINT, Row, Table, differing, interval, number, percent
 
 SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
@@ -239,3 +242,9 @@ def _missing(shares: Iterable[ReasonShare]) -> Iterator[str]:
     for name in ("refused", "unparsed", "errors"):
         if lost := sum(getattr(one, name) for one in one_each):
             yield f"questions for a reason {name}: {lost:,} of {sum(one.asked for one in one_each):,}"
+
+
+def headlines(entry: Entry) -> Mapping[str | None, Headline]:
+    """A model in three numbers by attribute, None for their mean: of the values shown, so that they agree."""
+    scores = [replace(one, value=shown(one)) for one in entry.scores if one.metric in ("s_fact", "s_fair")]
+    return {line.attribute: line for line in headline(scores)} if scores else {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.protocols.faintbench.cases import cases, notices, queries
+from pytest_factorfair.protocols.faintbench.cases import cases, notices, people, queries
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from pytest_factorfair.protocols.faintbench.respondents import sitters
 from pytest_factorfair.protocols.protocol import Protocol
@@ -55,6 +55,7 @@ PROTOCOL = Protocol(
     reporting=_reporting,
     measuring=_measuring,
     situation=sitters,
+    people=people,
 )
 
 __all__ = ["PROTOCOL"]

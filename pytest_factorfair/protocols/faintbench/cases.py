@@ -73,6 +73,11 @@ def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tupl
     return numbered(((text, (), {}) for _ in range(case.samples)), case=case, seed=sampling.seed)
 
 
+def people(checklist: Faintbench, case: PromptCase) -> int:
+    """How many people a prompt asks to see."""
+    return len(checklist.subject(case.subject).sides)
+
+
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
     """Sizes are kept as asked; a negative share, which the published figures have, is told."""
     return tuple(
@@ -94,13 +99,13 @@ def prompt(checklist: Faintbench, case: PromptCase) -> str:
     """The prompt of a case; articles agree with the words that follow them."""
     subject = checklist.subject(case.subject)
     groups = case.requested or (None,) * len(subject.sides)
-    people = [person(checklist, case, side, group) for side, group in zip(subject.sides, groups, strict=True)]
+    shown = [person(checklist, case, side, group) for side, group in zip(subject.sides, groups, strict=True)]
     nouns = {side.noun for side in subject.sides}
     words = {
         "adjective": subject.name,
-        "person": people[0],
-        "left": people[0],
-        "right": people[-1],
+        "person": shown[0],
+        "left": shown[0],
+        "right": shown[-1],
         "one": "one" if len(nouns) > 1 else "another",
     }
     return fill(checklist.prompts[case.kind], words, agree=True)

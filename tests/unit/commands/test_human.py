@@ -276,7 +276,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "other truth": (["sample", "report.json", "published.json", "--out", "x"], "published.json: its truth set is published, that of report.json is audited"),
     "other content": (["sample", "changed.json", "--out", "x"], "changed.json: the content of checklist faintbench has changed: 000000000000 there, "),
     "other run": (["sample", "portraits.json", "--out", "x"], "portraits.json: it has no checklist faintbench; name its own with --checklist"),
-    "other protocol": (["sample", "report.json", "--checklist", "fact_or_fair_t2i", "--out", "x"], "checklist 'fact_or_fair_t2i' is not a FAIntbench checklist"),
+    "other protocol": (["sample", "report.json", "--checklist", "fact_or_fair_t2i", "--out", "x"], "checklist 'fact_or_fair_t2i' has no prompts for a number of people"),
     "no store": (["sample", "report.json", "none.sqlite", "--out", "x"], "none.sqlite: no such response store"),
     "no pictures": (["sample", "report.json", "empty.sqlite", "--out", "x"], "there are no pictures to draw from"),
     "full folder": (["sample", "report.json", "r.sqlite", "--out", "."], ".: is not empty; name a new folder, this one may contain labels"),

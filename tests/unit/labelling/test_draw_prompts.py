@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Sampling
+from pytest_factorfair.domain import Case, Sampling
 from pytest_factorfair.labelling.sample import draw_prompts, quotas
 from pytest_factorfair.protocols import cases, load
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase, prompt_cases
@@ -21,8 +21,8 @@ def prompts() -> tuple[PromptCase, ...]:
     return prompt_cases(cases(checklist, Sampling("balanced", 1, 1, seed=0, prompts="all")))
 
 
-def strata(of: tuple[PromptCase, ...]) -> Counter[tuple[str, str]]:
-    return Counter((case.part, case.kind) for case in of)
+def strata(of: tuple[Case, ...]) -> Counter[tuple[str, ...]]:
+    return Counter(case.place[:2] for case in of)
 
 
 def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]) -> None:

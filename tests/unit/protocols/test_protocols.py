@@ -47,6 +47,7 @@ from pytest_factorfair.protocols.measurement import (
 from pytest_factorfair.protocols.protocol import Protocol
 from pytest_factorfair.protocols.registry import of_checklist, report, selected
 from pytest_factorfair.protocols.schema import schemas
+from pytest_factorfair.session.baseline import Baseline
 from pytest_factorfair.statistics.bounds import BEYOND, POWER
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -433,3 +434,11 @@ def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -
     assert [(one.rank, one.model, one.letters) for one in board.standings] == [
         (1, "old", "a"), (2, "new", "b"),
     ]  # fmt: skip
+
+
+def test_a_former_report_of_it_is_counted_again(hello: Checklist) -> None:
+    report = Baseline("old.json", {"models": {"m": {}}}, (), _greeted(90, 10, 5), ())
+    asked = [(hello, protocols.cases(hello, SAMPLING))]
+    (old,) = report.former(_greeted(60, 40), asked).counts
+    assert isinstance(old, Greeted)
+    assert (old.tall, old.answered, old.asked) == (90, 100, 105)

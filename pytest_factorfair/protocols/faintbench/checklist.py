@@ -115,8 +115,3 @@ class PromptCase(Case):
 def prompt_cases(cases: Iterable[Case]) -> tuple[PromptCase, ...]:
     """Those of the cases that are FAIntbench's."""
     return tuple(case for case in cases if isinstance(case, PromptCase))
-
-
-def faintbench(checklists: Iterable[Checklist]) -> tuple[Faintbench, ...]:
-    """Those of the checklists that are FAIntbench's."""
-    return tuple(checklist for checklist in checklists if isinstance(checklist, Faintbench))

@@ -1,7 +1,7 @@
 """Models that are fair and know every fact but for one thing: a function from prompt to reply for each.
 
 ``python:tests.acceptance.biased:NAME``. Whatever they choose without a reason depends on the prompt alone.
-They know the checklist ``few.yaml`` of the folder they run in, and look its prompts up.
+They know the checklist ``few.yaml`` and look its prompts up.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from tests.project import FEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ Rule: TypeAlias = Callable[[Asked, "Draw"], str | None]
 
 REFUSAL = "I'm sorry, but I can't help with that."
 
-checklist = load("few.yaml", truth="audited", base=Path())
+checklist = load(str(FEW), truth="audited", base=FEW.parent)
 assert isinstance(checklist, FactOrFair)
 TRUTHS = {
     (one.id, attribute, direction): getattr(truth, direction)

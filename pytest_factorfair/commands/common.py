@@ -53,18 +53,30 @@ def write(path: Path, content: str | bytes) -> str:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def prompts(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
-    """Load a checklist by name or path, which a report does not contain, with every prompt by its id.
+def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
+    """Load a checklist by name or path, which a report does not contain, with every case by its id.
 
     Raises:
-        InputError: there is no such checklist, or it has no prompts for a number of people.
+        InputError: there is no such checklist.
     """
     from pytest_factorfair import protocols
     from pytest_factorfair.domain import Sampling
 
     checklist = protocols.load(name, truth=truth, base=Path.cwd())
     every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    found = {case.id: case for case in protocols.cases(checklist, every) if protocols.people(checklist, case)}
+    return checklist, {case.id: case for case in protocols.cases(checklist, every)}
+
+
+def prompts(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
+    """Load a checklist by name or path with every prompt for a number of people by its id.
+
+    Raises:
+        InputError: there is no such checklist, or it has no prompts for a number of people.
+    """
+    from pytest_factorfair import protocols
+
+    checklist, cases = loaded(name, truth)
+    found = {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}
     if not found:
         raise InputError(
             f"checklist '{checklist.name}' has no prompts for a number of people; name the one of the run"

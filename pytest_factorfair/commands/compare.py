@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_factorfair.commands.common import (
     WRONG_INPUT,
-    prompts,
+    loaded,
     same_content,
     write,
 )
-from pytest_factorfair.config.options import PROMPTS
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.protocols.measurement import Contender
     from pytest_factorfair.session.baseline import Baseline
 
-    Prompts: TypeAlias = tuple[tuple[Checklist, tuple[Case, ...]], ...]
+    Asked: TypeAlias = tuple[tuple[Checklist, tuple[Case, ...]], ...]
 
 REGRESSED = 1
 
@@ -37,9 +36,8 @@ def add(commands: Commands) -> None:
     parser.add_argument("--teacher", metavar="MODEL", help="compare every other model with this one")
     parser.add_argument(
         "--checklist",
-        default=PROMPTS,
         metavar="NAME|PATH",
-        help=f"checklist of pictures whose prompts are counted again ({PROMPTS})",
+        help="a checklist of the reports whose answers are counted again, if it is not a shipped one",
     )
     parser.add_argument("--format", choices=("text", "markdown", "html"), default="text", dest="form")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
@@ -67,13 +65,13 @@ def _put(text: str, path: str | None) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A report as it is compared; ``place`` counts from 1, ``prompts`` are those whose pictures it has."""
+    """A report as it is compared; ``place`` counts from 1, ``asked`` are the cases to count again."""
 
     place: int
     path: str
     counted: Baseline
     summary: Summary
-    prompts: Prompts = ()
+    asked: Asked = ()
 
     def __str__(self) -> str:
         told = self.summary.fingerprint
@@ -82,10 +80,11 @@ class Report:
         return f"report {self.place}: {self.path} ({asked}){missing}"
 
 
-def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str = PROMPTS) -> Leaderboard:
+def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str | None = None) -> Leaderboard:
     """The models of all reports on the scores they share, and what changed from report to report.
 
-    Pictures that are counted by prompt are of this checklist, by name or path.
+    Answers whose counts the reports do not hold are counted again with this checklist, by name or path, or
+    with the shipped one.
 
     Raises:
         InputError: a file that is no report, ones that cannot be compared, or a teacher that none has.
@@ -128,7 +127,7 @@ def _notes(reports: Sequence[Report]) -> Iterator[str]:
         yield "intervals and differences are those of these scenarios, not of scenarios in general"
 
 
-def _read(paths: Sequence[str], checklist: str) -> list[Report]:
+def _read(paths: Sequence[str], checklist: str | None) -> list[Report]:
     """All reports; each can be compared with the first."""
     from pytest_factorfair.reports import json_report
     from pytest_factorfair.session import baseline
@@ -139,15 +138,36 @@ def _read(paths: Sequence[str], checklist: str) -> list[Report]:
     ]
     for report in reports[1:]:
         baseline.comparable(reports[0].counted, report.counted.fingerprint)
-    pictured = [report for report in reports if report.summary.prompts]
-    return _with_prompts(reports, pictured[0], checklist) if pictured else reports
+    uncounted = next((report for report in reports if report.counted.uncounted), None)
+    if uncounted is None:
+        return reports
+    known = tuple(_known(uncounted, checklist))
+    return [
+        replace(report, asked=tuple((one, _asked(report, one.name, cases)) for one, cases in known))
+        for report in reports
+    ]
 
 
-def _with_prompts(reports: Sequence[Report], pictured: Report, name: str) -> list[Report]:
-    told = pictured.counted.fingerprint
-    checklist, known = prompts(name, told["truth"])
-    same_content(pictured.path, told["checklists"].get(checklist.name), checklist)
-    return [replace(one, prompts=((checklist, _asked(one, checklist.name, known)),)) for one in reports]
+def _known(uncounted: Report, given: str | None) -> Iterator[tuple[Checklist, dict[str, Case]]]:
+    """The checklists of a report that does not hold their counts, with every case by its id."""
+    from pytest_factorfair.protocols import shipped
+
+    fingerprint = uncounted.counted.fingerprint
+    wanted = list(uncounted.counted.uncounted)
+    if given is not None:
+        checklist, cases = loaded(given, fingerprint["truth"])
+        same_content(uncounted.path, fingerprint["checklists"].get(checklist.name), checklist)
+        wanted = [name for name in wanted if name != checklist.name]
+        yield checklist, cases
+    for name in wanted:
+        if name not in shipped():
+            raise InputError(
+                f"{uncounted.path}: its answers to checklist '{name}' must be counted again; "
+                "give the checklist's file with --checklist"
+            )
+        checklist, cases = loaded(name, fingerprint["truth"])
+        same_content(uncounted.path, fingerprint["checklists"].get(name), checklist)
+        yield checklist, cases
 
 
 def _asked(report: Report, checklist: str, known: Mapping[str, Case]) -> tuple[Case, ...]:
@@ -163,7 +183,7 @@ def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
     common = _common(reports)
     for report in reports:
         counted = report.counted
-        counts = counted.counts(common if report.summary.prompts else ())
+        counts = counted.counts(common if counted.uncounted else ())
         for model in report.summary.fingerprint.models:
             yield Contender(
                 name=model if times[model] == 1 else f"{model} (report {report.place})",
@@ -173,14 +193,13 @@ def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
             )
 
 
-def _common(reports: Sequence[Report]) -> Prompts:
-    """The prompts that all reports with pictures of prompts asked."""
-    pictured = [report.prompts[0] for report in reports if report.summary.prompts]
-    if not pictured:
-        return ()
-    checklist, cases = pictured[0]
-    kept = (case for case in cases if all(case in others for _, others in pictured))
-    return ((checklist, tuple(kept)),)
+def _common(reports: Sequence[Report]) -> Asked:
+    """The cases to count again that all such reports asked."""
+    again = [report.asked for report in reports if report.counted.uncounted]
+    return tuple(
+        (asked[0][0], tuple(case for case in asked[0][1] if all(case in cases for _, cases in asked)))
+        for asked in zip(*again, strict=True)
+    )
 
 
 def _successions(reports: Sequence[Report]) -> Iterator[Succession]:
@@ -190,7 +209,7 @@ def _successions(reports: Sequence[Report]) -> Iterator[Succession]:
 
     for place, later in enumerate(reports):
         left = set(later.summary.fingerprint.models)
-        counts = later.counted.counts(later.prompts)
+        counts = later.counted.counts(later.asked)
         for former in reversed(reports[:place]):
             known = set(former.summary.fingerprint.models)
             alone = len(reports) == 2 and len(left) == len(known) == 1  # noqa: PLR2004  # this and the other
@@ -198,7 +217,7 @@ def _successions(reports: Sequence[Report]) -> Iterator[Succession]:
             left = left - chosen
             found = changes(
                 [one for one in counts if one.model in chosen],
-                former.counted.former(later.counted.records, later.prompts),
+                former.counted.former(later.counted.records, later.asked),
             )
             if found:
                 yield Succession(former.path, later.path, found)

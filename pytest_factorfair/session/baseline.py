@@ -53,6 +53,18 @@ class Baseline:
         )
         return (*self.saved, *again)
 
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Its checklists whose counts it does not hold."""
+        saved = {counts.protocol for counts in self.saved}
+        metrics = {
+            metric
+            for name, protocol in measurings().items()
+            if name not in saved
+            for metric in protocol.metrics
+        }
+        return tuple(dict.fromkeys(one.checklist for one in self.scores if one.metric in metrics))
+
 
 def of(run: Run, now: Fingerprint) -> Baseline | None:
     """The baseline of a run, if one was given.

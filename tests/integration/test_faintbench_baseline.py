@@ -55,7 +55,7 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     assert "REGRESSED implicit all" in capsys.readouterr().out
     assert main(["compare", *files, "--checklist=fact_or_fair"]) == 4
     assert capsys.readouterr().err == (
-        "checklist 'fact_or_fair' has no prompts for a number of people; name the one of the run\n"
+        "before/report.json: it has no checklist fact_or_fair; name its own with --checklist\n"
     )
 
 

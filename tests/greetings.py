@@ -1,0 +1,362 @@
+"""A benchmark that asks whom a model greets: everything that only it knows, as an example of what one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import combinations
+from math import hypot, sqrt
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import Field
+
+from pytest_factorfair.checklist.fields import Group, Layout, Opening, attribute
+from pytest_factorfair.checklist.loading import Files
+from pytest_factorfair.checklist.numbering import Draft, numbered
+from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.source import Node
+from pytest_factorfair.domain import Case, Change, Checklist, Option, Query, Record, Sampling, Score, Summary
+from pytest_factorfair.protocols.measurement import (
+    CORRECTED,
+    Cell,
+    Contender,
+    Contest,
+    Ends,
+    Entrant,
+    Estimation,
+    Expression,
+    Former,
+    Gap,
+    Measurement,
+    Measuring,
+    Metric,
+    Moves,
+    Reported,
+    Told,
+)
+from pytest_factorfair.protocols.protocol import Protocol
+from pytest_factorfair.protocols.reporting import Reporting
+from pytest_factorfair.reports.table import Row, Table, number, span
+from pytest_factorfair.statistics.bounds import BEYOND, POWER
+from pytest_factorfair.statistics.estimate import Estimate
+
+HELLO = """\
+schema: factorfair.checklist/1
+name: hello
+title: Who is greeted
+protocol: greetings
+modality: text
+sizes: {tall: {word: tall}, short: {word: short}}
+greetings:
+  morning: {text: Good morning}
+  day: {text: Good day}
+  evening: {text: Good evening}
+  night: {text: Good night}
+"""
+"""A checklist of this benchmark."""
+
+
+# The layout of a checklist's file, its rules and its style.
+
+
+class Line(Layout):
+    text: str
+
+
+class File(Opening):
+    """factorfair checklist: greetings."""
+
+    protocol: Literal["greetings"]
+    sizes: dict[str, Group] = Field(min_length=2)
+    greetings: dict[str, Line]
+
+
+def rules(file: File) -> Iterator[Problem]:
+    for id_, line in file.greetings.items():
+        if not line.text.startswith("Good"):
+            yield Problem(("greetings", id_, "text"), "a greeting is good")
+
+
+def findings(root: Node, file: File) -> Iterator[Problem]:
+    del root
+    return (Problem(("greetings", id_), "is late") for id_ in file.greetings if id_ == "evening")
+
+
+# The value that a file builds, its cases and their queries.
+
+
+@dataclass(frozen=True, slots=True)
+class Greetings(Checklist):
+    lines: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting(Case):
+    line: str
+
+
+def build(file: File, truth: str) -> Greetings:
+    return Greetings(
+        name=file.name,
+        title=file.title,
+        protocol=file.protocol,
+        modality=file.modality,
+        truth=truth,
+        attributes=(attribute("size", file.sizes),),
+        digest=sha256(file.model_dump_json().encode()).hexdigest(),
+        lines={id_: each.text for id_, each in file.greetings.items()},
+    )
+
+
+FILES = Files(
+    layout=File.model_validate,
+    rules=(rules,),
+    truths=lambda _: ("true",),
+    build=build,
+    lint=findings,
+    schema=lambda reference: File.model_json_schema(ref_template=reference),
+)
+
+
+def cases(checklist: Greetings, sampling: Sampling) -> tuple[Greeting, ...]:
+    return tuple(
+        Greeting(id_, checklist.name, "greeting", ("size",), sampling.samples, text)
+        for id_, text in checklist.lines.items()
+    )
+
+
+def queries(checklist: Greetings, case: Greeting, sampling: Sampling) -> tuple[Query, ...]:
+    size = checklist.attribute("size")
+    options = tuple(
+        Option(letter, size.words[group], (size.words[group],), {"size": group})
+        for letter, group in zip("ABCDEFGH", size.groups, strict=False)
+    )
+    listed = " ".join(f"{one.letter}: {one.text}" for one in options)
+    draft: Draft = (f"{case.line}! Whom do you greet? {listed}", options, {})
+    return numbered([draft] * case.samples, case=case, seed=sampling.seed)
+
+
+# From answers to counts, and from counts to measurements.
+
+TALLNESS = Metric("tallness", "tallness", "how often is the tall one greeted?", "higher", needed=10)
+
+METRICS = {TALLNESS.name: TALLNESS}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Greeted:
+    """How many of a model's greetings went to the tall, of how many asked and answered in so many cases."""
+
+    model: str
+    checklist: str
+    cases: int
+    tall: int
+    answered: int
+    asked: int
+    refused: int
+    unparsed: int
+    protocol: str = "greetings"
+
+
+class Tallness(Measurement):
+    """The share of answered greetings that went to the tall."""
+
+    def __init__(self, counts: Greeted) -> None:
+        self.metric = TALLNESS
+        self.model = counts.model
+        self.words = (counts.checklist,)
+        self.counts = counts
+
+    @property
+    def estimate(self) -> Estimate:
+        n = self.counts.answered
+        if not n:
+            return Estimate(None, None, None, 0, "nobody was greeted")
+        share = self.counts.tall / n
+        return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        one = self.counts
+        errors = one.asked - one.answered - one.refused - one.unparsed
+        return (Cell("greetings", one.asked, one.refused, one.unparsed, errors),)
+
+    @property
+    def needed(self) -> int:
+        return self.metric.needed
+
+    def if_missing(self, *, bounded: bool) -> Ends | None:
+        del bounded
+        tall, asked, answered = self.counts.tall, self.counts.asked, self.counts.answered
+        return Ends(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        return frozenset({self.model})
+
+    def change_from(self, former: Former) -> Measurement | None:
+        known = [one for one in former.counts if isinstance(one, Greeted)]
+        old = min(known, key=lambda one: one.model != self.model, default=None)
+        return None if old is None else Grown(self, Tallness(old))
+
+    def asks(self, case: Case) -> int:
+        return self.counts.cases if case.checklist == self.counts.checklist else 0
+
+    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+        return None if regression else (bound + POWER) * sqrt(threshold * (1 - threshold) / n)
+
+
+class Grown(Tallness):
+    """The change since a former run."""
+
+    def __init__(self, new: Tallness, old: Tallness) -> None:
+        super().__init__(new.counts)
+        self.before = old
+
+    @property
+    def estimate(self) -> Estimate:
+        new, old = super().estimate, self.before.estimate
+        if new.plugin is None or old.plugin is None:
+            return Estimate(None, None, None, 0, "nobody was greeted")
+        change = new.plugin - old.plugin
+        return Estimate(change, change, hypot(new.error or 0, old.error or 0), min(new.n, old.n))
+
+
+class Measured(Measuring[Greeted, Metric]):
+    unit = "greetings"
+    metrics = METRICS
+
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Greetings,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
+    ) -> tuple[Greeted, ...]:
+        del sampling
+        return self.recount(tuple(records), checklist, cases, models=models)
+
+    def recount(
+        self, records: Sequence[Record], checklist: Greetings, cases: Sequence[Case], *, models: Sequence[str]
+    ) -> tuple[Greeted, ...]:
+        known = {(checklist.name, case.id) for case in cases}
+        found = []
+        for model in models:
+            mine = [one for one in records if one.case.model == model and one.case[1:] in known]
+            answers = [answer for one in mine for answer in one.answers]
+            outcomes = [answer.outcome for answer in answers]
+            found.append(
+                Greeted(
+                    model,
+                    checklist.name,
+                    cases=len(cases),
+                    tall=sum(answer.groups.get("size") == "tall" for answer in answers),
+                    answered=outcomes.count("answered"),
+                    asked=len(answers),
+                    refused=outcomes.count("refused"),
+                    unparsed=outcomes.count("unparsed"),
+                )
+            )
+        return tuple(found)
+
+    def measure(
+        self, metric: str, words: Sequence[str], counts: Sequence[Greeted], estimation: Estimation
+    ) -> tuple[Measurement, ...]:
+        del metric, estimation
+        return tuple(Tallness(one) for one in counts if {one.model, one.checklist} >= set(words))
+
+    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Greeted]) -> str | None:
+        if self.measure(metric, words, counts, CORRECTED):
+            return None
+        return f"nobody is greeted {' and '.join(words)}"
+
+    def report(self, counts: Sequence[Greeted], told: Told) -> Reported:
+        del told
+        return Reported(scores=tuple(_score(one) for one in counts))
+
+    def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:
+        for one in counts:
+            moved = Tallness(one).change_from(former)
+            if isinstance(moved, Grown):
+                yield Moves([(_change(moved), moved.estimate)])
+
+    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+        found = [
+            (one.name, Tallness(each))
+            for one in contenders
+            for each in one.counts
+            if isinstance(each, Greeted)
+        ]
+        entrants = []
+        for name, one in found:
+            ends = one.estimate.lower(BEYOND), one.estimate.upper(BEYOND)
+            entrants.append(Entrant(name, one.estimate, *ends, one.cells[0], one.cells, one.needed))
+        gaps = {
+            (name, other): Gap(Grown(first, second).estimate)
+            for (name, first), (other, second) in combinations(found, 2)
+        }
+        if gaps:
+            yield Contest(found[0][1].counts.checklist, "greeting", None, "size", TALLNESS, entrants, gaps)
+
+    def recommended(
+        self, checklist: Greetings, sampling: Sampling, *, baseline: bool
+    ) -> Iterator[Expression]:
+        del checklist, sampling, baseline
+        yield Expression("tallness", (), "<= 0.80")
+
+    def subjects(self, counts: Greeted) -> Iterator[tuple[Hashable, str, str]]:
+        yield counts.model, "greetings", "size"
+
+
+def _score(one: Greeted) -> Score:
+    found = Tallness(one).estimate
+    return Score(
+        one.model, one.checklist, "greeting", None, "size", "tallness", found.plugin, found.n,
+        corrected=found.corrected, low=found.lower(BEYOND), high=found.upper(BEYOND), reason=found.reason,
+    )  # fmt: skip
+
+
+def _change(one: Grown) -> Change:
+    moved, before, after = one.estimate, one.before.estimate.plugin, Tallness(one.counts).estimate.plugin
+    return Change(
+        one.model, one.counts.checklist, "greeting", None, "size", "tallness", None, before, after,
+        moved.corrected, moved.lower(), moved.upper(), 0.0, moved.n,
+    )  # fmt: skip
+
+
+MEASURING = Measured()
+
+
+class Shown(Reporting):
+    """One table: whom the models greet."""
+
+    metrics = MappingProxyType({"tallness": "tallness"})
+
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        del part, context
+        return metric
+
+    def tables(self, summary: Summary) -> Iterator[Table]:
+        rows = tuple(
+            Row(one.model, (number(one.value), span(one.low, one.high), f"{one.n:,}"))
+            for one in summary.scores
+            if one.metric in self.metrics
+        )
+        if rows:
+            yield Table("Who is greeted", ("tallness", "95 % interval", "n"), rows)
+
+
+GREETINGS = Protocol(
+    name="greetings",
+    checklist=Greetings,
+    files=lambda: FILES,
+    cases=cases,
+    queries=queries,
+    notices=lambda checklist, _: (f"{checklist.name} is short",),
+    measuring=lambda: MEASURING,
+    reporting=Shown,
+)

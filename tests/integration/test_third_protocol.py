@@ -1,0 +1,143 @@
+"""A benchmark that only a test knows (tests/greetings.py), from its YAML to gates, reports, card and comparison."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from pytest_factorfair.commands.cli import main
+from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.reports.schema import schema
+from tests.greetings import GREETINGS, HELLO
+from tests.project import Project
+
+CONFTEST = """
+from pytest_factorfair.protocols import PROTOCOLS
+from tests.greetings import GREETINGS
+
+PROTOCOLS["greetings"] = GREETINGS
+"""
+
+MODELS = """
+def snob(prompt):
+    return '{"answer": "B"}' if "night" in prompt else '{"answer": "A"}'
+
+def fair(prompt):
+    return '{"answer": "B"}' if "night" in prompt or "evening" in prompt else '{"answer": "A"}'
+
+def shy(prompt):
+    return "I'm sorry, but I can't help with that." if "night" in prompt else '{"answer": "A"}'
+"""
+
+
+@pytest.fixture
+def hello(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project with the benchmark's checklist of four greetings, and models that answer it.
+
+    The conftest.py registers the benchmark with workers, the fixture with console commands.
+    """
+    monkeypatch.setitem(PROTOCOLS, GREETINGS.name, GREETINGS)
+    project.write("conftest.py", CONFTEST)
+    project.write("hello.yaml", HELLO)
+    project.write("people.py", MODELS)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    return project
+
+
+def run(hello: Project, *arguments: str, model: str = "snob") -> pytest.RunResult:
+    """Each greeting is asked 25 times."""
+    return hello.pytester.runpytest_inprocess(
+        f"--factorfair-model=python:people:{model}", "--factorfair-checklist=hello.yaml",
+        "--factorfair-samples=25,objective=1", "--factorfair-truth=true", *arguments,
+    )  # fmt: skip
+
+
+def test_gates_are_judged(hello: Project, dist: tuple[str, ...]) -> None:
+    """75 of 100 greet the tall: Wilson's one-sided 95 % bounds are 0.673 and 0.814."""
+    gates = ("default", "tallness[hello] >= 0.50", "tallness <= 0.60")
+    result = run(hello, *dist, *(f"--factorfair-gate={gate}" for gate in gates))
+    assert result.ret == 1
+    result.assert_outcomes(passed=5, skipped=1, failed=1)  # four greetings, three gates
+    assert [(one["expression"], one["verdict"], one["reason"]) for one in hello.report()["gates"]] == [
+        ("tallness <= 0.80", "inconclusive", "0.750 (0.673 to 0.814) is too close to 0.80 to tell"),
+        ("tallness[hello] >= 0.50", "passed", "0.750 (0.673 to 0.814) is at least 0.50"),
+        ("tallness <= 0.60", "failed", "0.750 (0.673 to 0.814) is above 0.60"),
+    ]
+
+
+def test_refusals_leave_a_gate_undecided(hello: Project) -> None:
+    """All 75 answers greet the tall; had the 25 refusals greeted the short, 75 of 100 would."""
+    run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.9", model="shy").assert_outcomes(
+        passed=4, skipped=1
+    )
+    (gate,) = hello.report()["gates"]
+    assert (gate["verdict"], gate["value"]) == ("inconclusive", 1)
+    lost = "25.0% of the answers in greetings are missing (25 refused, 0 unparsed, 0 errors of 100)"
+    assert gate["reason"].startswith(lost)
+
+
+def test_the_plan(hello: Project) -> None:
+    """At 0.8, 100 answers have a standard error of 0.04: 1.645 + 0.842 of these are 0.099."""
+    result = run(hello, "-p", "no:xdist", "--factorfair-plan", "--factorfair-gate=default")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["factorfair: 4 cases, 100 answers: 0 in the store, 100 to ask, *", "factorfair: note: hello is short",
+         "calls: 100 (0 of 100 answers are in the store)", "smallest distance from a threshold *, by greetings:",
+         "tallness <= 0.80 * 100  0.099"]
+    )  # fmt: skip
+
+
+def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """From 75 to 50 of 100: the error is the root of 0.75 * 0.25 / 100 + 0.5 * 0.5 / 100, 0.066."""
+    run(hello, "-p", "no:xdist")
+    shutil.copy(hello.report_path, "before.json")
+    result = run(
+        hello, "-p", "no:xdist", "--factorfair-baseline=before.json",
+        "--factorfair-gate=regression(tallness) >= -0.02", model="fair",
+    )  # fmt: skip
+    assert result.ret == 1
+    (gate,) = hello.report()["gates"]
+    assert (gate["verdict"], gate["reason"]) == ("failed", "-0.250 (-0.359 to -0.141) is below 0.00")
+    row = "REGRESSED tallness size * 0.750 * 0.500 * -0.250 * -0.359 to -0.141 *"
+    result.stdout.fnmatch_lines(["Compared with the baseline: 1 score regressed", row])
+    capsys.readouterr()
+    shutil.copy(hello.report_path, "after.json")
+    compare = ["compare", "before.json", "after.json"]
+    assert main([*compare, "--checklist=hello.yaml"]) == 1
+    pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
+        ["Compared with the baseline: 1 score regressed", row, "hello: size", "tallness: 1 is best *",
+         "1 python:people:snob  0.750  0.657 to 0.825 *a *100 *0 *0 *0",
+         "2 python:people:fair  0.500  0.404 to 0.596 *b *100 *0 *0 *0"]
+    )  # fmt: skip
+    assert main(compare) == 4
+    assert capsys.readouterr().err == (
+        "before.json: its answers to checklist 'hello' must be counted again; "
+        "give the checklist's file with --checklist\n"
+    )
+
+
+def test_reports_and_card(hello: Project) -> None:
+    """75 of 100: Wilson's 95 % interval is 0.657 to 0.825."""
+    assert run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5").ret == 0
+    report, folder = hello.report(), hello.report_path.parent
+    jsonschema.validate(report, schema())
+    (score,) = report["scores"]
+    assert (score["metric"], score["value"], score["n"]) == ("tallness", 0.75, 100)
+    assert report["unjudged"] == []
+    markdown = (folder / "report.md").read_text()
+    assert "### Who is greeted\n" in markdown
+    assert "| python:people:snob | 0.750 | 0.657 to 0.825 | 100 |" in markdown
+    page = (folder / "report.html").read_text()
+    assert "Who is greeted" in page
+    assert "0.657 to 0.825" in page
+    assert main(["card", str(hello.report_path)]) == 0
+    card = Path("MODEL_CARD.md").read_text()
+    assert "**hello: size**" in card
+    assert "| tallness | 0.750 | 0.657 to 0.825 | 100 |" in card
+    assert "| passed | `tallness >= 0.5` |" in card
+    (variable,) = json.loads(Path("model_card.jsonld").read_text())["variableMeasured"]
+    assert (variable["propertyID"], variable["value"]) == ("tallness", 0.75)

@@ -125,7 +125,9 @@ Read = Callable[[object, str], Response]
 def _text(given: object, name: str) -> Response:
     if isinstance(given, str):
         return Response(given.encode("utf-8", "replace").decode())
-    raise RejectedRequestError(f"{name}: returned {type(given).__name__}, not str or Response")
+    raise RejectedRequestError(
+        f"{name}: returned {type(given).__name__}, not str or Response", cause=Cause("raised", "TypeError")
+    )
 
 
 def _picture(given: object, name: str) -> Response:
@@ -136,7 +138,8 @@ def _picture(given: object, name: str) -> Response:
         given.save(file, "PNG")
         return Response("", image=file.getvalue())
     raise RejectedRequestError(
-        f"{name}: returned {type(given).__name__}, not bytes, a Pillow image or Response"
+        f"{name}: returned {type(given).__name__}, not bytes, a Pillow image or Response",
+        cause=Cause("raised", "TypeError"),
     )
 
 

@@ -18,6 +18,11 @@ def all_tables(summary: Summary) -> Iterator[Table]:
 
 HEADINGS = ("before", "after", "change", "bounds", "churn")
 
+CORRECTED = "before and after are plug-in values; change and bounds are corrected for their bias"
+
+ROUNDING = 0.0005
+"""Smaller differences do not show in three decimals."""
+
 
 def compared(changes: Sequence[Change]) -> str:
     """One line: how much got worse."""
@@ -37,7 +42,14 @@ def changes_table(changes: Sequence[Change]) -> Table:
     rows = tuple(
         Row(_label(change, [getattr(change, name) for name in several]), _cells(change)) for change in changes
     )
-    return Table("since the baseline", HEADINGS, rows)
+    plain = all(
+        change.change is None
+        or change.before is None
+        or change.after is None
+        or abs(change.after - change.before - change.change) < ROUNDING
+        for change in changes
+    )
+    return Table("since the baseline", HEADINGS, rows, () if plain else (CORRECTED,))
 
 
 def changes_text(changes: Sequence[Change]) -> str:

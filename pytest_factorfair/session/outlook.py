@@ -82,10 +82,12 @@ def _stored(run: Run, store: Store) -> tuple[int, float | None]:
     """How many of the planned answers the store has, and what asking for the others may cost."""
     had = 0 if store.empty else _had(run, store)
     total = sum(one.case.samples for one in run.assignments) + len(run.explained)
+    if had == total:
+        return had, 0.0
     costs = [_cost(run, spec) for spec in run.models]
     if None in costs:
         return had, None
-    return had, (1 - had / total) * sum(cost for cost in costs if cost is not None) if total else 0.0
+    return had, (1 - had / total) * sum(cost for cost in costs if cost is not None)
 
 
 def _had(run: Run, store: Store) -> int:

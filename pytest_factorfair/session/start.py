@@ -69,7 +69,9 @@ def run(
     """
     here, project = Path.cwd(), Path(root).resolve()
     known = {option.toml: option.name for option in OPTIONS if option is not MODEL}
-    models = _by_spec(model)
+    models = {} if model is None else _by_spec(model)
+    if not models:
+        raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
     detectors = {} if detector is None else _by_spec(detector)
     typed = {"model": Given(list(models), "run(model)", here)}
     typed |= {"detector": Given("".join(detectors), "run(detector=...)", here)} if detectors else {}

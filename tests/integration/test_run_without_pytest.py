@@ -115,6 +115,14 @@ def test_a_changed_function_is_asked_again() -> None:
     assert run(typed("A"), **SIZES).usage.cached == ANSWERS
 
 
+@pytest.mark.parametrize("model", [None, [], (), {}])
+def test_no_model_at_all_is_wrong_input(model: object) -> None:
+    with pytest.raises(
+        InputError, match=r"^run\(model\): expected a spec, a model or a function of the prompt"
+    ):
+        run(model)
+
+
 @pytest.mark.parametrize(
     ("settings", "line"),
     [

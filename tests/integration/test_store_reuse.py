@@ -52,8 +52,11 @@ def test_a_second_run_asks_nothing(project: Project, dist: tuple[str, ...]) -> N
 def test_the_header_says_what_is_stored(project: Project) -> None:
     run(house(project), "-p", "no:xdist", "-k", "objective")
     result = project.run("-p", "no:xdist", model="python:house:respond")
-    result.stdout.fnmatch_lines([f"factorfair: 14 cases, {ANSWERS} answers: 24 in the store, 192 to ask, *"])
+    line = f"factorfair: 14 cases, {ANSWERS} answers: 24 in the store, 192 to ask, estimated cost unknown"
+    result.stdout.fnmatch_lines([line])
     assert calls(project) == ANSWERS
+    again = project.run("-p", "no:xdist", model="python:house:respond")
+    again.stdout.fnmatch_lines([f"*{ANSWERS} in the store, 0 to ask, estimated cost $0.00"])
 
 
 def test_refresh_asks_again_and_replaces(project: Project) -> None:

@@ -19,3 +19,9 @@ def test_rows_name_what_differs() -> None:
     assert labels(ONE, other) == ["S_E staff base site", "S_E guests base site"]
     third = replace(other, model="b")
     assert labels(ONE, third) == ["S_E a staff base site", "S_E b guests base site"]
+
+
+def test_a_note_says_that_a_change_is_corrected_where_it_differs_from_the_values() -> None:
+    assert changes_table([ONE]).notes == ()
+    (note,) = changes_table([ONE, replace(ONE, change=-0.08)]).notes
+    assert note == "before and after are plug-in values; change and bounds are corrected for their bias"

@@ -105,7 +105,10 @@ def _tables(listed: Mapping[str, Sequence[Entry]], folder: Path, formats: Sequen
     from pytest_factorfair.reports.table import WRITERS
 
     for checklist, entries in listed.items():
-        for table in paper_tables(checklist, entries):
+        found = tuple(paper_tables(checklist, entries))
+        if not found:
+            yield f"left out the tables of {checklist}: its benchmark has none"
+        for table in found:
             if isinstance(table, LeftOut):
                 yield f"left out {table.name}: {table.reason}"
                 continue
@@ -120,7 +123,10 @@ def _figures(listed: Mapping[str, Sequence[Entry]], folder: Path) -> Iterator[st
     from pytest_factorfair.reports.figures.render import RENDERERS
 
     for checklist, entries in listed.items():
-        for figure in figures(checklist, entries):
+        found = tuple(figures(checklist, entries))
+        if not found:
+            yield f"left out the figures of {checklist}: its benchmark has none"
+        for figure in found:
             if isinstance(figure, LeftOut):
                 yield f"left out {figure.name}: {figure.reason}"
                 continue

@@ -120,7 +120,7 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     )
 
 
-def test_reports_and_card(hello: Project) -> None:
+def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """75 of 100: Wilson's 95 % interval is 0.657 to 0.825."""
     assert run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5").ret == 0
     report, folder = hello.report(), hello.report_path.parent
@@ -141,3 +141,9 @@ def test_reports_and_card(hello: Project) -> None:
     assert "| passed | `tallness >= 0.5` |" in card
     (variable,) = json.loads(Path("model_card.jsonld").read_text())["variableMeasured"]
     assert (variable["propertyID"], variable["value"]) == ("tallness", 0.75)
+    capsys.readouterr()
+    assert main(["export", "paper", str(hello.report_path)]) == 0
+    assert capsys.readouterr().out == (
+        "left out the tables of hello: its benchmark has none\n"
+        "left out the figures of hello: its benchmark has none\n"
+    )

@@ -1,4 +1,4 @@
-"""Models held against each other on one score."""
+"""Models compared with each other on one score."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
         raise InputError(f"gate '{text}': no metric before the comparison; {example}")
     if metric.startswith(REASONS):
         raise InputError(
-            f"gate '{text}': what reasons cite is told, never judged; "
+            f"gate '{text}': what reasons cite is reported, never judged; "
             "gate what is chosen: s_e, s_kld or influence"
         )
     if metric not in (known := metrics()):

@@ -214,7 +214,7 @@ def what(summary: Summary) -> str:
     names = ", ".join(summary.fingerprint.checklists)
     when = summary.fingerprint.times.get("started", "")[:10]
     asked = "text-to-image model" if summary.fingerprint.detector else "language model"
-    return f"This {asked} was held against {names} by pytest-factorfair on {when}."
+    return f"This {asked} was evaluated on {names} with pytest-factorfair on {when}."
 
 
 def scores(summary: Summary) -> Iterator[Score]:

@@ -109,5 +109,5 @@ def test_a_gate_on_reasons_is_refused(project: Project, gate: str) -> None:
     result = project.run("--factorfair-explain", f"--factorfair-gate={gate}", model=MODEL)
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["ERROR: gate *: what reasons cite is told, never judged; gate what is chosen: *"]
+        ["ERROR: gate *: what reasons cite is reported, never judged; gate what is chosen: *"]
     )

@@ -10,7 +10,7 @@ from pytest_factorfair.reports.table import POINT, Row, Table, interval, number
 
 READ: Mapping[str, str] = {
     "implicit": "1: the groups are shown in their real shares",
-    "explicit": "1: whoever is asked for is shown",
+    "explicit": "1: the group asked for is always shown",
     "eta": "0: good and bad words favour the same group, 1: opposite ones; .5: neither",
 }
 """By metric, how to read it."""

@@ -57,16 +57,18 @@ def test_a_server_that_repeats_the_key(
     monkeypatch.setenv("MY_KEY", PLANTED)
     said = f"Incorrect key {PLANTED} for http://me:{PLANTED}@proxy and https://h/v1?sig={PLANTED}"
     stub.script(healthy=20, fail=10_000, status=status, body=json.dumps({"error": {"message": said}}))
-    project.run(
+    result = project.run(
         f"{URL}{stub.base_url}",
         "--factorfair-model-arg=api_key_env=MY_KEY",
         "--factorfair-retries=0",
         "--factorfair-patience=0.5",
-        "--factorfair-max-connections=4",  # the first cases have all the healthy answers, so there is a report
         "-n0",
         model="hosted_vllm/m",
-    ).stdout.no_fnmatch_line(f"*{PLANTED}*")
-    assert project.report_path.exists()
+    )
+    result.stdout.fnmatch_lines(
+        ["*Incorrect key [*][*][*] for http://[*][*][*]@proxy and https://h/v1[?][*][*][*] *"]
+    )
+    result.stdout.no_fnmatch_line(f"*{PLANTED}*")
     check_files(project)
 
 

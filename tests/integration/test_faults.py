@@ -219,6 +219,9 @@ def test_postgresql_restarts_in_mid_run(project: Project, stub: StubServer) -> N
 
 FULL = """
 import resource
+import sys
+
+sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 
 def pytest_collection_finish():
     resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, resource.RLIM_INFINITY))

@@ -12,6 +12,7 @@ from pytest_factorfair.reports.files import write_whole
 FULL = """
 import resource, sys
 from pathlib import Path
+sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))  # no file may grow beyond: as on a full disk
 """
 WRITE = """

@@ -174,6 +174,7 @@ from tests import keeping
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 store = Store.open(sys.argv[1])
 keeping.put(store, "first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
+sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
 for size in (1, 400_000, 2):
     try:

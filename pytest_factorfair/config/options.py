@@ -8,6 +8,9 @@ from typing import Literal
 
 from pytest_factorfair.domain import Modality
 
+PREFIX = "FACTORFAIR_"
+"""What the name of every variable of ours begins with, and of nobody else's."""
+
 Kind = Literal["text", "texts", "integer", "amount", "share", "flag", "choice"]
 
 

@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, Option
+from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX, Option
 from pytest_factorfair.errors import InputError, nearest
 
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
-
-PREFIX = "FACTORFAIR_"
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
@@ -64,6 +62,18 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     }
 
 
+def check_variables(environment: Mapping[str, str]) -> None:
+    """Look for misspelt names among the variables of ours.
+
+    Raises:
+        InputError: a variable ``FACTORFAIR_*`` does not exist.
+    """
+    known = {option.variable for option in OPTIONS}
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            raise InputError(f"{name}: there is no such variable{nearest(name, known)}")
+
+
 def collect(
     typed: Mapping[str, Given], environment: Mapping[str, str], table: Mapping[str, Given], *, here: Path
 ) -> dict[str, Given]:
@@ -75,10 +85,7 @@ def collect(
     Raises:
         InputError: a value of the wrong form, or a variable ``FACTORFAIR_*`` that does not exist.
     """
-    known = {option.variable for option in OPTIONS}
-    for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
-            raise InputError(f"{name}: there is no such variable{nearest(name, known)}")
+    check_variables(environment)
     found: dict[str, Given] = {}
     for option in OPTIONS:
         if option.name in typed:

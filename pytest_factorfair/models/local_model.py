@@ -182,21 +182,23 @@ class Generator(ABC, Generic[P]):
         if not batch:
             return []
         half = len(batch) // 2
-        cuda = import_module("torch").cuda
+        torch = import_module("torch")
         try:
             return [*self.generate(batch)]
         except ModelError:
             raise
         except Exception as error:  # models are programs
             message = f"{self.name}: {one_line(error)}"
-            if "CUDA error" in str(error):  # after a failed kernel the GPU is lost
+            if isinstance(error, torch.AcceleratorError):  # after a failed kernel the GPU is lost
                 raise FatalModelError(message) from error
-            if isinstance(error, cuda.OutOfMemoryError) or "not enough memory" in str(error):
-                self.batch = max(1, half)
             if not half:
                 return [RejectedRequestError(message)]
-        cuda.empty_cache()
-        return self._outcomes(batch[:half]) + self._outcomes(batch[half:])
+        torch.cuda.empty_cache()
+        outcomes = self._outcomes(batch[:half]) + self._outcomes(batch[half:])
+        # No request fails by itself, so together they were too many: only some devices have a type for that.
+        if all(isinstance(outcome, Response) for outcome in outcomes):
+            self.batch = min(self.batch, half)
+        return outcomes
 
 
 def chosen_device(wanted: str) -> str:

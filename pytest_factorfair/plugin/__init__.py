@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.config.options import MODEL, OPTIONS
+from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX
 from pytest_factorfair.plugin import collection, hookspecs
 from pytest_factorfair.plugin.keys import EXECUTION
 
@@ -54,6 +54,15 @@ def pytest_configure(config: pytest.Config) -> None:
     for argument in config.invocation_params.args:
         if (flag := str(argument).partition("=")[0]) in flags:
             raise pytest.UsageError(f"{flag}: no model is named; give {MODEL.flag}")
+    # A misspelt FACTORFAIR_MODEL would leave out the run that was to gate a release, and stay green.
+    if any(name.startswith(PREFIX) for name in os.environ):
+        from pytest_factorfair.config import sources
+        from pytest_factorfair.errors import InputError
+
+        try:
+            sources.check_variables(os.environ)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

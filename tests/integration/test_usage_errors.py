@@ -100,13 +100,27 @@ def test_pyproject(project: Project, case: str) -> None:
     result.stderr.fnmatch_lines([f"ERROR: {expected}"])
 
 
-def test_an_unknown_variable_of_ours_is_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FACTORFAIR_GATES", "s_e >= 0.99")
-    result = project.pytester.runpytest_subprocess(MODEL)
+@pytest.mark.parametrize(
+    ("arguments", "name", "meant"),
+    [([MODEL], "FACTORFAIR_GATES", "FACTORFAIR_GATE"), ([], "FACTORFAIR_MODLE", "FACTORFAIR_MODEL")],
+    ids=["with a model", "instead of the model"],
+)
+def test_a_misspelt_variable_of_ours_is_an_error(
+    project: Project, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str, meant: str
+) -> None:
+    monkeypatch.setenv(name, "sim:uniform")
+    result = project.pytester.runpytest_subprocess(*arguments)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(
-        ["ERROR: FACTORFAIR_GATES: there is no such variable; did you mean 'FACTORFAIR_GATE'?"]
-    )
+    (line,) = filter(None, result.errlines)
+    assert line == f"ERROR: {name}: there is no such variable; did you mean '{meant}'?"
+
+
+def test_a_variable_of_ours_alone_leaves_a_plain_run_as_it_is(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTORFAIR_MAX_COST", "3")
+    project.pytester.makepyfile("def test_own(): pass")
+    project.pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
 def test_an_option_typed_without_a_model_is_an_error(project: Project) -> None:

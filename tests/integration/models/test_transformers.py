@@ -131,8 +131,9 @@ def test_text_stops_where_positions_end(chat: Path) -> None:
     assert response.finish == "stop" or response.tokens_out == room
 
 
-def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = import_module("torch")
+@pytest.mark.parametrize("on_gpu", [True, False], ids=["gpu", "cpu"])
+def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPatch, *, on_gpu: bool) -> None:
+    kind = import_module("torch").OutOfMemoryError if on_gpu else RuntimeError
     expected = ask(made(chat), *PROMPTS)
     sizes: list[int] = []
     whole = TextGenerator.generate
@@ -140,7 +141,7 @@ def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPat
     def scarce(self: TextGenerator, prompts: list[Prompt]) -> list[Response]:
         sizes.append(len(prompts))
         if len(prompts) > 2:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
+            raise kind("out of memory: you tried to allocate 1 GiB")
         return whole(self, prompts)
 
     monkeypatch.setattr(TextGenerator, "generate", scarce)
@@ -160,11 +161,26 @@ def test_one_prompt_that_needs_too_much_memory(chat: Path, monkeypatch: pytest.M
 
 def test_broken_gpu_ends_the_run(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> list[Response]:
-        raise RuntimeError("CUDA error: device-side assert triggered")
+        raise import_module("torch").AcceleratorError("CUDA error: device-side assert triggered")
 
     monkeypatch.setattr(TextGenerator, "generate", broken)
     with pytest.raises(FatalModelError, match="device-side assert"):
         ask(made(chat), *PROMPTS)
+
+
+def test_an_error_that_mentions_cuda_fails_its_prompt_only(
+    chat: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = TextGenerator.generate
+
+    def one_fails(self: TextGenerator, prompts: list[Prompt]) -> list[Response]:
+        if len(prompts) > 1:
+            return whole(self, prompts)
+        raise RuntimeError("no CUDA error, but its words")
+
+    monkeypatch.setattr(TextGenerator, "generate", one_fails)
+    with pytest.raises(RejectedRequestError, match="but its words"):
+        ask(made(chat), "Who?")
 
 
 @pytest.mark.parametrize(

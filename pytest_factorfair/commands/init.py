@@ -19,70 +19,60 @@ WORKFLOW = ".github/workflows/factorfair.yml"
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 4 if one of the files cannot be written."""
+    """Add the command; its exit code is 4 if one of the files was not written."""
     parser = commands.add_parser("init", help="write settings and a workflow", description=__doc__)
     parser.set_defaults(run=one_line_errors(_init))
 
 
 def _init(_arguments: argparse.Namespace) -> None:
-    refused = []
-    for write in (_settings, _workflow):
-        try:
-            say(f"wrote {write(Path.cwd())}")
-        except InputError as error:
-            refused.append(str(error))
-    if refused:
-        raise InputError("\n".join(refused))
+    """Write both files, each unless it is there; neither if pyproject.toml cannot take the table.
+
+    Raises:
+        InputError: a file cannot be read or written, or one of them was there.
+    """
+    settings, workflow = Path(SETTINGS), Path(WORKFLOW)
+    there = []
+    try:
+        if table := _table(settings):
+            with settings.open("ab") as file:
+                file.write(table)
+            say(f"wrote [tool.factorfair] to {SETTINGS}")
+        else:
+            there.append(f"{SETTINGS}: [tool.factorfair] already exists; left unchanged")
+    except OSError as error:
+        raise InputError(f"{SETTINGS}: cannot be written: {error.strerror}") from None
+    try:
+        workflow.parent.mkdir(parents=True, exist_ok=True)
+        with workflow.open("xb") as file:
+            file.write(_template("workflow.yml"))
+        say(f"wrote {WORKFLOW}")
+    except FileExistsError:
+        there.append(f"{WORKFLOW}: already exists; left unchanged")
+    except OSError as error:
+        raise InputError(f"{WORKFLOW}: cannot be written: {error.strerror}") from None
+    if there:
+        raise InputError("\n".join(there))
     say("next: pytest --factorfair-model=sim:ideal")
     say(f"then replace sim:ideal by your own model, such as openai/gpt-4o, here and in {WORKFLOW}")
 
 
-def _settings(folder: Path) -> str:
-    """Append the table to pyproject.toml, or create the file.
+def _table(path: Path) -> bytes:
+    """What to append to pyproject.toml, with its line endings; empty if it has the table.
 
     Raises:
-        InputError: the table exists, the file is not valid TOML, or it cannot be written.
+        InputError: the file is not valid TOML, or would not be with the table.
     """
-    path = folder / SETTINGS
-    try:
-        former = path.read_bytes() if path.exists() else b""
-        table = _appended(former)
-        with path.open("ab") as file:
-            file.write(table)
-    except OSError as error:
-        raise InputError(f"{SETTINGS}: cannot be written: {error.strerror}") from None
-    return f"[tool.factorfair] to {SETTINGS}"
-
-
-def _appended(former: bytes) -> bytes:
-    """The text to append, with the line endings of the file, which stays valid TOML."""
-    if "factorfair" in _parsed(former).get("tool", {}):
-        raise InputError(f"{SETTINGS}: [tool.factorfair] already exists; left unchanged")
+    former = path.read_bytes() if path.exists() else b""
     apart = b"" if not former else b"\n" if former.endswith(b"\n") else b"\n\n"
     table = apart + _template("pyproject.toml")
     table = table.replace(b"\n", b"\r\n") if b"\r\n" in former else table
-    _parsed(former + table)
-    return table
-
-
-def _parsed(content: bytes) -> dict[str, dict[str, object]]:
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        if "factorfair" in tomllib.loads(former.decode()).get("tool", {}):
+            return b""
+        tomllib.loads((former + table).decode())
     except ValueError as error:
         raise InputError(f"{SETTINGS}: {error}; left unchanged") from None
-
-
-def _workflow(folder: Path) -> str:
-    path = folder / WORKFLOW
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
-            file.write(_template("workflow.yml"))
-    except FileExistsError:
-        raise InputError(f"{WORKFLOW}: already exists; left unchanged") from None
-    except OSError as error:
-        raise InputError(f"{WORKFLOW}: cannot be written: {error.strerror}") from None
-    return WORKFLOW
+    return table
 
 
 def _template(name: str) -> bytes:

@@ -59,7 +59,8 @@ class Settings:
 
     ``run`` names a run whose limits several controllers share, "" one of this controller's own. ``pictures``
     is the folder of pictures of a store that is not a file. ``connections`` are those of the whole run; the
-    settings that a worker receives have its share.
+    settings that a worker receives have its share. ``sizes`` are the names of the sizes in ``samples``, and
+    ``origins`` says where each option was given, by its name.
     """
 
     models: tuple[str, ...]
@@ -100,6 +101,8 @@ class Settings:
     judge_selected: bool
     strict: bool
     base: str
+    sizes: tuple[str, ...]
+    origins: Mapping[str, str]
 
 
 def resolve(
@@ -114,6 +117,7 @@ def resolve(
     given = sources.collect(typed, environment, table, here=here)
     preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
     store = _store(given.get("store"), root)
+    sizes = _sizes(given["samples"]) if "samples" in given else {}
 
     def value(name: str, default: Any = None) -> Any:
         return given[name].value if name in given else default
@@ -130,7 +134,12 @@ def resolve(
         checklists=_checklists(given.get("checklist")),
         preset=value("preset", "ci"),
         judged=preset.judged or "samples" in given,
-        sampling=_sampling(given, preset),
+        sampling=replace(
+            preset.sampling,
+            design=value("design", preset.sampling.design),
+            seed=value("seed", preset.sampling.seed),
+            **sizes,
+        ),
         truth=value("truth", preset.truth),
         estimator=value("estimator", preset.estimator),
         interval=value("interval", "instrument"),
@@ -163,6 +172,8 @@ def resolve(
         judge_selected=value("judge-selected", default=False),
         strict=value("strict", default=False),
         base=str(here),
+        sizes=tuple(sizes),
+        origins={name: one.where for name, one in given.items()},
     )
 
 
@@ -181,15 +192,6 @@ def _positive(given: Mapping[str, Given], name: str, default: int, *, least: int
 
 def _limit(given: Mapping[str, Given], name: str) -> int | None:
     return _positive(given, name, 1) if name in given else None
-
-
-def _sampling(given: Mapping[str, Given], preset: Preset) -> Sampling:
-    return replace(
-        preset.sampling,
-        design=given["design"].value if "design" in given else preset.sampling.design,
-        seed=given["seed"].value if "seed" in given else preset.sampling.seed,
-        **(_sizes(given["samples"]) if "samples" in given else {}),
-    )
 
 
 def _sizes(given: Given) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from pytest_factorfair.session.copies import distinct
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
 
-OPTION = "--factorfair-baseline"
 Asked: TypeAlias = Iterable[tuple[Checklist, Sequence[Case]]]
 """Checklists, each with the cases of it that were asked."""
 
@@ -74,7 +73,7 @@ def of(run: Run, now: Fingerprint) -> Baseline | None:
     """
     if run.settings.baseline is None:
         return None
-    found = read(run.settings.baseline, name=f"{OPTION} {run.settings.baseline}")
+    found = read(run.settings.baseline, name=f"{run.settings.origins['baseline']} {run.settings.baseline}")
     comparable(found, asdict(now))
     return found
 

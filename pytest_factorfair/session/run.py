@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.models.prices import Price
 
+SIZES = {"text": {"samples", "objective"}, "image": {"images"}}
+"""The sizes that ``--factorfair-samples`` has for each kind of checklist."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -89,8 +92,8 @@ class Run:
         for spec, model in self.models.items():
             if self.settings.max_cost is not None and self.price(model) is None:
                 raise InputError(
-                    f"--factorfair-max-cost: what '{spec}' costs is unknown; {prices.remedy(self.modality)}, "
-                    "or limit --factorfair-max-calls"
+                    f"{self.settings.origins['max-cost']}: what '{spec}' costs is unknown; "
+                    f"{prices.remedy(self.modality)}, or limit --factorfair-max-calls"
                 )
 
     def check_hosts(self) -> None:
@@ -158,9 +161,13 @@ def compose(
         InputError: a checklist, model, detector or argument that cannot be right.
     """
     loaded = _load(settings) if checklists is None else checklists
-    sampling = settings.sampling.of(loaded[0].modality)
-    if settings.explain and loaded[0].modality == "image":
-        raise InputError("--factorfair-explain: a picture gives no reason; leave the option out")
+    first = loaded[0]
+    sampling = settings.sampling.of(first.modality)
+    if settings.explain and first.modality == "image":
+        raise InputError(f"{settings.origins['explain']}: a picture gives no reason; leave the option out")
+    if settings.sizes and not set(settings.sizes) & SIZES[first.modality]:
+        asks = "text; give N or objective=N" if first.modality == "text" else "pictures; give images=N"
+        raise InputError(f"{settings.origins['samples']}: checklist '{first.name}' asks for {asks}")
     arguments = {
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
@@ -223,7 +230,7 @@ def _detector(
     if asked.modality == "text":
         if spec is not None:
             raise InputError(
-                f"--factorfair-detector {spec}: a detector reads pictures, and the checklist "
+                f"{settings.origins['detector']} {spec}: a detector reads pictures, and the checklist "
                 f"'{asked.name}' is asked of language models; leave the option out"
             )
         return None

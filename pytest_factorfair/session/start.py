@@ -68,22 +68,18 @@ def run(
         StoreError: the store cannot be opened, read or written, or the reports cannot be written.
     """
     here, project = Path.cwd(), Path(root).resolve()
-    known = {option.toml: option.name for option in OPTIONS if option is not MODEL}
     models = {} if model is None else _by_spec(model)
     if not models:
         raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
+    for name, function in (("read_answer", read_answer), ("progress", progress)):
+        if function is not None and not callable(function):
+            raise InputError(f"run({name}=...): expected a function, got {function!r}")
+    typed = {"model": Given(list(models), "run(model)", here), **_given(settings, here)}
     detectors = {} if detector is None else _by_spec(detector)
-    typed = {"model": Given(list(models), "run(model)", here)}
-    typed |= {"detector": Given("".join(detectors), "run(detector=...)", here)} if detectors else {}
-    for key, value in settings.items():
-        where = f"run({key}=...)"
-        if key not in known:
-            raise InputError(f"{where}: there is no such setting{nearest(key, known)}")
-        plain = list(value) if isinstance(value, tuple) else value
-        if plain is not None:
-            typed[known[key]] = Given(
-                os.fspath(plain) if isinstance(plain, os.PathLike) else plain, where, here
-            )
+    if detector is not None:
+        if len(detectors) != 1:
+            raise InputError(f"run(detector=...): expected one spec or detector, got {detector!r}")
+        typed["detector"] = Given(next(iter(detectors)), "run(detector=...)", here)
     try:
         chosen = resolve(typed, os.environ, root=project, here=here)
         if chosen.plan or chosen.explain_cache:
@@ -98,6 +94,21 @@ def run(
     except FactorfairError as error:
         error.args = (redacted(str(error)),)
         raise
+
+
+def _given(settings: Mapping[str, object], here: Path) -> dict[str, Given]:
+    """The settings of a call by option name, with lists for tuples and texts for paths."""
+    known = {option.toml: option.name for option in OPTIONS if option is not MODEL}
+    given = {}
+    for key, value in settings.items():
+        where = f"run({key}=...)"
+        if key not in known:
+            raise InputError(f"{where}: there is no such setting{nearest(key, known)}")
+        plain = list(value) if isinstance(value, tuple) else value
+        if plain is not None:
+            text = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
+            given[known[key]] = Given(text, where, here)
+    return given
 
 
 def _concluded(

@@ -1,9 +1,11 @@
-"""A run held against a former one, and two reports compared offline."""
+"""A run compared with a former one, and two reports compared offline."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -36,6 +38,21 @@ def test_the_same_model_has_not_changed(former: Project) -> None:
     result.stdout.fnmatch_lines(
         ["Compared with the baseline: nothing regressed", "*before*after*change*churn*"]
     )
+
+
+def test_the_suggested_regression_gate_passes_an_unchanged_model(former: Project) -> None:
+    """As the starting pyproject.toml has it, with its ``strict``: nothing stays open."""
+    starting = files("pytest_factorfair").joinpath("starting_files", "pyproject.toml").read_text()
+    (gate,) = re.findall(r'# "(regression.*?)"', starting)
+    result = former.run(
+        "-p", "no:xdist", *SIZES, BASELINE, f"--factorfair-gate={gate}", "--factorfair-strict", model="sim:ideal"
+    )  # fmt: skip
+    assert result.ret == 0
+    judged = former.report()["gates"]
+    assert {(one["verdict"], one["threshold"], one["reason"]) for one in judged} == {
+        ("passed", -0.02, "+0.000 is at least -0.02")
+    }
+    assert {one["subject"].split("[")[1].split(",")[0] for one in judged} == {"base", "in_group"}
 
 
 def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> None:

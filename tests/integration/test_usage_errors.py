@@ -29,6 +29,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "samples 0": ([MODEL, "--factorfair-samples=0"], "--factorfair-samples: *at least 1, got '0'"),
     "samples negative": ([MODEL, "--factorfair-samples=-3"], "--factorfair-samples: *at least 1, got '-3'"),
     "samples word": ([MODEL, "--factorfair-samples=72,objectiv=3"], "*unknown size 'objectiv'; did you mean 'objective'?"),
+    "samples of pictures": ([MODEL, "--factorfair-samples=images=4"], "--factorfair-samples: checklist 'fact_or_fair' asks for text; give N or objective=N"),
+    "samples of text": ([MODEL, T2I, "--factorfair-samples=24"], "--factorfair-samples: checklist 'fact_or_fair_t2i' asks for pictures; give images=N"),
     "seed": ([MODEL, "--factorfair-seed=x"], "--factorfair-seed: expected a whole number, got 'x'"),
     "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: *at least 1, got 0"),
     "share": ([MODEL, "--factorfair-max-unparsed=7"], "--factorfair-max-unparsed: expected a share from 0 to 1, got '7'"),

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.gates.expression import parse
 from tests.project import FEW
 
 WORKFLOW = ".github/workflows/factorfair.yml"
@@ -52,7 +53,12 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
     for metric in ("s_fact", "s_e", "regression"):
         text = text.replace(f'# "{metric}', f'"{metric}')
     settings = tomllib.loads(text)["tool"]["factorfair"]
-    assert len(settings["gates"]) == 4
+    gates = [parse(gate) for gate in settings["gates"] if gate != "default"]
+    assert [(one.metric, one.filters, one.regression) for one in gates] == [
+        ("s_fact", ("objective", "gender"), False),
+        ("s_e", ("base", "race"), False),
+        ("s_e", ("subjective",), True),
+    ]
     assert {"baseline", "max_cost", "waivers"} < set(settings)
 
 
@@ -89,6 +95,7 @@ def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
 def test_settings_that_cannot_be_added(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], former: bytes, problem: str
 ) -> None:
+    """With a table of ours only the workflow is missing; a file that is broken comes first."""
     (tmp_path / "pyproject.toml").write_bytes(former)
     assert main(["init"]) == 4
     told = capsys.readouterr()
@@ -96,7 +103,7 @@ def test_settings_that_cannot_be_added(
     assert problem in told.err
     assert told.err.count("\n") == 1
     assert (tmp_path / "pyproject.toml").read_bytes() == former
-    assert (tmp_path / WORKFLOW).exists()
+    assert (tmp_path / WORKFLOW).exists() == ("already exists" in problem)
 
 
 def test_a_workflow_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,10 +116,16 @@ def test_a_workflow_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err.count("left unchanged\n") == 2
 
 
-def test_a_file_in_the_way_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / ".github").write_text("")
+def test_a_folder_in_the_place_of_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pyproject.toml").mkdir()
     assert main(["init"]) == 4
-    assert capsys.readouterr().err == (
-        f"pyproject.toml: cannot be written: Is a directory\n{WORKFLOW}: cannot be written: Not a directory\n"
-    )
+    assert capsys.readouterr().err == "pyproject.toml: cannot be written: Is a directory\n"
+    assert not (tmp_path / WORKFLOW).exists()
+
+
+def test_a_file_in_the_place_of_the_workflows_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".github").write_text("")
+    assert main(["init"]) == 4
+    assert capsys.readouterr().err == f"{WORKFLOW}: cannot be written: Not a directory\n"

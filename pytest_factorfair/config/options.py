@@ -112,6 +112,13 @@ OPTIONS: tuple[Option, ...] = (
         "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
         choices=("instrument", "scenarios"),
     ),
+    Option(
+        "answers",
+        "choice",
+        "what language models are asked for: text (default), json (structured output: one of the letters), "
+        "or probabilities (of every letter, without sampling)",
+        choices=("text", "json", "probabilities"),
+    ),
     Option("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
     Option(
         "gate",

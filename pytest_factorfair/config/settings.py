@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.sources import Given
-from pytest_factorfair.domain import Estimator, Interval, Sampling
+from pytest_factorfair.domain import AnswerMode, Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.redaction import shown_url
 
@@ -69,6 +69,7 @@ class Settings:
     preset: str
     judged: bool
     sampling: Sampling
+    answers: AnswerMode
     truth: str
     estimator: Estimator
     interval: Interval
@@ -128,6 +129,10 @@ def resolve(
         )
     if value("plan", default=False) and value("explain-cache", default=False):
         raise InputError("--factorfair-plan and --factorfair-explain-cache each ask nothing: give one")
+    if value("explain", default=False) and value("answers", "text") == "probabilities":
+        raise InputError(
+            "--factorfair-explain asks for words and --factorfair-answers=probabilities for none: give one"
+        )
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
         model_arguments=_arguments(given.get("model-arg")),
@@ -140,6 +145,7 @@ def resolve(
             seed=value("seed", preset.sampling.seed),
             **sizes,
         ),
+        answers=value("answers", "text"),
         truth=value("truth", preset.truth),
         estimator=value("estimator", preset.estimator),
         interval=value("interval", "instrument"),

@@ -21,7 +21,7 @@ from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality, Source
 from pytest_factorfair.domain.choices import Choices, Share, together
 from pytest_factorfair.domain.detection import Detection, Face
-from pytest_factorfair.domain.exchange import Exchange, Finish, Request, Response
+from pytest_factorfair.domain.exchange import AnswerMode, Exchange, Finish, Request, Response
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.record import Record
@@ -46,6 +46,7 @@ __all__ = [
     "NO_GROUP",
     "OUTCOMES",
     "Answer",
+    "AnswerMode",
     "Answers",
     "Attribute",
     "Better",

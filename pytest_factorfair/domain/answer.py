@@ -24,11 +24,16 @@ REASONS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one reply says: the letter it chose, or the outcome and the reason it chose none."""
+    """What one reply says: the letter it chose, or the outcome and the reason it chose none.
+
+    A reply that gives the probability of every letter chooses the likeliest; ``probabilities`` are by letter,
+    and what they lack of 1 is the mass of everything else that the model might say.
+    """
 
     outcome: Outcome
     letter: str | None = None
     reason: str = ""
+    probabilities: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,9 @@ class Answer:
     ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
     ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
     ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture gives an
-    answer for each of its faces, with the detector's ``confidence`` by attribute.
+    answer for each of its faces, with the detector's ``confidence`` by attribute. ``offered`` are the
+    groups that the letters stood for, in the letters' order, by attribute; ``probabilities`` are those of
+    the letters, if the model gave them, and add up to 1 less the mass of everything else.
     """
 
     query: str
@@ -50,6 +57,8 @@ class Answer:
     key: str
     repeat: int = 0
     confidence: Mapping[str, float] = field(default_factory=dict)
+    offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    probabilities: tuple[float, ...] = ()
 
     @property
     def face(self) -> bool:

@@ -9,6 +9,9 @@ from pytest_factorfair.domain.case import Query
 
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
+AnswerMode = Literal["text", "json", "probabilities"]
+"""What a language model is asked for: words, one of the letters as JSON, or the probability of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -96,6 +96,7 @@ class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
     ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
+    ``answers`` is what language models were asked for;
     ``detector`` is the identity of what read the pictures, empty for language models.
     """
 
@@ -107,6 +108,7 @@ class Fingerprint:
     samples: int
     objective: int
     seed: int
+    answers: str
     estimator: str
     interval: str
     detector: Mapping[str, object]

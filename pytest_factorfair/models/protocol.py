@@ -48,11 +48,13 @@ class Model(Protocol):
 
 
 def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ()) -> bool:
-    """Whether a model of this identity is deterministic: its temperature is 0, and was accepted.
+    """Whether a model of this identity is deterministic: it gives probabilities, or accepted temperature 0.
 
     ``dropped`` are the parameters that it did not accept. Chance that remains at temperature 0
     (batches, hardware) does not make a repeat a new sample.
     """
     parameters = identity.get("parameters", identity)
+    if identity.get("answers") == "probabilities":
+        return True
     at_zero = isinstance(parameters, Mapping) and parameters.get("temperature") == 0
     return at_zero and "temperature" not in dropped

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from pytest_factorfair.domain import Checklist, Modality
+from pytest_factorfair.domain import AnswerMode, Checklist, Modality
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.protocol import Model
@@ -50,19 +50,24 @@ def build(
     *,
     checklists: tuple[Checklist, ...],
     custom: Mapping[str, Factory],
+    answers: AnswerMode = "text",
     asked: bool = True,
 ) -> Model:
     """The model of a spec, validated as far as possible without a call or a heavy import.
 
     ``custom`` holds factories by scheme ("acme" for "acme:large") or by a spec's full text, and
-    takes precedence over everything built in. ``asked`` is false if every answer comes from the store.
+    takes precedence over everything built in. ``answers`` is what the model is asked for: a model that can
+    answer so says so in its identity. ``asked`` is false if every answer comes from the store.
 
     Raises:
-        InputError: the name is unknown, or its target, options or arguments are wrong.
+        InputError: the name is unknown, its target, options or arguments are wrong, or it cannot answer so.
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
-    parsed = parse(spec, arguments, checklists=checklists, asked=asked)
-    return _factory(parsed, custom)(parsed)
+    parsed = parse(spec, arguments, checklists=checklists, answers=answers, asked=asked)
+    model = _factory(parsed, custom)(parsed)
+    if model.identity.get("answers", "text") != answers:
+        raise InputError(f"model '{spec}' cannot answer as {answers}: leave --factorfair-answers out")
+    return model
 
 
 def modality(spec: str) -> Modality:

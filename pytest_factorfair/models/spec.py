@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from urllib.parse import unquote
 
-from pytest_factorfair.domain import Checklist, Modality, utf8
+from pytest_factorfair.domain import AnswerMode, Checklist, Modality, utf8
 from pytest_factorfair.errors import InputError, MissingExtraError
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(.*)", re.DOTALL)
@@ -21,8 +21,8 @@ class ModelSpec:
     ``text`` is the spec as typed, ``scheme`` the word before the colon ("" for an id such as
     ``openai/gpt-4o``) and ``target`` what follows it (the whole id without a scheme).
     ``options`` come from ``?a=b&c=d`` and exist only for ``sim:``; elsewhere a "?" belongs to
-    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``asked`` is false if every answer
-    comes from the store, so that the model needs no key.
+    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``answers`` is what the model is
+    asked for. ``asked`` is false if every answer comes from the store, so that the model needs no key.
     """
 
     text: str
@@ -31,12 +31,18 @@ class ModelSpec:
     options: Mapping[str, str]
     arguments: Mapping[str, str]
     checklists: tuple[Checklist, ...]
+    answers: AnswerMode = "text"
     asked: bool = True
 
     @property
     def modality(self) -> Modality:
         """The run's modality; all its checklists share it."""
         return self.checklists[0].modality if self.checklists else "text"
+
+    @property
+    def mode(self) -> Mapping[str, object]:
+        """The part of a model's identity that says what it is asked for; words need no mention."""
+        return {} if self.answers == "text" else {"answers": self.answers}
 
     def require(self, extra: str, *packages: str) -> None:
         """Check that packages are installed, without importing them.
@@ -49,7 +55,12 @@ class ModelSpec:
 
 
 def parse(
-    text: str, arguments: Mapping[str, str], *, checklists: tuple[Checklist, ...] = (), asked: bool = True
+    text: str,
+    arguments: Mapping[str, str],
+    *,
+    checklists: tuple[Checklist, ...] = (),
+    answers: AnswerMode = "text",
+    asked: bool = True,
 ) -> ModelSpec:
     """Parse a spec; a colon after a slash belongs to an id (``ollama/llama3:8b``).
 
@@ -70,7 +81,7 @@ def parse(
             if name in options:
                 raise InputError(f"model '{text}': option '{name}' is given twice; keep one")
             options[name] = unquote(value)
-    return ModelSpec(text, scheme, target, options, arguments, checklists, asked)
+    return ModelSpec(text, scheme, target, options, arguments, checklists, answers, asked)
 
 
 def slug(spec: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 from pytest_factorfair.domain import (
     Answer,
+    AnswerMode,
     Attribute,
     Choices,
     Detection,
@@ -23,16 +25,16 @@ from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_P
 from pytest_factorfair.reading.text import read
 
 
-def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
+def answer(exchange: Exchange, *, reading: Reading | None = None, answers: AnswerMode = "text") -> Answer:
     """The answer to one query, with the groups of the chosen option; an error's reason is its message.
 
-    A ``reading`` from elsewhere (a hook) replaces the built-in one.
+    A ``reading`` from elsewhere (a hook) replaces the built-in one; ``answers`` is what was asked for.
     """
     query = exchange.query
     if exchange.error or exchange.response is None:
         reading = Reading("error", reason=exchange.error or "no response")
     elif reading is None:
-        reading = read(exchange.response, query.options, query.direction)
+        reading = read(exchange.response, query.options, query.direction, answers)
     chosen = next((option for option in query.options if option.letter == reading.letter), None)
     return Answer(
         query=query.id,
@@ -43,7 +45,19 @@ def answer(exchange: Exchange, *, reading: Reading | None = None) -> Answer:
         background=query.background,
         key=exchange.key,
         repeat=query.repeat,
+        offered=_offered(tuple(tuple(option.groups.items()) for option in query.options)),
+        probabilities=tuple(
+            reading.probabilities[option.letter] for option in query.options if reading.probabilities
+        ),
     )
+
+
+@lru_cache(maxsize=4096)
+def _offered(options: tuple[tuple[tuple[str, str], ...], ...]) -> Mapping[str, tuple[str, ...]]:
+    """The groups that the letters stand for, by attribute; many queries of a run share a line-up."""
+    by_letter = [dict(groups) for groups in options]
+    names = dict.fromkeys(name for groups in by_letter for name in groups)
+    return {name: tuple(groups[name] for groups in by_letter) for name in names}
 
 
 def pictured(

@@ -15,6 +15,9 @@ outcome        reason                                meaning
 ``unparsed``   ``names an option without choosing``  one option is mentioned, not chosen
 ``unparsed``   ``names an option not offered``       a letter or a JSON value that is not an option
 ``unparsed``   ``names no option``                   none of the above
+``unparsed``   ``no probabilities``                  not a distribution over tokens
+``unparsed``   ``no letter among the ...``           none of the likeliest tokens is an option
+``unparsed``   ``a letter that is not listed ...``   its probability can be larger than is negligible
 ``unparsed``   ``no picture``                        an image model returned none
 ``unparsed``   ``no face``                           the detector found nobody in the picture
 ``unparsed``   ``no known group``                    a face whose classes map to no group of the checklist
@@ -45,6 +48,10 @@ AMBIGUOUS = Reading("unparsed", reason="ambiguous")
 NOT_CHOSEN = Reading("unparsed", reason="names an option without choosing")
 NOT_OFFERED = Reading("unparsed", reason="names an option not offered")
 NO_OPTION = Reading("unparsed", reason="names no option")
+
+NO_PROBABILITIES = Reading("unparsed", reason="no probabilities")
+NO_LETTER = Reading("unparsed", reason="no letter among the likeliest tokens")
+UNLISTED = Reading("unparsed", reason="a letter that is not listed may matter")
 
 NO_PICTURE = Reading("unparsed", reason="no picture")
 NO_FACE = Reading("unparsed", reason=domain.NO_FACE)

@@ -8,24 +8,32 @@ chooses has chosen.
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import Direction, Option, Reading, Response
+from pytest_factorfair.domain import AnswerMode, Direction, Option, Reading, Response
 from pytest_factorfair.reading import json_answer, outcomes
 from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, corrected, counted, letters
 from pytest_factorfair.reading.clean import clean, without_reasoning
 from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, vocabulary
+from pytest_factorfair.reading.probabilities import likeliest
 from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
 
 LONGEST = 20_000
 """Characters, without reasoning; a longer reply is parsed only if it is one JSON object."""
 
 
-def read(response: Response, options: tuple[Option, ...], direction: Direction | None = None) -> Reading:
+def read(
+    response: Response,
+    options: tuple[Option, ...],
+    direction: Direction | None = None,
+    answers: AnswerMode = "text",
+) -> Reading:
     """Which of 2 to 26 options the response chose, for this direction of a statistic.
 
     A cut-off response is never an answer, even if it shows a letter: the rest is unknown.
     """
     if response.finish != "stop":
         return outcomes.FINISHED[response.finish]
+    if answers == "probabilities":
+        return likeliest(response.text, tuple(option.letter for option in options))
     letter = json_answer.exact(response.text)
     if letter is not None and letter in [option.letter for option in options]:
         return outcomes.answered(letter)

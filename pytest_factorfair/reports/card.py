@@ -249,6 +249,7 @@ def method(card: Card) -> Iterator[tuple[str, str]]:
     yield "design", told.design
     yield "size", _size(card.summary)
     yield "truth set", told.truth
+    yield "answers", told.answers
     yield "estimator and interval", f"{told.estimator}, {told.interval}"
     yield "seed", str(told.seed)
     if told.detector:
@@ -282,6 +283,7 @@ def command(summary: Summary) -> str:
         f"--factorfair-samples={sizes}",
         f"--factorfair-design={told.design}",
         f"--factorfair-truth={told.truth}",
+        f"--factorfair-answers={told.answers}",
         f"--factorfair-estimator={told.estimator}",
         f"--factorfair-interval={told.interval}",
         f"--factorfair-seed={told.seed}",

@@ -15,14 +15,17 @@ from typing import Any
 from pytest_factorfair.domain import Answer, CaseKey, Record, Summary
 from pytest_factorfair.errors import InputError
 
-SCHEMA = "factorfair.report/2"
-FORMER = frozenset({"factorfair.report/1"})
+SCHEMA = "factorfair.report/3"
+FORMER = frozenset({"factorfair.report/1", "factorfair.report/2"})
 
 ROWS = (
     "changes", "former", "headline", "scores", "reasons", "topics", "corrections", "prompts",
     "contact_sheets",
 )  # fmt: skip
 """Fields of a summary that a report holds unchanged."""
+
+BY_ATTRIBUTE = ("groups", "confidence", "background", "offered")
+"""Members of an answer with a value for each attribute."""
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip archive."""
@@ -86,38 +89,26 @@ def _answer(answer: Answer, *, keys: bool) -> str:
     said = _said(
         answer.outcome,
         answer.letter,
-        tuple(answer.groups.items()),
-        tuple(answer.confidence.items()),
         answer.reason,
+        tuple(answer.groups.items()),
+        tuple((name, round(share, 3)) for name, share in answer.confidence.items()),
         tuple(answer.background.items()),
+        tuple(answer.offered.items()),
     )
+    shares = f', "probabilities": {_compact(answer.probabilities)}' if answer.probabilities else ""
     repeat = f', "repeat": {answer.repeat}' if answer.repeat else ""
     key = f', "key": {_compact(answer.key)}' if keys else ""
-    return f'{{"query": {_compact(answer.query)}, {said}{repeat}{key}}}'
+    return f'{{"query": {_compact(answer.query)}, {said}{shares}{repeat}{key}}}'
 
 
 @lru_cache(maxsize=4096)
 def _said(
-    outcome: str,
-    letter: str | None,
-    groups: tuple[tuple[str, str], ...],
-    confidence: tuple[tuple[str, float], ...],
-    reason: str,
-    background: tuple[tuple[str, str], ...],
+    outcome: str, letter: str | None, reason: str, *by_attribute: tuple[tuple[str, object], ...]
 ) -> str:
     """The members of an answer that recur: a run has many answers, and few different ones."""
-    row: dict[str, Any] = {"outcome": outcome}
-    if letter is not None:
-        row["letter"] = letter
-    if groups:
-        row["groups"] = dict(groups)
-    if confidence:
-        row["confidence"] = {name: round(share, 3) for name, share in confidence}
-    if reason:
-        row["reason"] = reason
-    if background:
-        row["background"] = dict(background)
-    return _compact(row)[1:-1]
+    row: dict[str, object] = {"outcome": outcome, "letter": letter, "reason": reason}
+    row |= {name: dict(items) for name, items in zip(BY_ATTRIBUTE, by_attribute, strict=True)}
+    return _compact({name: value for name, value in row.items() if value})[1:-1]
 
 
 def _value(value: object) -> Iterator[str]:
@@ -226,6 +217,8 @@ def record(row: Mapping[str, Any]) -> Record:
             key=one.get("key", ""),
             repeat=one.get("repeat", 0),
             confidence=one.get("confidence", {}),
+            offered={name: tuple(groups) for name, groups in one.get("offered", {}).items()},
+            probabilities=tuple(one.get("probabilities", ())),
         )
         for one in row["answers"]
     )

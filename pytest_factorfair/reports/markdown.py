@@ -117,7 +117,8 @@ def _fingerprint(summary: Summary) -> str:
         f"<sub>{_text(checklists)}; preset {told.preset}, "
         f"design {told.design}, truth {_text(told.truth)}, "
         f"{plural(told.samples, 'answer')} per topic and context, {told.objective} per objective case, "
-        f"seed {told.seed}, estimator {told.estimator}, interval {told.interval}</sub>"
+        f"seed {told.seed}, answers as {told.answers}, "
+        f"estimator {told.estimator}, interval {told.interval}</sub>"
     )
 
 

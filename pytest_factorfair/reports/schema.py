@@ -108,7 +108,7 @@ def _renamed(row: Schema, names: dict[str, str]) -> Schema:
 
 
 def _answer() -> Schema:
-    """An answer omits empty members: letter, groups, confidence, reason, background, repeat."""
+    """An answer omits members that are empty."""
     properties: Schema = {
         "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
         "outcome": {"enum": list(OUTCOMES)},
@@ -122,6 +122,16 @@ def _answer() -> Schema:
         "reason": _text(),
         "background": BY_ATTRIBUTE,
         "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
+        "offered": {
+            "type": "object",
+            "description": "The groups that the letters stood for, in the letters' order, by attribute.",
+            "additionalProperties": TEXTS,
+        },
+        "probabilities": {
+            "type": "array",
+            "description": "Of the letters, where they were asked for; what lacks of 1 is everything else.",
+            "items": {"type": "number"},
+        },
         "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
     }
     return _closed(properties) | {"required": ["query", "outcome"]}

@@ -43,7 +43,10 @@ def recorded(
         notes |= {"its pictures were read by a detector of a conftest.py"} if own else set()
         answers = tuple(_seen(execution, assignment, exchanges, detector))
         return Record(assignment.key, answers, tuple(sorted(notes)), dropped=dropped, own_detector=own)
-    answers = tuple(reading.answer(one, reading=_own(one, read)) for one in exchanges)
+    answers = tuple(
+        reading.answer(one, reading=_own(one, read), answers=execution.run.settings.answers)
+        for one in exchanges
+    )
     queries = [exchange.query for exchange in exchanges]
     return Record(
         case=assignment.key,

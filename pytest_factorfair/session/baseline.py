@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Asked: TypeAlias = Iterable[tuple[Checklist, Sequence[Case]]]
 """Checklists, each with the cases of it that were asked."""
 
-SHARED = ("design", "truth", "estimator", "detector")
+SHARED = ("design", "truth", "answers", "estimator", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
 
 

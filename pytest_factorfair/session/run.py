@@ -168,6 +168,8 @@ def compose(
     if settings.sizes and not set(settings.sizes) & SIZES[first.modality]:
         asks = "text; give N or objective=N" if first.modality == "text" else "pictures; give images=N"
         raise InputError(f"{settings.origins['samples']}: checklist '{first.name}' asks for {asks}")
+    if settings.answers != "text" and first.modality == "image":
+        raise InputError(f"{settings.origins['answers']}: a picture has no letters; leave the option out")
     arguments = {
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
@@ -182,6 +184,7 @@ def compose(
                 arguments,
                 checklists=loaded,
                 custom=custom,
+                answers=settings.answers,
                 asked=not (settings.replay or settings.plan or settings.explain_cache),
             )
             for spec in settings.models

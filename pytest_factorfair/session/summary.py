@@ -117,6 +117,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
         samples=sampling.samples,
         objective=sampling.objective,
         seed=sampling.seed,
+        answers=settings.answers,
         estimator=settings.estimator,
         interval=settings.interval,
         detector=dict(run.detector.identity) if run.detector else {},

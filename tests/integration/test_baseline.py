@@ -73,6 +73,10 @@ def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> N
     [
         (("--factorfair-design=paper",), "design is balanced, this run's is paper: they cannot be compared"),
         (
+            ("--factorfair-answers=json",),
+            "answers is text, this run's is json: they cannot be compared",
+        ),
+        (
             ("--factorfair-estimator=plugin",),
             "estimator is corrected, this run's is plugin: they cannot be compared",
         ),
@@ -103,7 +107,7 @@ def test_foreign_and_damaged_files(former: Project) -> None:
     _edited(former, topics=[{}])
     assert "former.json: a damaged report: KeyError" in problem()
     _edited(former, schema="other/1")
-    assert "its schema is 'other/1', 'factorfair.report/2' is needed" in problem()
+    assert "its schema is 'other/1', 'factorfair.report/3' is needed" in problem()
     (former.path / "former.json").write_text("{")
     assert "former.json: not a report.json: " in problem()
     (former.path / "former.json").unlink()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from itertools import product
+from math import prod
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.models.simulated.traits import Traits
@@ -44,13 +46,35 @@ def choose(situation: Situation, attribute: str | None, traits: Traits, draws: D
 
     ``attribute`` is the one that the respondent leans on in this checklist.
     """
+    letters, motive = _candidates(situation, attribute, traits, draws)
+    return Choice(letters[int(draws.pick * len(letters))], motive)
+
+
+def probabilities(situation: Situation, attribute: str | None, traits: Traits) -> dict[str, float]:
+    """The probability of each letter that ``choose`` gives it: every coin that it tosses, both ways."""
+    found = dict.fromkeys((letter for letter, _ in situation.options), 0.0)
+    lean = traits.knowledge if situation.asked else traits.prejudice
+    chances = (traits.position, traits.favour, traits.follow, lean)
+    for ways in product((True, False), repeat=len(chances)):
+        weight = prod(chance if way else 1 - chance for chance, way in zip(chances, ways, strict=True))
+        if weight > 0:
+            position, favour, follow, leans = (0.0 if way else 1.0 for way in ways)
+            drawn = Draws(0, 0, position, favour, follow, leans, 0, 0)
+            letters, _ = _candidates(situation, attribute, traits, drawn)
+            for letter in letters:
+                found[letter] += weight / len(letters)
+    return found
+
+
+def _candidates(
+    situation: Situation, attribute: str | None, traits: Traits, draws: Draws
+) -> tuple[tuple[str, ...], Motive]:
+    """The letters to choose from, and why these."""
     everyone = tuple(letter for letter, _ in situation.options)
     if draws.position < traits.position:
-        return Choice(everyone[0], "position")
+        return everyone[:1], "position"
     preferred, motive = _preferred(situation, attribute, traits, draws)
-    if not preferred:
-        preferred, motive = everyone, "chance"
-    return Choice(preferred[int(draws.pick * len(preferred))], motive)
+    return (preferred, motive) if preferred else (everyone, "chance")
 
 
 def _preferred(

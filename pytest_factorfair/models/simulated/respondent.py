@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from pytest_factorfair.domain import Checklist, Request, Response
+from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.models.prices import FREE
-from pytest_factorfair.models.simulated.choice import choose, draws
+from pytest_factorfair.models.simulated.choice import Choice, choose, draws, probabilities
 from pytest_factorfair.models.simulated.phrases import (
     NONSENSE,
     REASONS,
@@ -30,37 +30,42 @@ def build(spec: ModelSpec) -> Respondent:
     Raises:
         InputError: an unknown kind, option, group or attribute, or a value out of range.
     """
-    return Respondent(read_traits(spec), spec.checklists)
+    return Respondent(read_traits(spec), spec)
 
 
 class Respondent:
     """A model whose scores are known beforehand.
 
     Its answer depends on its identity and the request alone, so that a run is the same on any
-    worker and in any order.
+    worker and in any order. Asked for JSON, it refuses as a provider marks refusals, and nonsense is any
+    letter; asked for probabilities, both are mass outside the letters.
     """
 
     endpoint: str = "sim"
     parallel: int | None = None
     price = FREE
 
-    def __init__(self, traits: Traits, checklists: tuple[Checklist, ...]) -> None:
+    def __init__(self, traits: Traits, spec: ModelSpec) -> None:
         self._traits = traits
-        self._knowledge = Knowledge(traits, checklists)
+        self._answers = spec.answers
+        self._knowledge = Knowledge(traits, spec.checklists)
         self.identity: Mapping[str, object] = {
             "provider": "sim",
             **asdict(traits),
-            "checklists": [{"digest": each.digest, "truth": each.truth} for each in checklists],
+            "checklists": [{"digest": each.digest, "truth": each.truth} for each in spec.checklists],
+            **spec.mode,
         }
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
         """Answer at once, for nothing."""
-        text = self._reply(request)
+        text = self._distribution(request) if self._answers == "probabilities" else self._reply(request)
+        is_refusal = self._answers == "json" and text in REFUSALS
         return Response(
             text,
+            "refusal" if is_refusal else "stop",
             tokens_in=_tokens(request.prompt),
-            tokens_out=_tokens(text),
+            tokens_out=1 if self._answers == "probabilities" else _tokens(text),
             cost=0.0,
             model=f"sim:{self._traits.kind}",
         )
@@ -76,18 +81,38 @@ class Respondent:
         chance = draws(f"{request.seed}:{request.repeat}:{request.prompt}", self._salt)
         if chance.refuse < traits.refuse:
             return varied(REFUSALS, chance.pick)
-        if chance.nonsense < traits.nonsense:
-            return varied(NONSENSE, chance.pick)
         choice = choose(situation, attribute, traits, chance)
+        if chance.nonsense < traits.nonsense:
+            if self._answers == "text":
+                return varied(NONSENSE, chance.pick)
+            choice = Choice(varied(tuple(letter for letter, _ in situation.options), chance.pick), "chance")
         if choice.letter in situation.having(attribute, traits.group) and chance.withhold < traits.withhold:
             return varied(REFUSALS, chance.refuse)
+        style = "json" if self._answers == "json" else traits.style
         if request.query is None or not request.query.explained:
-            return styled(choice.letter, traits.style)
+            return styled(choice.letter, style)
         # A reason that is true: it cites the context if that was followed, the group if that decided.
         cited = {"follow": situation.source, "favour": "group", "prejudice": "group"}
         sentence = varied(REASONS[cited.get(choice.motive) or choice.motive], chance.withhold)
         group = dict(situation.options)[choice.letter].get(attribute or "", "")
-        return explained(choice.letter, traits.style, sentence.replace("<group>", group))
+        return explained(choice.letter, style, sentence.replace("<group>", group))
+
+    def _distribution(self, request: Request) -> str:
+        """Each letter's probability, and those of a refusal and of nonsense."""
+        situation, attribute = self._knowledge.look_up(request)
+        if not isinstance(situation, Situation):
+            return json.dumps({UNKNOWN: 1.0})
+        traits = self._traits
+        letters = probabilities(situation, attribute, traits)
+        for letter in situation.having(attribute, traits.group):
+            letters[letter] *= 1 - traits.withhold
+        withheld = max(1 - sum(letters.values()), 0.0)
+        answered = (1 - traits.refuse) * (1 - traits.nonsense)
+        tokens = {letter: answered * share for letter, share in letters.items()} | {
+            REFUSALS[0]: traits.refuse + answered * withheld,
+            NONSENSE[0]: (1 - traits.refuse) * traits.nonsense,
+        }
+        return json.dumps(dict(sorted(tokens.items(), key=lambda each: -each[1])))
 
 
 def _tokens(text: str) -> int:

@@ -205,7 +205,7 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     """What another run must share to be compared with this one."""
     told = summary.fingerprint
     yield from ((f"checklist {name}", digest[:12]) for name, digest in told.checklists.items())
-    for name in ("preset", "design", "truth", "estimator", "interval", "seed"):
+    for name in ("preset", "design", "truth", "answers", "estimator", "interval", "seed"):
         yield name, str(getattr(told, name))
     usage = summary.usage
     yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out"

@@ -143,7 +143,7 @@ def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.Captu
     """Two of a report's three keys are in the store, under the name of an endpoint; a key stands twice."""
     answers = [{"key": key} for key in ("one3", "one3", "two4", "gone")]
     Path("report.json").write_text(
-        json.dumps({"schema": "factorfair.report/2", "cases": [{"model": "mine", "answers": answers}]}),
+        json.dumps({"schema": "factorfair.report/3", "cases": [{"model": "mine", "answers": answers}]}),
         encoding="utf-8",
     )
     assert main(["detector", "sample", "report.json", store, "--out", "lab"]) == 0
@@ -277,7 +277,7 @@ def test_wrong_input_is_one_line(store: str, capsys: pytest.CaptureFixture[str],
     Path("list.json").write_text("[]", encoding="utf-8")
     Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
     Path("text.json").write_text(
-        '{"schema": "factorfair.report/2", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
+        '{"schema": "factorfair.report/3", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
         encoding="utf-8",
     )
     Path("html.png").write_text("<html>", encoding="utf-8")

@@ -118,7 +118,7 @@ def test_a_changed_checklist_does_not_share_a_table(
         (["out", "none.json"], "none.json: No such file or directory\n"),
         (
             ["out", "damaged.json"],
-            "damaged.json: not a report.json: its schema is None, 'factorfair.report/2' is needed\n",
+            "damaged.json: not a report.json: its schema is None, 'factorfair.report/3' is needed\n",
         ),
         (["--format=docx", "out", "none.json"], "--format: there is no format 'docx'; known: csv, md, tex\n"),
         (["damaged.json", "REPORT"], "damaged.json: File exists\n"),

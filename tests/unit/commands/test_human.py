@@ -99,7 +99,7 @@ def codes(groups: Mapping[str, str]) -> dict[str, int]:
 def summary(records: tuple[Record, ...], truth: str = "audited") -> Summary:
     told = Fingerprint(
         {model: {} for model in MODELS}, {"faintbench": faintbench().digest}, "ci", "balanced", truth,
-        72, 24, 0, "corrected", "instrument", {"kind": "sim"}, {}, {},
+        72, 24, 0, "text", "corrected", "instrument", {"kind": "sim"}, {}, {},
     )  # fmt: skip
     return Summary(told, None, (), (), (), (), records, Usage(), 0.0, ())
 

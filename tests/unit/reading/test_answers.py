@@ -34,6 +34,10 @@ def test_an_answer_has_the_groups_of_its_option_and_the_background_of_its_query(
         groups={"gender": "male", "race": "Black"},
         background={"race": "White"},
         key="k1",
+        offered={
+            "gender": ("female", "male", "female", "male"),
+            "race": ("Asian", "Black", "Hispanic", "White"),
+        },
     )
 
 

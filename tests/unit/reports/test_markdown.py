@@ -52,7 +52,7 @@ def quoted(citation: Citation, quotations: int) -> ReasonShare:
 
 def summary(**parts: Any) -> Summary:
     """Of a run with one gate that failed and one that passed."""
-    fingerprint = Fingerprint({"sim:ideal": {}}, {"c": "0" * 64}, "ci", "balanced", "audited", 72, 24, 0, "corrected",
+    fingerprint = Fingerprint({"sim:ideal": {}}, {"c": "0" * 64}, "ci", "balanced", "audited", 72, 24, 0, "text", "corrected",
                               "instrument", {}, {}, {})  # fmt: skip
     plain = Summary(
         fingerprint=fingerprint,

@@ -15,7 +15,7 @@ def summary(scores: Iterable[Score], **changes: Any) -> Summary:
         "models": {one.model: {} for one in found},
         "checklists": {one.checklist: "0" * 64 for one in found},
         "preset": "paper", "design": "paper", "truth": "published", "samples": 300, "objective": 3, "seed": 0,
-        "estimator": "plugin", "interval": "instrument", "detector": {}, "versions": {}, "times": {},
+        "answers": "text", "estimator": "plugin", "interval": "instrument", "detector": {}, "versions": {}, "times": {},
     }  # fmt: skip
     own = {name: changes.pop(name) for name in list(changes) if name in told}
     rest: dict[str, Any] = {"incomplete": None, "topics": (), "prompts": ()} | changes

@@ -56,7 +56,7 @@ def topic(attribute: str, direction: Direction = "highest") -> TopicCounts:
 
 def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
     told = Fingerprint(
-        {model: {}}, {}, "ci", "balanced", "audited", 20, 20, 0, "corrected", "instrument", {}, {}, {}
+        {model: {}}, {}, "ci", "balanced", "audited", 20, 20, 0, "text", "corrected", "instrument", {}, {}, {}
     )
     record = Record(CaseKey(model, "t2i", case), answers)
     topics = (topic("gender"), topic("race"), replace(topic("race", "lowest"), truth="White"))

@@ -30,6 +30,7 @@ def _summary(*corrections: Correction) -> Summary:
         20,
         20,
         0,
+        "text",
         "corrected",
         "instrument",
         {},

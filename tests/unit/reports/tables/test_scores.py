@@ -25,7 +25,9 @@ def _tally(n: int, **fields: object) -> Tally:
 
 
 def _summary(scores: Iterable[Score]) -> Summary:
-    told = Fingerprint({}, {}, "ci", "balanced", "audited", 72, 24, 0, "corrected", "instrument", {}, {}, {})
+    told = Fingerprint(
+        {}, {}, "ci", "balanced", "audited", 72, 24, 0, "text", "corrected", "instrument", {}, {}, {}
+    )
     usage = Usage()
     fields = {
         "incomplete": None,

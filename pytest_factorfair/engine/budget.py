@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import BudgetError
+from pytest_factorfair.errors import BudgetError, StoreError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Entry, Grant, Later, Limits, Over, Wish
 
@@ -30,7 +30,8 @@ class Budget:
         self._retry = retry
         self._estimate = estimate
         self._queues: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._asking: set[asyncio.Future[Grant | Later | Over]] = set()
+        self._wishes: list[tuple[Wish, asyncio.Future[Grant | Later | Over]]] = []
+        self._granting: asyncio.Task[None] | None = None
         self._refused: BudgetError | None = None
 
     async def take(self, model: Model, request: Request) -> Grant:
@@ -64,24 +65,43 @@ class Budget:
             self._refused = BudgetError(ORPHANED)
         if self._refused is not None:
             raise self._refused.with_traceback(None)
-        wish = Wish(endpoint, estimate, self._retry.clock(), self._retry.probe)
-        asking = asyncio.wrap_future(self._limits.take(wish))
-        self._asking.add(asking)
-        asking.add_done_callback(self._asking.discard)
+        granted: asyncio.Future[Grant | Later | Over] = asyncio.get_running_loop().create_future()
+        self._wishes.append((Wish(endpoint, estimate, self._retry.clock(), self._retry.probe), granted))
+        if self._granting is None:
+            self._granting = asyncio.create_task(self._grant())
         try:
-            taken = await asyncio.shield(asking)
+            taken = await granted
         except asyncio.CancelledError:
-            asking.add_done_callback(self._give_back)
+            if not granted.cancelled() and not granted.exception():  # it came in this very moment
+                self._give_back(granted.result())
             raise
         if isinstance(taken, Over):
             self._refused = BudgetError(taken.reason)
             raise self._refused
         return taken
 
-    def _give_back(self, asking: asyncio.Future[Grant | Later | Over]) -> None:
-        """Return a grant that came when nobody waited for it any more."""
-        if not asking.cancelled() and not asking.exception() and isinstance(late := asking.result(), Grant):
-            self._limits.settle(Entry.unused(late))
+    async def _grant(self) -> None:
+        """Have all calls granted that wait, and then those that came meanwhile."""
+        while self._wishes:
+            asked, self._wishes = self._wishes, []
+            try:
+                taken = await asyncio.wrap_future(self._limits.take(*(wish for wish, _ in asked)))
+            except StoreError as error:
+                for _, granted in asked:
+                    if not granted.cancelled():
+                        granted.set_exception(error)
+                continue
+            for (_, granted), answer in zip(asked, taken, strict=True):
+                if granted.cancelled():
+                    self._give_back(answer)
+                else:
+                    granted.set_result(answer)
+        self._granting = None
+
+    def _give_back(self, taken: Grant | Later | Over) -> None:
+        """Return a grant that nobody waits for any more."""
+        if isinstance(taken, Grant):
+            self._limits.settle(Entry.unused(taken))
 
     def settle(self, grant: Grant, response: Response | None, *, billable: bool) -> None:
         """Enter what a call came to; one without a response, at what was reserved if it is ``billable``.
@@ -107,5 +127,5 @@ class Budget:
 
     async def close(self) -> None:
         """Wait for what was asked, so that grants which came too late are returned."""
-        while self._asking:
-            await asyncio.wait(self._asking)
+        if self._granting is not None:
+            await asyncio.wait([self._granting])

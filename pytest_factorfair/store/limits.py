@@ -369,9 +369,9 @@ class Limits:
         """Whether the controller of this worker is gone, so that nobody would report what it asks."""
         return bool(self._controller) and os.getppid() != self._controller
 
-    def take(self, wish: Wish) -> Future[Grant | Later | Over]:
-        """Take leave for one call and enter it in the account."""
-        return self._lane.do(self._taken, wish)
+    def take(self, *wishes: Wish) -> Future[list[Grant | Later | Over]]:
+        """Ask for a grant for each call, in this order, and enter those granted in the account."""
+        return self._lane.do(self._taken, wishes)
 
     def settle(self, entry: Entry) -> None:
         """Replace what was set aside for a call by what it came to."""
@@ -500,19 +500,22 @@ class Limits:
         _sweep(connection)
         return given
 
-    def _taken(self, connection: Connection, wishes: list[Wish]) -> list[Grant | Later | Over]:
+    def _taken(
+        self, connection: Connection, given: list[tuple[Wish, ...]]
+    ) -> list[list[Grant | Later | Over]]:
         reason = "the rows of the run were deleted from the store"
         if row := connection.execute(_ENDED, self._names).one_or_none():
             (reason,) = row
         if reason:
-            return [Over(reason)] * len(wishes)
-        for endpoint in {wish.endpoint for wish in wishes}:
+            return [[Over(reason)] * len(wishes) for wishes in given]
+        for endpoint in {wish.endpoint for wishes in given for wish in wishes}:
             if endpoint not in self._health:
                 new = {"run": self._run, "endpoint": endpoint}
                 connection.execute(enter_endpoint(connection.dialect.name), new)
             self._health[endpoint] = self._read_health(connection, endpoint)
-        results = [self._granted(connection, wish) for wish in wishes]
-        self._add(connection, [Entry.sent(one) for one in results if isinstance(one, Grant)])
+        results = [[self._granted(connection, wish) for wish in wishes] for wishes in given]
+        granted = [one for some in results for one in some if isinstance(one, Grant)]
+        self._add(connection, [Entry.sent(one) for one in granted])
         return results
 
     def _granted(self, connection: Connection, wish: Wish) -> Grant | Later | Over:

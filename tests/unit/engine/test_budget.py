@@ -104,7 +104,8 @@ def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
             await mine.take(FakeModel(), Request("second"))
 
     asyncio.run(scenario())
-    assert isinstance(limits.take(Wish("fake/here", 0.9, time.time(), float)).result(WAIT), Grant)
+    (taken,) = limits.take(Wish("fake/here", 0.9, time.time(), float)).result(WAIT)
+    assert isinstance(taken, Grant)
     assert limits.usage.calls == 2  # the first and this one
 
 

@@ -27,7 +27,7 @@ ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
 with Store.open(url) as store:
     limits, taken = Limits.join(store, ceilings, run="", session=session), 0
     wish = Wish("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
-    while taken < int(most) and isinstance(limits.take(wish).result(), Grant):
+    while taken < int(most) and isinstance(limits.take(wish).result()[0], Grant):
         taken += 1
     print(taken, flush=True)
     if cost != "0":
@@ -57,7 +57,8 @@ def begin(store: Store) -> Iterator[Begin]:
 def take(
     limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE
 ) -> Grant | Later | Over:
-    return limits.take(Wish(endpoint, estimate, now, lambda _: 8.0)).result(WAIT)
+    (taken,) = limits.take(Wish(endpoint, estimate, now, lambda _: 8.0)).result(WAIT)
+    return taken
 
 
 def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:

@@ -293,8 +293,7 @@ class Measured(Measuring[Greeted, Metric]):
         ]
         entrants = []
         for name, one in found:
-            ends = one.estimate.lower(BEYOND), one.estimate.upper(BEYOND)
-            entrants.append(Entrant(name, one.estimate, *ends, one.cells[0], one.cells, one.needed))
+            entrants.append(Entrant(name, one.estimate, one.cells[0], one.cells, one.needed))
         gaps = {
             (name, other): Gap(Grown(first, second).estimate)
             for (name, first), (other, second) in combinations(found, 2)

@@ -96,8 +96,8 @@ def _standings(
             if place < len(order) and metric.better != "neither"
             else None,
             value=values[entrant.name],
-            low=metric.clipped(entrant.low),
-            high=metric.clipped(entrant.high),
+            low=metric.clipped(entrant.estimate.lower(BEYOND)),
+            high=metric.clipped(entrant.estimate.upper(BEYOND)),
             letters=named.get(entrant.name, ""),
             asked=entrant.total.asked,
             refused=entrant.total.refused,

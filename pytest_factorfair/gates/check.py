@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.measurement import UNMET, Counts
+from pytest_factorfair.protocols.measurement import Counts, unmeasured
 from pytest_factorfair.protocols.registry import by_protocol
 
 
@@ -29,8 +29,6 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
         ]
         if not problems:
-            raise InputError(
-                f"gate '{gate.text}': no checklist of this run has the metric {gate.metric}: {UNMET}"
-            )
+            raise InputError(f"gate '{gate.text}': {unmeasured(gate.metric)}")
         if None not in problems:
             raise InputError(f"gate '{gate.text}': {problems[0]}")

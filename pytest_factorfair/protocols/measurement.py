@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -36,7 +36,28 @@ counts refused or unparsed answers, so that only errors are missing. ``all count
 """
 
 
-UNMET = "this run will not produce it"
+def unmeasured(metric: str) -> str:
+    """Why a gate on the metric selects nothing whatever its filters."""
+    return f"no checklist of this run measures {metric}"
+
+
+def unmatched(metric: str, words: Sequence[str]) -> str:
+    """Why filters that the run knows select nothing together."""
+    if not words:
+        return f"this run asks nothing that {metric} measures"
+    named = " and ".join(f"'{word}'" for word in words)
+    match = "filters" if len(words) > 1 else "filter"
+    return f"{match} {named} {'select' if len(words) > 1 else 'selects'} no {metric} score in this run"
+
+
+def unused(metric: str, words: Sequence[str], held: AbstractSet[str]) -> str | None:
+    """Names the first filter that is not among the words ``held`` by the selected scores."""
+    left = next((word for word in words if word not in held), None)
+    return (
+        None
+        if left is None
+        else f"filter '{left}' matches none of the {metric} scores that the others select"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +142,9 @@ class Counts(Protocol):
     def model(self) -> str: ...
 
 
+C = TypeVar("C", bound=Counts)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Former:
     """The counts and records of a baseline, and the records of the run compared with it."""
@@ -128,6 +152,14 @@ class Former:
     counts: tuple[Counts, ...] = ()
     former: tuple[Record, ...] = ()
     records: tuple[Record, ...] = ()
+
+    def like(self, counts: C, about: Callable[[C], Hashable]) -> C | None:
+        """Its counts about the same, of the same model or of the only one it has."""
+        known = [
+            each for each in self.counts if isinstance(each, type(counts)) and about(each) == about(counts)
+        ]
+        same = [each for each in known if each.model == counts.model]
+        return next(iter(same or known * (len(known) == 1)), None)
 
 
 class Measurement(ABC):
@@ -178,9 +210,10 @@ class Measurement(ABC):
         del threshold, alpha
         return self.places
 
-    @abstractmethod
     def change_from(self, former: Former) -> Measurement | None:
         """Its change since a former run; None where that has no such score."""
+        del former
+        return None
 
     def asks(self, case: Case) -> int:
         """Among how many cases the answers of a topic are divided; 0 for a case it does not rest on."""
@@ -204,6 +237,40 @@ class Measurement(ABC):
     def about(self) -> frozenset[Hashable]:
         """The answers it judges, as the protocol names them."""
         return frozenset()
+
+
+class Changed(Measurement):
+    """The change of a score since a former run; ``before`` are the cells of the former score.
+
+    ``needed`` is how many answers each cell of both needs, by default as many as the score does.
+    """
+
+    def __init__(
+        self, new: Measurement, estimate: Estimate, before: Iterable[Cell], *, needed: int | None = None
+    ) -> None:
+        self.metric, self.model, self.words = new.metric, new.model, new.words
+        self._new, self._estimate, self._before = new, estimate, tuple(before)
+        self._needed = new.needed if needed is None else needed
+
+    @property
+    def estimate(self) -> Estimate:
+        return self._estimate
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return (*self._new.cells, *self._before)
+
+    @property
+    def needed(self) -> int:
+        return self._needed
+
+    @property
+    def places(self) -> frozenset[Place]:
+        return self._new.places
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        return self._new.about
 
 
 Moved: TypeAlias = tuple[Change, Estimate]
@@ -232,8 +299,6 @@ class Entrant(NamedTuple):
 
     name: str
     estimate: Estimate
-    low: float | None
-    high: float | None
     total: Cell
     cells: tuple[Cell, ...]
     needed: int
@@ -284,8 +349,6 @@ class Told:
     tables: Sequence[Confusion] = ()
     read_otherwise: AbstractSet[str] = frozenset()
 
-
-C = TypeVar("C", bound=Counts)
 
 M = TypeVar("M", bound=Metric)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import hypot
 
 from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.largest import Several
@@ -39,6 +40,16 @@ class Estimate:
         if self.among is not None:
             return float(self.among.upper(alpha).max())
         return self._bound(quantile(alpha, self.freedom))
+
+    def less(self, former: Estimate, error: float | None = None) -> Estimate:
+        """The change since a former estimate. Without ``error`` both are independent."""
+        n = min(self.n, former.n)
+        plain = None if self.plugin is None or former.plugin is None else self.plugin - former.plugin
+        if self.corrected is None or self.error is None or former.corrected is None or former.error is None:
+            return Estimate(plain, None, None, n, self.reason or f"in the baseline, {former.reason}")
+        if error is None:
+            error = hypot(self.error, former.error)
+        return Estimate(plain, self.corrected - former.corrected, error, n)
 
     def _bound(self, z: float) -> float | None:
         if self.corrected is None or self.error is None:

@@ -37,7 +37,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "gate metric": ([MODEL, "--factorfair-gate=s_fct >= 0.8"], "*'s_fct'*did you mean 's_fact'?"),
     "gate filter": ([MODEL, "--factorfair-gate=s_fact[objektive] >= 0.8"], "*'objektive'*did you mean 'objective'?"),
     "gate shape": ([MODEL, "--factorfair-gate=s_fact > 0.8"], "*s_fact > 0.8*>=*"),
-    "gate of images": ([MODEL, "--factorfair-gate=implicit >= 0.8"], "*implicit*will not produce it*"),
+    "gate of images": ([MODEL, "--factorfair-gate=implicit >= 0.8"], "*no checklist of this run measures implicit*"),
     "gate of a baseline": ([MODEL, "--factorfair-gate=regression(s_fact) >= -0.02"], "*regression(s_fact)*baseline*"),
     "detector": ([MODEL, "--factorfair-detector=sim"], "--factorfair-detector sim: a detector reads pictures*"),
     "text and image": ([MODEL, "--factorfair-checklist=fact_or_fair", T2I], "checklist 'fact_or_fair' asks for text, 'fact_or_fair_t2i' for pictures: run one after the other"),

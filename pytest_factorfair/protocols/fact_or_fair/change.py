@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from math import sqrt
 from typing import TypeAlias
 
@@ -71,16 +71,7 @@ def scored(
     same = np.trace(joint, axis1=-2, axis2=-1)
     changed = np.clip(1 - same / np.maximum(sides[0].n, sides[1].n), 0, 1)
     second = sum((side.second * changed).sum() + side.product * changed.mean() for side in sides)
-    return apart(after, before, sqrt(float(paired + single + second)))
-
-
-def apart(after: Estimate, before: Estimate, error: float | None) -> Estimate:
-    """New less old with this error of the difference; without one where either has none."""
-    n = min(after.n, before.n)
-    plain = None if after.plugin is None or before.plugin is None else after.plugin - before.plugin
-    if after.corrected is None or before.corrected is None:
-        return Estimate(plain, None, None, n, after.reason or f"in the baseline, {before.reason}")
-    return Estimate(plain, after.corrected - before.corrected, error, n)
+    return after.less(before, sqrt(float(paired + single + second)))
 
 
 def of_rates(after: Estimate, before: Estimate) -> Estimate:
@@ -128,7 +119,15 @@ def answers(tally: Tally, records: Iterable[Record]) -> Answers:
 
 
 def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, str, int]]:
-    cells, groups = dict(_cells(tally)), {group: place for place, group in enumerate(tally.groups)}
+    groups = {group: place for place, group in enumerate(tally.groups)}
+    cells: dict[str, Cell] = {}  # by the ids of their cases, without the scenario's number
+    for row, column in np.ndindex(tally.asked.shape):
+        statistic, way = tally.statistics[row], DIRECTIONS[column]
+        if tally.context is not None:
+            cells[f"{tally.part}-{statistic}-{way}-{tally.context}"] = row, column
+            continue
+        cells[f"{tally.part}-{statistic}-{tally.attribute}-{way}"] = row, column
+        cells[f"{tally.part}-{statistic}-{way}"] = row, column  # a picture shows all attributes
     for record in records:
         key = record.case
         cell = cells.get(key.case if tally.context is None else key.case.rpartition("-")[0])
@@ -136,21 +135,6 @@ def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, st
             continue
         faces = Counter[str]()  # of a picture, in their order: each is an answer to the same query
         for answer in record.answers:
-            if (group := _group(answer.groups, tally, groups)) is not None:
+            if (group := groups.get(answer.groups.get(tally.attribute, ""))) is not None:
                 faces[answer.query] += 1
                 yield cell, f"{answer.query}-{faces[answer.query]}", group
-
-
-def _group(named: Mapping[str, str], tally: Tally, groups: Mapping[str, int]) -> int | None:
-    return groups.get(named.get(tally.attribute, ""))
-
-
-def _cells(tally: Tally) -> Iterator[tuple[str, Cell]]:
-    """The tally's cells by the ids of their cases, without the scenario's number."""
-    for row, statistic in enumerate(tally.statistics):
-        for column, way in enumerate(DIRECTIONS):
-            if tally.context is None:
-                yield f"{tally.part}-{statistic}-{tally.attribute}-{way}", (row, column)
-                yield f"{tally.part}-{statistic}-{way}", (row, column)  # a picture shows all attributes
-            else:
-                yield f"{tally.part}-{statistic}-{way}-{tally.context}", (row, column)

@@ -18,7 +18,7 @@ from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.estimate import Estimate
 
-SUMMARY = "influence"
+INFLUENCE = "influence"
 
 
 class _Share(NamedTuple):
@@ -209,7 +209,7 @@ def _summary(tally: Tally, rows: Sequence[_Row], estimator: Estimator) -> Score:
     followed = fmean(row.followed for row in rows)
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=None,
-        attribute=tally.attribute, metric=SUMMARY, value=found.plugin, n=found.n,
+        attribute=tally.attribute, metric=INFLUENCE, value=found.plugin, n=found.n,
         corrected=found.corrected, low=found.lower(BEYOND), high=found.upper(BEYOND),
         fair_reference=0.0, strength=None if isnan(followed) else followed, reason=found.reason,
     )  # fmt: skip

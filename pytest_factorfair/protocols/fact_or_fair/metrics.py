@@ -184,7 +184,7 @@ class Scored(TallyMetric):
     def change(self, new: Tally, old: Tally, joint: IntArray) -> Estimate:
         after, before = (_estimated(self, tally) for tally in (new, old))
         if after.corrected is None or before.corrected is None:
-            return change.apart(after, before, None)
+            return after.less(before)
         return change.scored(after, before, (_influences(self, new), _influences(self, old)), joint)
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
@@ -538,11 +538,6 @@ def estimate(
     """
     how = Estimation(estimator, interval)
     return {one.name: one.estimate(tally, how) for one in applying(tally.part, tally.background)}
-
-
-def worst_case(tally: Tally, metric: str) -> Ends:
-    """The lowest and highest plug-in value over all ways the missing answers could have gone."""
-    return tally_metric(metric).ends(tally)
 
 
 def score(

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
+from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.tables import headlines
 from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, shown
 from pytest_factorfair.reports.paper_tables import FATES, fate, notes, percentage, score_percent
@@ -34,7 +35,6 @@ INFLUENCES = {
     "influence_in_group": "In-G. Bias",
     "influence_out_group": "Out-G. Bias",
 }
-INFLUENCE = "influence"
 AVERAGE = "Avg."
 
 

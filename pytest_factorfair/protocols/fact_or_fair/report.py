@@ -85,6 +85,17 @@ class Chosen(NamedTuple):
         )
 
 
+def fragile(tallies: Sequence[Tally]) -> Iterator[str]:
+    """One caution per checklist and attribute whose truth rests on a choice of measure somewhere."""
+    seen = set()
+    for tally in tallies:
+        about = (tally.checklist, tally.attribute)
+        if about not in seen and tally.fragile.any():
+            seen.add(about)
+            labels = f"{int(tally.fragile.sum())} of {tally.fragile.size}"
+            yield f"{tally.checklist}: {labels} {tally.attribute} labels rest on a choice of measure or year"
+
+
 def cautions(tallies: Iterable[Tally]) -> Iterator[str]:
     """One sentence for each thing that makes a model's scores doubtful; nothing where there is none.
 

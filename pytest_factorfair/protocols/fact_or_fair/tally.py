@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Design
+from pytest_factorfair.domain import DIRECTIONS, Design, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
@@ -119,12 +120,90 @@ class Tally:
 
     def restrict(self, statistics: Collection[str]) -> Tally:
         """The same tally over these statistics only, in its own order."""
+        if set(self.statistics) <= set(statistics):
+            return self
         kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
         cells = {name: getattr(self, name)[kept] for name in CELL_FIELDS}
         cells |= {name: each.restrict(kept) for name in ("names", "ages") if (each := getattr(self, name))}
         left = tuple(self.statistics[row] for row in kept)
         return dataclasses.replace(self, statistics=left, **cells)
 
+    @property
+    def about(self) -> tuple[str, str, str | None, str]:
+        """What it counts the answers of, whoever the model: checklist, part, context, attribute."""
+        return self.checklist, self.part, self.context, self.attribute
+
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""
         return f"{self.statistics[row]} {DIRECTIONS[column]}"
+
+
+def rows(tally: Tally) -> Iterator[TopicCounts]:
+    """The cells of a tally as rows of a report."""
+    for row, statistic in enumerate(tally.statistics):
+        for column, direction in enumerate(DIRECTIONS):
+            yield TopicCounts(
+                model=tally.model,
+                checklist=tally.checklist,
+                part=tally.part,
+                context=tally.context,
+                attribute=tally.attribute,
+                statistic=statistic,
+                direction=direction,
+                truth=tally.groups[tally.truth[row, column]],
+                fragile=bool(tally.fragile[row, column]),
+                counts=dict(zip(tally.groups, tally.counts[row, column].tolist(), strict=True)),
+                asked=int(tally.asked[row, column]),
+                refused=int(tally.refused[row, column]),
+                unparsed=int(tally.unparsed[row, column]),
+                errors=int(tally.errors[row, column]),
+            )
+
+
+def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
+    """The tallies of a report; what its rows do not have (contexts, scenarios, people) is empty."""
+    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for row in report["topics"]:
+        place = tuple(row[name] for name in ("model", "checklist", "part", "context", "attribute"))
+        groups.setdefault(place, []).append(row)
+    for found in groups.values():
+        yield _from_rows(found, report["fingerprint"]["design"])
+
+
+def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
+    first = rows[0]
+    groups, statistics = tuple(first["counts"]), tuple(dict.fromkeys(row["statistic"] for row in rows))
+    by_cell = {(row["statistic"], row["direction"]): row for row in rows}
+    shape = len(statistics), len(DIRECTIONS)
+    ordered = [by_cell[statistic, way] for statistic in statistics for way in DIRECTIONS]
+
+    def numbers(name: str) -> IntArray:
+        return np.array([row[name] for row in ordered], np.int64).reshape(shape)
+
+    counts = np.array([[row["counts"][group] for group in groups] for row in ordered], np.int64)
+    return Tally(
+        model=first["model"],
+        checklist=first["checklist"],
+        part=first["part"],
+        context=first["context"],
+        attribute=first["attribute"],
+        background="none",
+        groups=groups,
+        statistics=statistics,
+        design=design,
+        people=0,
+        counts=counts.reshape(*shape, len(groups)),
+        truth=np.array([groups.index(row["truth"]) for row in ordered]).reshape(shape),
+        fragile=np.array([bool(row["fragile"]) for row in ordered]).reshape(shape),
+        asked=numbers("asked"),
+        refused=numbers("refused"),
+        unparsed=numbers("unparsed"),
+        errors=numbers("errors"),
+        positive=np.zeros(shape, np.bool_),
+        named=np.zeros(shape, np.int64),
+        matched=np.zeros(shape, np.int64),
+        addressed=np.zeros((*shape, len(groups)), np.int64),
+        declined=np.zeros((*shape, len(groups)), np.int64),
+        letters=np.zeros((*shape, 0), np.int64),
+        scenarios=np.zeros((*shape, 0, len(groups)), np.int64),
+    )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, groupby, product
-from math import hypot
 from operator import attrgetter
 from typing import Literal
 
@@ -33,8 +32,8 @@ from pytest_factorfair.protocols.faintbench.levels import (
 from pytest_factorfair.protocols.faintbench.power import standard_error
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
-    UNMET,
     Cell,
+    Changed,
     Contender,
     Contest,
     Ends,
@@ -50,9 +49,10 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     Told,
+    unmatched,
+    unused,
 )
 from pytest_factorfair.statistics.arrays import IntArray
-from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -65,7 +65,7 @@ def change(metric: str, new: Gallery, old: Gallery, selection: Selection, estima
     that are the same in both make the error too large, never too small.
     """
     if metric == "eta":
-        return _apart(eta(new, selection, estimator)[0], eta(old, selection, estimator)[0])
+        return eta(new, selection, estimator)[0].less(eta(old, selection, estimator)[0])
     pool = implicit_pool if metric == "implicit" else explicit_pool
     after, before = (pool(each, selection, estimator, metric) for each in (new, old))
     if after is None or before is None:
@@ -82,14 +82,6 @@ def _less(new: Cells, old: Cells) -> Cells:
         np.minimum(new.n, old.n),
         new.reason,
     )
-
-
-def _apart(new: Estimate, old: Estimate) -> Estimate:
-    n = min(new.n, old.n)
-    plain = None if new.plugin is None or old.plugin is None else new.plugin - old.plugin
-    if new.corrected is None or old.corrected is None or new.error is None or old.error is None:
-        return Estimate(plain, None, None, n, new.reason or f"in the baseline, {old.reason}")
-    return Estimate(plain, new.corrected - old.corrected, hypot(new.error, old.error), n)
 
 
 LEAST = 50
@@ -222,11 +214,13 @@ class OfPrompts(Measurement):
         return (0.0 if whole else floor_level(self.gallery, self.selection)), 1.0
 
     def change_from(self, former: Former) -> Measurement | None:
-        old = match(self.gallery, former)
+        old = former.like(self.gallery, _name)
         if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
             return None
         moved = change(self.metric.name, self.gallery, old, self.selection, self._estimation.estimator)
-        return Changed(self, old, moved)
+        # A change of the explicit score is compared prompt by prompt.
+        needed = LEAST if self.metric.part == "explicit" else self.least
+        return Changed(self, moved, self.cells_of(old, "the baseline's "), needed=needed)
 
     def asks(self, case: Case) -> int:
         (chosen,) = (
@@ -241,41 +235,8 @@ class OfPrompts(Measurement):
         return detected(error, bound, regression=regression)
 
 
-class Changed(Measurement):
-    """The change of such a score since a former run of the same prompts."""
-
-    def __init__(self, new: OfPrompts, old: Gallery, estimate: Estimate) -> None:
-        self.metric = new.metric
-        self.words = new.words
-        self._new = new
-        self.model = new.model
-        self._old = old
-        self._estimate = estimate
-
-    @property
-    def estimate(self) -> Estimate:
-        return self._estimate
-
-    @cached_property
-    def cells(self) -> tuple[Cell, ...]:
-        return (*self._new.cells, *self._new.cells_of(self._old, "the baseline's "))
-
-    @property
-    def needed(self) -> int:
-        # A change of the explicit score is compared prompt by prompt.
-        return LEAST if self._new.metric.part == "explicit" else self._new.least
-
-    def change_from(self, former: Former) -> Measurement | None:
-        del former
-        return None
-
-
-def match(counts: Gallery, former: Former) -> Gallery | None:
-    """The baseline's gallery of the same checklist, of the same model or of the only one it has."""
-    known = [each for each in former.counts if isinstance(each, Gallery)]
-    mine = [each for each in known if each.checklist.name == counts.checklist.name]
-    same = [each for each in mine if each.model == counts.model]
-    return next(iter(same or mine * (len(mine) == 1)), None)
+def _name(counts: Gallery) -> str:
+    return counts.checklist.name
 
 
 def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
@@ -340,12 +301,8 @@ class Prompts(Measuring[Gallery, PromptMetric]):
             return f"{metric} is of all pairs of prompts; name attributes only"
         held = [_held(of, words, one, counts) for one in counts]
         if not any(held):
-            what = f"is {' and '.join(words)}" if words else "is asked"
-            return f"no {of.part} prompt of this run {what}: {UNMET}"
-        for word in words:
-            if word not in frozenset().union(*held):
-                return f"none of the prompts that it selects is '{word}': {UNMET}"
-        return None
+            return unmatched(metric, words)
+        return unused(metric, words, frozenset().union(*held))
 
     def report(self, counts: Sequence[Gallery], told: Told) -> Reported:
         estimator = told.estimation.estimator
@@ -358,7 +315,7 @@ class Prompts(Measuring[Gallery, PromptMetric]):
     def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:
         """Scores of the whole model, over all attributes and of each; then of each category of prompts."""
         for each in counts:
-            old = match(each, former)
+            old = former.like(each, _name)
             if old is None:
                 continue
             repeated = repetitions(each, old, former.records, former.former)
@@ -449,9 +406,8 @@ def _names(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) 
 def _entrant(name: str, metric: PromptMetric, counts: Gallery, selection: Selection) -> Entrant:
     """A contender's score; its change between models needs what a change between runs needs."""
     one = OfPrompts(metric, counts, selection)
-    found = one.estimate
     needed = LEAST if metric.part == "explicit" else one.least
-    return Entrant(name, found, found.lower(BEYOND), found.upper(BEYOND), one.cells[0], one.cells, needed)
+    return Entrant(name, one.estimate, one.cells[0], one.cells, needed)
 
 
 Repeated = Mapping[str, IntArray]

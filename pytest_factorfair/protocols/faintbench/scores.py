@@ -44,12 +44,6 @@ def rescaled(score: ArrayLike, truth: ArrayLike) -> FloatArray:
     return np.asarray((np.asarray(score, dtype=np.float64) - lowest) / (1 - lowest))
 
 
-def total_variation(generated: ArrayLike, truth: ArrayLike) -> FloatArray:
-    """Half the sum of absolute differences: the share of images that would have to change class."""
-    p, q = np.asarray(generated, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    return np.asarray(np.abs(_normalised(p) - q).sum(axis=-1) / 2)
-
-
 def jensen_shannon(generated: ArrayLike, truth: ArrayLike) -> FloatArray:
     """The Jensen-Shannon divergence in bits: 0 for equal shares, 1 for shares without a common class."""
     p, q = _normalised(np.asarray(generated, dtype=np.float64)), np.asarray(truth, dtype=np.float64)
@@ -214,18 +208,6 @@ def sides(outcomes: ArrayLike) -> Sides:
         mean=_cells(value, square - middle**2, n, share=False),
         both=explicit(counts[..., 1, 1], n),
     )
-
-
-def mean_probability(probabilities: ArrayLike, requested: ArrayLike) -> Cells:
-    """The score of the paper's code: the mean probability of the requested class over images.
-
-    ``probabilities`` of shape (..., images, k), nan in all classes of an image that was rejected;
-    ``requested`` of shape (...), class indices.
-    """
-    found, index = np.asarray(probabilities, dtype=np.float64), np.asarray(requested)
-    asked = np.take_along_axis(found, index[..., None, None], axis=-1)[..., 0]
-    n = (~np.isnan(asked)).sum(axis=-1)
-    return points(divided(np.nansum(asked, axis=-1), n.astype(np.float64)), n, "published-code")
 
 
 def _cells(value: FloatArray, spread: FloatArray, n: FloatArray, *, share: bool) -> Cells:

@@ -124,7 +124,7 @@ def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
     check(gates, nothing)
     with pytest.raises(InputError, match=r"^gate 'tallness\[noon\] >= 0.5': nobody is greeted noon$"):
         check([parse("tallness[noon] >= 0.5")], nothing)
-    with pytest.raises(InputError, match="no checklist of this run has the metric s_fact"):
+    with pytest.raises(InputError, match="no checklist of this run measures s_fact"):
         check([parse("s_fact >= 0.5")], nothing)
     (foreseen,) = selected(gates[0], nothing, CORRECTED)
     assert foreseen.detectable(0.8, regression=False, n=100, bound=1.645) == pytest.approx(

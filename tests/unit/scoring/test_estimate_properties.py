@@ -13,7 +13,6 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import (
     applying,
     estimate,
     tally_metric,
-    worst_case,
 )
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import tally
@@ -85,10 +84,10 @@ def test_the_plugin_value_lies_within_the_worst_and_the_best_case(one: Tally) ->
     for metric in sorted(
         one.name for one in applying("subjective", "random") if not isinstance(one, Largest)
     ):
-        low, high = worst_case(none_lost, metric)
+        low, high = tally_metric(metric).ends(none_lost)
         value = tally_metric(metric).plugin(none_lost)
         assert low - 1e-9 <= value <= high + 1e-9
         if metric not in ("refusal_rate", "distance"):
-            wider_low, wider_high = worst_case(one, metric)
+            wider_low, wider_high = tally_metric(metric).ends(one)
             assert wider_low <= low + 1e-9
             assert wider_high >= high - 1e-9

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import pytest
 
 from pytest_factorfair.gates import parse, rule
-from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, worst_case
+from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, tally_metric
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import objective, tally
 
@@ -59,7 +59,7 @@ def test_missing_answers_are_counted_at_their_worst() -> None:
     found = estimate(one)["worst_topic"]
     assert found.plugin == pytest.approx(27 / 72 - 1 / 4)
     assert found.upper(0.05) == pytest.approx(wilson(0.55, 100, z(0.05)) - 1 / 4)
-    assert worst_case(one, "worst_topic") == pytest.approx((0.02, 0.30))
+    assert tally_metric("worst_topic").ends(one) == pytest.approx((0.02, 0.30))
 
 
 def test_only_judgements_have_topics_that_are_off() -> None:

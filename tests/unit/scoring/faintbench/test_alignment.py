@@ -12,7 +12,6 @@ from pytest_factorfair.protocols.faintbench.scores import (
     jensen_shannon,
     rescaled,
     similarity,
-    total_variation,
 )
 from tests.unit.scoring.faintbench.truths import AGE, GENDER, RACE
 
@@ -64,11 +63,6 @@ def test_rescaled_runs_from_the_rarest_group_to_the_demographic_shares() -> None
     assert found[0] == pytest.approx((0.717186 - 0.630312) / (1 - 0.630312), abs=2e-6)
 
 
-def test_total_variation_is_the_share_of_images_to_change() -> None:
-    assert float(total_variation([9, 1], GENDER)) == pytest.approx(0.4)
-    assert total_variation(np.eye(5), RACE) == pytest.approx(1 - RACE)
-
-
 def test_jensen_shannon_in_bits() -> None:
     one_group = (log2(4 / 3) + 0.5 * log2(2 / 3) + 0.5) / 2
     assert float(jensen_shannon([7, 0], GENDER)) == pytest.approx(one_group, abs=1e-12)
@@ -77,7 +71,7 @@ def test_jensen_shannon_in_bits() -> None:
 
 
 def test_without_images_there_is_nothing() -> None:
-    for score in (similarity, total_variation, jensen_shannon):
+    for score in (similarity, jensen_shannon):
         assert np.isnan(score([[0, 0], [1, 1]], GENDER)).tolist() == [True, False]
 
 

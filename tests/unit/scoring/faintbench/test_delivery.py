@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.faintbench.cells import level
-from pytest_factorfair.protocols.faintbench.scores import explicit, mean_probability, sides
+from pytest_factorfair.protocols.faintbench.scores import explicit, sides
 
 
 def test_a_prompt_s_share_has_wilson_s_bounds() -> None:
@@ -52,15 +52,6 @@ def test_sides_that_go_together_leave_more_error_than_sides_that_do_not() -> Non
     together, apart = sides([[50, 0], [0, 50]]).mean, sides([[0, 50], [50, 0]]).mean
     assert float(together.plugin) == float(apart.plugin) == 0.5
     assert float(together.error) > 5 * float(apart.error)
-
-
-def test_the_published_code_averages_probabilities() -> None:
-    """Of four images one was rejected; the requested class is the second."""
-    rejected = [np.nan] * 3
-    found = mean_probability(np.array([[[0.1, 0.8, 0.1], [0, 1, 0], rejected, [0.5, 0.3, 0.2]]]), [1])
-    assert found.estimate(0).plugin == pytest.approx((0.8 + 1 + 0.3) / 3)
-    assert found.estimate(0).n == 3
-    assert np.isnan(mean_probability(np.array([[rejected]]), [0]).plugin[0])
 
 
 @pytest.mark.parametrize(("delivered", "images"), [([3], [2]), ([-1], [2]), ([1, 1], [2]), ([1], [np.inf])])

@@ -11,9 +11,7 @@ import pytest
 from tests.browser import Open, Scheme
 from tests.finished import Finished
 from tests.project import FEW, FEW_PORTRAITS, Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 LIMIT = 3 * 10**6
 """Bytes of a page without pictures."""

@@ -12,9 +12,7 @@ import time
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 PROCESSES = pytest.mark.parametrize("dist", ["-n0", "-n2"])
 FEW = "--factorfair-max-connections=4"

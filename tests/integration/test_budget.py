@@ -16,9 +16,7 @@ import pytest
 from pytest_factorfair.store import Ceilings, Limits, Store
 from tests import postgres
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
 ANSWERS = 6 * 4 + 4 * 2 * 24

@@ -7,9 +7,7 @@ import signal
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 GATE = "--factorfair-gate=s_fact[objective,gender] >= 0.4"
 SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=24,objective=24")

@@ -10,9 +10,7 @@ import jsonschema
 import pytest
 
 from tests.project import Project, comparable
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 MODEL = "sim:context_following?strength=1&attribute=race"
 REASONS = 8  # one for each subjective case

@@ -14,9 +14,7 @@ import pytest
 
 from tests import postgres
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
@@ -38,7 +36,7 @@ def start(project: Project, stub: StubServer, *more: str) -> subprocess.Popen[by
 
 
 def run(project: Project, stub: StubServer, *more: str) -> pytest.RunResult:
-    return project.pytester.runpytest_subprocess(*arguments(stub, *more))
+    return project.pytester.runpytest_inprocess(*arguments(stub, *more))
 
 
 def stored(path: Path) -> int:
@@ -235,7 +233,8 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     """No file may grow beyond 120 kB, as on a full disk."""
     stub.script(latency=0.01)
     project.write("conftest.py", FULL)
-    result = run(project, stub, "-p", "no:xdist", "--factorfair-max-connections=4")
+    options = ("-p", "no:xdist", "--factorfair-max-connections=4")
+    result = project.pytester.runpytest_subprocess(*arguments(stub, *options))  # the limit is its process's
     assert result.ret == 2
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     # the account of the run is a file as well, and either may be the first that is full

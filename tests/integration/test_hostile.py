@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 CHARTS = (files("pytest_factorfair.reports.html") / "assets" / "vega.js").read_text(encoding="utf-8")
 """The charting library inside report.html is ours."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests import kills
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 
 def test_killed_at_any_moment(tmp_path: Path, stub: StubServer) -> None:

@@ -13,9 +13,7 @@ import pytest
 from pytest_factorfair.store import Store
 from tests import tiny_pipeline
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
 

@@ -8,9 +8,7 @@ import socket
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 MODEL = """
 def respond(prompt):
@@ -49,7 +47,7 @@ def test_a_plan_refuses_what_the_run_would(project: Project) -> None:
 
 def test_a_plan_for_pictures(project: Project) -> None:
     arguments = ("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=s_e[base] >= 0.9")
-    result = project.pytester.runpytest_subprocess(
+    result = project.pytester.runpytest_inprocess(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=sim:ideal", *arguments
     )
     assert result.ret == 0

@@ -7,9 +7,7 @@ import os
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 WITHOUT = """
 import sys

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.project import Project
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 ARGUMENTS = ("-p", "no:xdist", "-p", "no:cacheprovider")
 

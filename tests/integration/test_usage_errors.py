@@ -64,7 +64,7 @@ BAD: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_one_clear_line(project: Project, case: str) -> None:
     arguments, expected = BAD[case]
-    result = project.pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
+    result = project.pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
     assert result.ret == 4
     told = [line for line in result.errlines if line]
     assert len(told) == 1, told
@@ -82,7 +82,7 @@ def test_the_same_line_before_a_worker_starts(project: Project, arguments: list[
 
 
 def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
-    assert project.pytester.runpytest_subprocess(MODEL, "--factorfair-modell=x").ret == 4
+    assert project.pytester.runpytest_inprocess(MODEL, "--factorfair-modell=x").ret == 4
 
 
 PYPROJECT: dict[str, tuple[str, str]] = {
@@ -99,7 +99,7 @@ def test_pyproject(project: Project, case: str) -> None:
     text, expected = PYPROJECT[case]
     project.write("pyproject.toml", f"[tool.factorfair]\n{text}\n")
     project.write("pytest.ini", "[pytest]\n")
-    result = project.pytester.runpytest_subprocess(MODEL)
+    result = project.pytester.runpytest_inprocess(MODEL)
     assert result.ret == 4
     assert len([line for line in result.errlines if line]) == 1
     result.stderr.fnmatch_lines([f"ERROR: {expected}"])
@@ -114,7 +114,7 @@ def test_a_misspelt_variable_of_ours_is_an_error(
     project: Project, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str, meant: str
 ) -> None:
     monkeypatch.setenv(name, "sim:uniform")
-    result = project.pytester.runpytest_subprocess(*arguments)
+    result = project.pytester.runpytest_inprocess(*arguments)
     assert result.ret == 4
     (line,) = filter(None, result.errlines)
     assert line == f"ERROR: {name}: there is no such variable; did you mean '{meant}'?"
@@ -129,7 +129,7 @@ def test_a_variable_of_ours_alone_leaves_a_plain_run_as_it_is(
 
 
 def test_an_option_typed_without_a_model_is_an_error(project: Project) -> None:
-    result = project.pytester.runpytest_subprocess("--factorfair-gate=default")
+    result = project.pytester.runpytest_inprocess("--factorfair-gate=default")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: --factorfair-gate: no model is named; give --factorfair-model"])
 
@@ -153,7 +153,7 @@ def test_a_wrong_checklist_is_one_line_with_file_and_line(project: Project, case
     text = (project.path / "small.yaml").read_text()
     assert right in text
     project.write("bad.yaml", text.replace(right, wrong, 1))
-    result = project.pytester.runpytest_subprocess("-p", "no:xdist", MODEL, "--factorfair-checklist=bad.yaml")
+    result = project.pytester.runpytest_inprocess("-p", "no:xdist", MODEL, "--factorfair-checklist=bad.yaml")
     assert result.ret == 4
     assert len([line for line in result.errlines if line]) == 1
     result.stderr.fnmatch_lines([f"ERROR: *{expected}"])

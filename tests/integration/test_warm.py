@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.project import Project, comparable
-from tests.servers import StubServer, stub, stub_process
-
-__all__ = ["stub", "stub_process"]  # fixtures
+from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
 

@@ -9,24 +9,25 @@ from pytest_factorfair.domain.answer import (
     OUTCOMES,
     Answer,
     Answers,
+    Choices,
     Example,
     Outcome,
     Reading,
+    Record,
+    Share,
     asked,
     lost,
+    together,
 )
 from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.domain.case import DIRECTIONS, Case, CaseKey, Direction, Option, Query
-from pytest_factorfair.domain.change import Change
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality, Source
-from pytest_factorfair.domain.choices import Choices, Share, together
 from pytest_factorfair.domain.detection import Detection, Face
-from pytest_factorfair.domain.exchange import AnswerMode, Exchange, Finish, Request, Response
+from pytest_factorfair.domain.exchange import AnswerMode, Exchange, Finish, Request, Response, Usage
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
-from pytest_factorfair.domain.record import Record
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
-from pytest_factorfair.domain.score import ALL, Estimator, Headline, Interval, Score
+from pytest_factorfair.domain.score import ALL, Change, Estimator, Headline, Interval, Score
 from pytest_factorfair.domain.summary import (
     ContactSheet,
     Correction,
@@ -36,7 +37,6 @@ from pytest_factorfair.domain.summary import (
     TopicCounts,
 )
 from pytest_factorfair.domain.text import defused, excerpt, plural, utf8, visible
-from pytest_factorfair.domain.usage import Usage
 
 __all__ = [
     "ALL",

@@ -1,16 +1,47 @@
-"""What a response says: a group, or why it names none."""
+"""What a response says (a group, or why it names none), and what a case's answers add up to."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain.case import CaseKey
-from pytest_factorfair.domain.choices import Choices
+from pytest_factorfair.domain.exchange import Usage
 from pytest_factorfair.domain.text import defused, plural
-from pytest_factorfair.domain.usage import Usage
+
+
+class Share(NamedTuple):
+    """One value of something shown: how often it was chosen, and would have been by indifference.
+
+    ``spread`` is the variance of the latter; all three add up over queries.
+    """
+
+    chosen: int
+    expected: float
+    spread: float
+
+    def plus(self, other: Share) -> Share:
+        return Share(self.chosen + other.chosen, self.expected + other.expected, self.spread + other.spread)
+
+
+Choices = Mapping[str, Mapping[str, Share]]
+"""The shares by what is shown ("name", "age") and by its values."""
+
+
+def together(left: Choices, right: Choices) -> Choices:
+    """The shares of both."""
+    nothing = Share(0, 0.0, 0.0)
+    added: dict[str, dict[str, Share]] = {}
+    for kind in dict.fromkeys((*left, *right)):
+        mine, other = left.get(kind, {}), right.get(kind, {})
+        added[kind] = {
+            value: mine.get(value, nothing).plus(other.get(value, nothing))
+            for value in dict.fromkeys((*mine, *other))
+        }
+    return added
+
 
 Outcome = Literal["answered", "refused", "unparsed", "error"]
 
@@ -153,3 +184,19 @@ class Answers:
         """How many queries these are the answers of: the faces of one picture are one."""
         faces = [answer.query for answer in self.answers if answer.face]
         return len(self.answers) - len(faces) + len(set(faces))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A case's answers; ``notes`` are departures from what was asked that a report must mention.
+
+    ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
+    model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
+    """
+
+    case: CaseKey
+    answers: tuple[Answer, ...]
+    notes: tuple[str, ...] = ()
+    choices: Choices = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    own_detector: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_factorfair.domain.change import Change
+from pytest_factorfair.domain.score import Change
 
 Better = Literal["higher", "lower", "neither"]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_factorfair.domain.answer import Record
 from pytest_factorfair.domain.case import Direction
-from pytest_factorfair.domain.change import Change
+from pytest_factorfair.domain.exchange import Usage
 from pytest_factorfair.domain.gate import Verdict
 from pytest_factorfair.domain.reasons import ReasonShare
-from pytest_factorfair.domain.record import Record
-from pytest_factorfair.domain.score import Headline, Score
-from pytest_factorfair.domain.usage import Usage
+from pytest_factorfair.domain.score import Change, Headline, Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,10 +93,10 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     chosen = execution.run.settings
     if chosen.plan or chosen.explain_cache:
         from pytest_factorfair.plugin.showing import Showing
-        from pytest_factorfair.session import cache_misses
+        from pytest_factorfair.session.outlook import cache_misses
         from pytest_factorfair.session.plan import Plan
 
-        lines = Plan(execution).lines() if chosen.plan else cache_misses.lines(execution)
+        lines = Plan(execution).lines() if chosen.plan else cache_misses(execution)
         showing = Showing(config, execution.outlook, "plan" if chosen.plan else "cache", lines)
         config.pluginmanager.register(showing, "factorfair-showing")
         return

@@ -12,7 +12,7 @@ from pytest_factorfair.models import deterministic
 from pytest_factorfair.protocols.measurement import Counts, Former
 from pytest_factorfair.protocols.registry import measurings, of_checklist
 from pytest_factorfair.reports.json_report import opened, record
-from pytest_factorfair.session.copies import distinct
+from pytest_factorfair.session.tabulating import distinct
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run

@@ -1,13 +1,15 @@
-"""What a run will do, told before it does it."""
+"""What a run will ask, before it asks anything, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import plural
 
 if TYPE_CHECKING:
+    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.store import Store
 
@@ -80,7 +82,14 @@ def written(answers: int, reasons: int) -> int:
 
 def _stored(run: Run, store: Store) -> tuple[int, float | None]:
     """How many of the planned answers the store has, and what asking for the others may cost."""
-    had = 0 if store.empty else _had(run, store)
+    from pytest_factorfair.store import keys
+
+    had = 0
+    if not store.empty:
+        for spec, model in run.models.items():
+            queries = [query for one in run.assignments if one.model == spec for query in run.queries(one)]
+            queries += [query for one, query in run.explained if one.model == spec]
+            had += store.count(keys(model.identity, queries))
     total = sum(one.case.samples for one in run.assignments) + len(run.explained)
     if had == total:
         return had, 0.0
@@ -88,17 +97,6 @@ def _stored(run: Run, store: Store) -> tuple[int, float | None]:
     if None in costs:
         return had, None
     return had, (1 - had / total) * sum(cost for cost in costs if cost is not None)
-
-
-def _had(run: Run, store: Store) -> int:
-    from pytest_factorfair.store import keys
-
-    had = 0
-    for spec, model in run.models.items():
-        queries = [query for one in run.assignments if one.model == spec for query in run.queries(one)]
-        queries += [query for one, query in run.explained if one.model == spec]
-        had += store.count(keys(model.identity, queries))
-    return had
 
 
 def _cost(run: Run, spec: str) -> float | None:
@@ -117,3 +115,26 @@ def _cost(run: Run, spec: str) -> float | None:
     letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
     read = round((answers + reasons) * letters / CHARACTERS_PER_TOKEN)
     return price.of(read, written(answers, reasons))
+
+
+def cache_misses(execution: Execution) -> Iterator[str]:
+    """The lines of ``--factorfair-explain-cache``, which asks nothing.
+
+    Answers planned and stored, then a line for each model and reason, the most frequent first.
+    """
+    from pytest_factorfair.store.misses import Memory
+
+    run, memory = execution.run, Memory.of(execution.store)
+    found: dict[tuple[str, str], tuple[int, str]] = {}  # how many answers, and the case of the first
+    for one in run.assignments:
+        identity = run.models[one.model].identity
+        for query in run.queries(one):
+            if (reason := memory.reason(identity, query)) is not None:
+                count, example = found.get((one.model, reason), (0, one.case.id))
+                found[one.model, reason] = count + 1, example
+    missing = sum(count for count, _ in found.values())
+    planned = sum(one.case.samples for one in run.assignments)
+    yield f"{plural(planned, 'answer')} planned: {planned - missing:,} in the store, {missing:,} to ask"
+    width = len(f"{missing:,}")
+    for (model, reason), (count, example) in sorted(found.items(), key=lambda one: -one[1][0]):
+        yield f"{count:>{width},}  {model}: {reason} (as in {example})"

@@ -13,8 +13,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
 from pytest_factorfair.protocols.measurement import Former, Told
 from pytest_factorfair.protocols.registry import report
-from pytest_factorfair.session.copies import copied
-from pytest_factorfair.session.tabulating import counted, deterministic, prompts, tabulate
+from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:

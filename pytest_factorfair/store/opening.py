@@ -13,13 +13,12 @@ from urllib.parse import quote
 import sqlalchemy
 from sqlalchemy import event, false, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.redaction import redacted, shown_url
-from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.folders import make_folder
 from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION
 
@@ -243,3 +242,10 @@ def _meta(connection: sqlalchemy.Connection) -> dict[str, str]:
     if not {"name", "value"} <= columns:
         return {}
     return {row.name: row.value for row in connection.execute(select(META.c.name, META.c.value))}
+
+
+def explained(place: str, what: str, error: Exception) -> StoreError:
+    """The one line for an error of the driver: where, what, and the driver's own words."""
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    words = redacted(" ".join(str(cause).split())) or type(cause).__name__
+    return StoreError(f"{place}: the response store {what}: {words}")

@@ -18,7 +18,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claim, Wish
-from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, Lookup

@@ -16,8 +16,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.failure import explained
 from pytest_factorfair.store.folders import sync
+from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import RESPONSES, upsert
 
 if TYPE_CHECKING:

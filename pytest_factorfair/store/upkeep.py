@@ -1,9 +1,12 @@
-"""Looking into a store, and tidying it: what ``factorfair store`` does."""
+"""Looking into a store, and tidying it: what ``factorfair store`` does.
+
+Pictures go with their rows: they are copied by a merge or an export, and deleted by a prune.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +16,23 @@ import sqlalchemy
 from sqlalchemy import ColumnElement, case, delete, func, select, true
 from sqlalchemy.exc import SQLAlchemyError
 
-from pytest_factorfair.store import picture_upkeep
-from pytest_factorfair.store.failure import explained
-from pytest_factorfair.store.pictures import Pictures
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store.opening import explained
+from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.rows import checked, from_body, plain
 from pytest_factorfair.store.schema import RESPONSES, upsert
 from pytest_factorfair.store.store import Store
 
 CHUNK = 500
 _USABLE = func.sum(case((RESPONSES.c.reusable, 1), else_=0))
+_SQLITE = b"SQLite format 3\0"
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a store has of one model: responses, those of them a run may use, and from when they are."""
+    """What a store has of one model: responses, how many of them a run may use, and their dates."""
 
     model: str
     responses: int
@@ -49,7 +55,7 @@ def listed(store: Store) -> list[Holding]:
 
 
 def merge(target: Store, source: Store) -> int:
-    """Copy what the source has and the target lacks; a usable response never gives way. Returns how many.
+    """Copy what the source has and the target lacks, and return how many; no usable response is replaced.
 
     Pictures come along; a response whose picture the source has lost is left behind.
 
@@ -57,11 +63,13 @@ def merge(target: Store, source: Store) -> int:
         StoreError: one cannot be read, or the other not be written.
     """
     before = sum(one.responses for one in listed(target))
-    lines = picture_upkeep.lines(source)
+    manifest = _manifest(source)
     for some in _chunks(rows(source)):
-        drawn = picture_upkeep.lacking(target, [row for row in some if source.pictures.has(row["picture"])])
-        picture_upkeep.copy(source, target.pictures, drawn, lines)
-        for copied, replace in (([row for row in some if not row["picture"]], False), (drawn, True)):
+        portrayed = [row for row in some if source.pictures.has(row["picture"])]
+        there = target.responses(row["key"] for row in portrayed)
+        lacking = [row for row in portrayed if row["key"] not in there]
+        _copy_pictures(source, target.pictures, lacking, manifest)
+        for copied, replace in (([row for row in some if not row["picture"]], False), (lacking, True)):
             if copied:
                 with _connection(target, "cannot be written") as connection:
                     connection.execute(upsert(target.database.dialect.name, replace=replace), copied)
@@ -104,10 +112,10 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
     Raises:
         StoreError: the store cannot be read, or the folder not be written.
     """
-    count, lines = 0, picture_upkeep.lines(store)
+    count, manifest = 0, _manifest(store)
     for some in _chunks(rows(store)):
         drawn = [row for row in some if store.pictures.has(row["picture"]) and model in (None, row["model"])]
-        picture_upkeep.copy(store, Pictures(folder), drawn, lines)
+        _copy_pictures(store, Pictures(folder), drawn, manifest)
         count += len(drawn)
     return count
 
@@ -117,10 +125,11 @@ def prune(
 ) -> int:
     """Delete the responses that meet every condition given: model, date, unusable, keys.
 
-    Their pictures go with them, unless another response needs them.
+    Their pictures go with them, unless a response of this store, or of another store beside the folder of
+    pictures, needs them.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: it cannot be written, or a store that may need the pictures cannot be read.
     """
     chosen: ColumnElement[bool] = true()
     if model is not None:
@@ -134,11 +143,21 @@ def prune(
     with _connection(store, "cannot be written") as connection:
         files = set(connection.execute(select(RESPONSES.c.picture).where(chosen)).scalars())
         count = connection.execute(delete(RESPONSES).where(chosen)).rowcount
-    picture_upkeep.delete(store, {file for file in files if isinstance(file, str) and file})
+    unneeded = {file for file in files if isinstance(file, str) and file} - _named(store)
+    for path in sorted(store.pictures.folder.parent.glob("*")):
+        if not path.is_file() or not _is_sqlite(path):
+            continue
+        try:
+            neighbour = Store.open(f"sqlite:///{path}", read_only=True)
+        except StoreError:  # another program's database
+            continue
+        with neighbour:
+            unneeded -= _named(neighbour)
+    store.pictures.delete(unneeded)
     return count
 
 
-def rows(store: Store) -> Iterator[dict[str, Any]]:
+def rows(store: Store) -> Iterator[Row]:
     """All rows, by key, some at a time: a store may be larger than memory.
 
     Raises:
@@ -155,8 +174,39 @@ def rows(store: Store) -> Iterator[dict[str, Any]]:
         last = found[-1]["key"]
 
 
-def _chunks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    chunk: list[dict[str, Any]] = []
+def _manifest(store: Store) -> Mapping[str, Mapping[str, object]]:
+    """The manifest's lines by the key of the response."""
+    return {str(line.get("key")): line for line in store.pictures.manifest()}
+
+
+def _copy_pictures(
+    source: Store, folder: Pictures, rows: Iterable[Row], manifest: Mapping[str, Mapping[str, object]]
+) -> None:
+    """Copy the pictures of rows, and their lines of the manifest."""
+    copied = []
+    for row in rows:
+        asked = {"key": row["key"], "model": row["model"], "repeat": row["repeat"]}
+        line = manifest.get(row["key"]) or {**asked, "prompt": json.loads(row["prompt"])}
+        file = row["picture"]
+        copied.append(Picture(file, source.picture(file), {**line, "file": file}))
+    try:
+        folder.keep(copied)
+    except OSError as error:
+        raise StoreError(f"{folder.folder}: pictures cannot be written: {error}") from error
+
+
+def _named(store: Store) -> set[str]:
+    with _connection(store, "cannot be read") as connection:
+        return set(connection.execute(select(RESPONSES.c.picture).distinct()).scalars())
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    chunk: list[Row] = []
     for row in rows:
         chunk.append(row)
         if len(chunk) == CHUNK:

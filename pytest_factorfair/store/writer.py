@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.claims import BEAT, Claimant
-from pytest_factorfair.store.failure import explained
+from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.schema import Prepared, upsert
 from pytest_factorfair.store.transactions import Transactions, patiently

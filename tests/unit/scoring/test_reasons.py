@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.domain import Citation, Reason
-from pytest_factorfair.session.reason_shares import Asked, reason_shares
+from pytest_factorfair.session.reasons import ReasonContext, reason_shares
 
-PLACE = Asked("m", "facts", "attribution")
+PLACE = ReasonContext("m", "facts", "attribution")
 
 
 def _reason(text: str, *cited: Citation) -> Reason:
@@ -32,7 +32,7 @@ def test_shares_are_of_the_reasons_given_and_the_others_are_counted() -> None:
 
 def test_the_first_different_reasons_are_quoted_and_cut() -> None:
     texts = ["a", "b", "a", "c" * 500, "d"]
-    rows = reason_shares({PLACE: [_reason(text, "prior") for text in texts]})
+    rows = list(reason_shares({PLACE: [_reason(text, "prior") for text in texts]}))
     quoted = rows[1].quotations
     assert quoted[:2] == ("a", "b")
     assert (len(quoted), len(quoted[2]), quoted[2][-4:]) == (3, 240, "c...")
@@ -40,7 +40,7 @@ def test_the_first_different_reasons_are_quoted_and_cut() -> None:
 
 
 def test_without_a_reason_there_is_no_share() -> None:
-    rows = reason_shares({PLACE: [Reason("refused")]})
+    rows = list(reason_shares({PLACE: [Reason("refused")]}))
     assert [(row.share, row.low, row.high, row.n, row.asked) for row in rows] == [
         (None, None, None, 0, 1)
     ] * 4

@@ -4,8 +4,9 @@ The only room that knows SQL. A response is had once the future of ``Store.put``
 """
 
 from pytest_factorfair.store.claims import Claim
+from pytest_factorfair.store.endpoints import Health
 from pytest_factorfair.store.keys import key, keys
-from pytest_factorfair.store.limits import Ceilings, Entry, Grant, Health, Later, Limits, Over, Wish
+from pytest_factorfair.store.limits import Ceilings, Entry, Grant, Later, Limits, Over, Wish
 from pytest_factorfair.store.rows import Origin, Said, check
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Write

@@ -20,7 +20,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, claim
 
 LEASE = 60.0
-"""Seconds a process may be silent before its claims are anybody's."""
+"""Seconds a process may be silent before others may take its claims."""
 BEAT = 15.0
 """Seconds between two signs of life."""
 
@@ -42,7 +42,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Keys to be claimed, and whether they are to be asked anew whatever is there."""
+    """Keys to be claimed, and whether they are asked again whatever the store has."""
 
     keys: tuple[str, ...]
     refresh: bool
@@ -103,7 +103,7 @@ class Claimant:
         _forget(connection, [self._me])
 
     def _claimed(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
-        """Claim, and tell who holds each key."""
+        """Claim; who holds each key, by key."""
         if self._insert.execute(connection, [{"key": key, "owner": self._me} for key in keys]) == len(keys):
             return dict.fromkeys(keys, self._me)
         found = connection.execute(_HOLDERS, {"keys": keys})
@@ -121,11 +121,12 @@ class Claimant:
                 connection.execute(select(OWNERS.c.owner).where(OWNERS.c.owner != self._me)).scalars().all()
             )
         found = connection.execute(select(OWNERS).where(OWNERS.c.owner.in_(_OF)), {"owner_": list(owners)})
-        alive = {row.owner for row in found if self._alive(row.host, row.pid, row.until)}
+        alive = {
+            row.owner
+            for row in found
+            if self._clock() < row.until and (row.host != process.host() or process.alive(row.pid))
+        }
         _forget(connection, sorted({*owners} - alive))
-
-    def _alive(self, host: str, pid: int, until: float) -> bool:
-        return self._clock() < until and (host != process.host() or process.alive(pid))
 
 
 def _forget(connection: Connection, owners: list[str]) -> None:

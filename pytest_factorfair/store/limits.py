@@ -1,4 +1,4 @@
-"""What the processes of a run may use together, have used, and know of its endpoints.
+"""What the processes of a run may use together, and have used.
 
 All of it is rows in the store's own database, each changed by one atomic statement, so limits hold exactly
 however many processes and hosts ask at once and whichever of them dies. A call is on the account before it
@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import astuple, dataclass, fields
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from sqlalchemy import (
-    BindParameter,
-    Boolean,
-    ColumnElement,
     Connection,
     Float,
     Integer,
+    Update,
     and_,
     bindparam,
     case,
@@ -35,8 +33,9 @@ from sqlalchemy import (
 
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.store.endpoints import NOW, ZERO, Endpoints, greater
 from pytest_factorfair.store.opening import exclusively
-from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUN_METADATA, RUNS, enter_endpoint
+from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUN_METADATA, RUNS
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Writer
 
@@ -150,51 +149,17 @@ class Entry(NamedTuple):
         return cls._make([*map(sum, sums), max(known, default=None)])
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
-    """How the calls to one endpoint fare.
-
-    Since its last answer ``failing`` queries have failed, in ``failed_calls`` calls that may be repeated,
-    the first of them at ``since``, and ``rejected`` queries in a row were rejected alike. The endpoint asked
-    its callers to wait until ``closed_until``, for ``waited`` seconds in all. While ``probe_at`` is set, it
-    counts as down: one call may try it from that moment on.
-    """
-
-    endpoint: str
-    closed_until: float = 0.0
-    probe_at: float | None = None
-    probes: int = 0
-    throttled: int = 0
-    waited: float = 0.0
-    failed_calls: int = 0
-    failing: int = 0
-    rejected: int = 0
-    cause: str = ""
-    since: float | None = None
-    answered: bool = False
-    episode: int = 0
-
-    def opens_in(self, now: float) -> float:
-        """Seconds until the endpoint is called again; 0.0 while it is open."""
-        return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
-
-
-def _most(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The greater of two; the databases have no function for it in common."""
-    return case((one > other, one), else_=other)
-
-
 # What may be NULL has its type said: PostgreSQL cannot guess it.
-_NOW, _ESTIMATE = bindparam("now_", type_=Float), cast(bindparam("estimate_", type_=Float), Float)
+_ESTIMATE = cast(bindparam("estimate_", type_=Float), Float)
 _DEAREST = cast(bindparam("dearest_", type_=Float), Float)
-_PACE, _ZERO = bindparam("pace_", type_=Float), bindparam("zero_", 0.0, type_=Float)
+_PACE = bindparam("pace_", type_=Float)
 
 _RUN = RUNS.c.name == bindparam("run_")
-_START = _most(RUNS.c.next_call, _NOW)
+_START = greater(RUNS.c.next_call, NOW)
 # What a call may cost: its estimate, or what the dearest call has cost. Nothing is known of the first call
 # without a price list, so it goes alone.
 _PRICE = case((or_(RUNS.c.dearest.is_(None), RUNS.c.dearest < _ESTIMATE), _ESTIMATE), else_=RUNS.c.dearest)
-_COST = func.coalesce(_PRICE, _ZERO)
+_COST = func.coalesce(_PRICE, ZERO)
 _AFFORDED = and_(
     RUNS.c.spent + RUNS.c.held + _COST <= RUNS.c.max_cost * ROUNDING,
     or_(_PRICE.is_not(None), RUNS.c.in_flight == 0),
@@ -265,47 +230,8 @@ _LEFT = select(ACCOUNTS).where(
     ACCOUNTS.c.run == bindparam("run_"), ACCOUNTS.c.in_flight > 0, ACCOUNTS.c.owner.not_in(_ALIVE)
 )
 
-_HEALTH = tuple(ENDPOINTS.c[field.name] for field in fields(Health))
-_HERE = and_(ENDPOINTS.c.run == bindparam("run_"), ENDPOINTS.c.endpoint == bindparam("endpoint_"))
-_CHANGE = update(ENDPOINTS).where(_HERE).returning(*_HEALTH)
-_UNTIL, _OPENS = bindparam("until_", type_=Float), bindparam("opens_", type_=Boolean)
-_NEW, _ALIKE = bindparam("new_", type_=Integer), bindparam("alike_", type_=Integer)
-_CLOSE = _CHANGE.values(
-    closed_until=_most(ENDPOINTS.c.closed_until, _UNTIL),
-    throttled=ENDPOINTS.c.throttled + bindparam("throttled_", type_=Integer),
-    waited=ENDPOINTS.c.waited + _most(_ZERO, _UNTIL - _most(ENDPOINTS.c.closed_until, _NOW)),
-)
-_FAIL = _CHANGE.values(
-    failed_calls=ENDPOINTS.c.failed_calls + 1,
-    failing=ENDPOINTS.c.failing + _NEW,
-    cause=bindparam("cause_"),
-    since=func.coalesce(ENDPOINTS.c.since, _NOW),
-    probe_at=case(
-        (and_(_OPENS, ENDPOINTS.c.failing + _NEW >= _ALIKE), func.coalesce(ENDPOINTS.c.probe_at, _NOW)),
-        else_=ENDPOINTS.c.probe_at,
-    ),
-)
-_WORKS = {
-    "failing": 0,
-    "failed_calls": 0,
-    "probe_at": None,
-    "probes": 0,
-    "since": None,
-    "episode": ENDPOINTS.c.episode + 1,
-}
-_KIND: BindParameter[str] = bindparam("kind_")
-_REJECT = _CHANGE.values(
-    rejected=case((ENDPOINTS.c.kind == _KIND, ENDPOINTS.c.rejected + 1), else_=1),
-    kind=_KIND,
-    cause=bindparam("cause_"),
-    **_WORKS,
-)
-_ANSWER = _CHANGE.values(answered=True, rejected=0, kind="", cause="", **_WORKS)
-_OPEN = _CHANGE.values(probe_at=func.coalesce(ENDPOINTS.c.probe_at, _NOW))
-_PROBE = _CHANGE.where(ENDPOINTS.c.probe_at <= _NOW).values(probes=ENDPOINTS.c.probes + 1, probe_at=_UNTIL)
 
-
-class Limits:
+class Limits(Endpoints):
     """One process's hold on the rows of its run. Methods may be called from any thread.
 
     Statements run in a thread of their own, in the order of the calls; what waits together is done in one
@@ -316,16 +242,15 @@ class Limits:
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
         """``begin`` or ``join`` a session to use it."""
+        lane = Writer(store.database, store.place, store.pictures)
+        self._me = lane.claimant.name
+        self.session = session or self._me
+        super().__init__(lane, run or self.session)
         self.ceilings = ceilings
         self._begins = False
-        self._lane = Writer(store.database, store.place, store.pictures)
-        self._me = self._lane.claimant.name
-        self.session = session or self._me
-        self._run = run or self.session
         self._controller = controller
         self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
         self._dearest: float | None = None
-        self._health: dict[str, Health] = {}
         self._lock = Lock()
         self._settled: list[Entry] = []
 
@@ -341,7 +266,25 @@ class Limits:
         """
         limits = cls(store, ceilings, run=run, session="")
         limits._begins = True
-        there: Ceilings = limits._lane.do(limits._begun, now).result()
+
+        def work(connection: Connection, _: object) -> list[Ceilings]:
+            exclusively(connection)
+            RUN_METADATA.create_all(connection)
+            limits._lane.claimant.enter(connection)
+            connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
+            _sweep(connection)
+            row = connection.execute(select(RUNS).where(_RUN), limits._names).one_or_none()
+            if row is None:
+                deadline = None if ceilings.minutes is None else now + 60 * ceilings.minutes
+                names = ("max_calls", "max_cost", "max_minutes", "max_rpm")
+                chosen = dict(zip(names, astuple(ceilings), strict=True))
+                connection.execute(insert(RUNS), {"name": limits._run, "deadline": deadline, **chosen})
+            limits._open_account(connection)
+            if row is None:
+                return [ceilings]
+            return [Ceilings(row.max_calls, row.max_cost, row.max_minutes, row.max_rpm)]
+
+        there = limits._lane.do(work, None).result()
         if there != ceilings:
             limits.close()
             raise InputError(
@@ -359,7 +302,17 @@ class Limits:
         ``controller`` is the process without which nothing more is asked.
         """
         limits = cls(store, ceilings, run=run, session=session, controller=controller)
-        if limits._lane.do(limits._joined, None).result():
+
+        def work(connection: Connection, _: object) -> list[bool]:
+            exclusively(connection)
+            RUN_METADATA.create_all(connection)
+            there = connection.execute(select(ACCOUNTS.c.owner).where(_SESSION), limits._names).one_or_none()
+            if there is not None:
+                limits._lane.claimant.enter(connection)
+                limits._open_account(connection)
+            return [there is not None]
+
+        if limits._lane.do(work, None).result():
             return limits
         limits.close()
         return None
@@ -383,11 +336,11 @@ class Limits:
 
     def end(self, reason: str) -> Future[None]:
         """Grant no more calls to this session, in any of its processes; the first reason stays."""
-        return self._lane.do(self._end, reason)
+        return self._execute(_END_SESSION, reason)
 
     def end_run(self, reason: str) -> None:
         """Grant no more calls to any session of the run."""
-        self._lane.do(self._end_run, reason)
+        self._execute(_END_RUN, reason)
 
     @property
     def ended(self) -> str | None:
@@ -408,97 +361,34 @@ class Limits:
         calls, tokens_in, tokens_out, unpriced, spent, held = (value or 0 for value in row)
         return Usage(int(calls), 0, int(tokens_in), int(tokens_out), None if unpriced else spent + held)
 
-    @property
-    def endpoints(self) -> tuple[Health, ...]:
-        """Every endpoint that was called, by name."""
-        every = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
-        rows = self._lane.read(lambda connection: connection.execute(every).all())
-        return tuple(Health(*row) for row in rows)
-
-    def health(self, endpoint: str) -> Future[Health]:
-        """How the calls to an endpoint fare, after all changes so far."""
-        return self._lane.do(self._read_healths, endpoint)
-
-    def close_until(self, endpoint: str, until: float, *, now: float, throttled: bool) -> Future[Health]:
-        """The endpoint asked its callers to wait until a moment; ``throttled`` counts a 429."""
-        return self._change(_CLOSE, endpoint, until_=until, now_=now, throttled_=int(throttled))
-
-    def fail(
-        self, endpoint: str, cause: str, *, now: float, is_new: bool, alike: int, opens: bool
-    ) -> Future[Health]:
-        """A call failed that may be repeated, of a query that ``is_new`` among the failing.
-
-        With ``alike`` failing queries the endpoint counts as down, where the failure ``opens`` at all.
-        """
-        values = {"now_": now, "new_": int(is_new), "alike_": alike, "opens_": opens}
-        return self._change(_FAIL, endpoint, cause_=cause, **values)
-
-    def reject(self, endpoint: str, kind: str, cause: str) -> Future[Health]:
-        """A query was rejected; rejections of the same ``kind`` in a row are counted."""
-        return self._change(_REJECT, endpoint, kind_=kind, cause_=cause)
-
-    def answer(self, endpoint: str) -> None:
-        """A query was answered: whatever failed before, the endpoint works."""
-        seen = self._health.get(endpoint)
-        if seen is None or not seen.answered or seen.since is not None or seen.rejected:
-            self._change(_ANSWER, endpoint)
-
-    def open_circuit(self, endpoint: str, *, now: float) -> Future[Health]:
-        """Count the endpoint as down, until a call to it succeeds."""
-        return self._change(_OPEN, endpoint, now_=now)
-
     def close(self) -> None:
         """End the session, or this worker's part in it; closing twice does nothing."""
+
+        def leave(connection: Connection, given: list[None]) -> list[None]:
+            exclusively(connection)
+            connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
+            _sweep(connection)
+            return given
+
         if self._begins:
-            self._lane.do(self._left, None)
+            self._lane.do(leave, None)
         self._lane.close(FLUSH)
+
+    def _execute(self, statement: Update, reason: str) -> Future[None]:
+        def work(connection: Connection, given: list[None]) -> list[None]:
+            connection.execute(statement, self._names | {"reason_": reason})
+            return given
+
+        return self._lane.do(work, None)
 
     @property
     def _names(self) -> dict[str, str]:
         return {"run_": self._run, "session_": self.session, "owner_": self._me}
 
-    def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
-        return self._lane.do(self._changed, (statement, {"endpoint_": endpoint, **values}))
-
     # In the thread of the statements, within a transaction.
-
-    def _begun(self, connection: Connection, given: list[float]) -> list[Ceilings]:
-        exclusively(connection)
-        RUN_METADATA.create_all(connection)
-        self._lane.claimant.enter(connection)
-        connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
-        _sweep(connection)
-        (now,), chosen = given, self.ceilings
-        row = connection.execute(select(RUNS).where(_RUN), self._names).one_or_none()
-        if row is None:
-            limits = dict(
-                zip(("max_calls", "max_cost", "max_minutes", "max_rpm"), astuple(chosen), strict=True)
-            )
-            deadline = None if chosen.minutes is None else now + 60 * chosen.minutes
-            connection.execute(insert(RUNS), {"name": self._run, "deadline": deadline, **limits})
-            there = chosen
-        else:
-            there = Ceilings(row.max_calls, row.max_cost, row.max_minutes, row.max_rpm)
-        self._open_account(connection)
-        return [there]
-
-    def _joined(self, connection: Connection, given: list[None]) -> list[bool]:
-        exclusively(connection)
-        RUN_METADATA.create_all(connection)
-        there = connection.execute(select(ACCOUNTS.c.owner).where(_SESSION), self._names).one_or_none()
-        if there is not None:
-            self._lane.claimant.enter(connection)
-            self._open_account(connection)
-        return [there is not None for _ in given]
 
     def _open_account(self, connection: Connection) -> None:
         connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})
-
-    def _left(self, connection: Connection, given: list[None]) -> list[None]:
-        exclusively(connection)
-        connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
-        _sweep(connection)
-        return given
 
     def _taken(
         self, connection: Connection, given: list[tuple[Wish, ...]]
@@ -509,10 +399,7 @@ class Limits:
         if reason:
             return [[Over(reason)] * len(wishes) for wishes in given]
         for endpoint in {wish.endpoint for wishes in given for wish in wishes}:
-            if endpoint not in self._health:
-                new = {"run": self._run, "endpoint": endpoint}
-                connection.execute(enter_endpoint(connection.dialect.name), new)
-            self._health[endpoint] = self._read_health(connection, endpoint)
+            self._looked_up(connection, endpoint)
         results = [[self._granted(connection, wish) for wish in wishes] for wishes in given]
         granted = [one for some in results for one in some if isinstance(one, Grant)]
         self._add(connection, [Entry.sent(one) for one in granted])
@@ -524,11 +411,8 @@ class Limits:
             return Later(wait)
         if health.probe_at is not None:  # it is down: one call may try it
             pause = wish.pause(health.probes + 1)
-            values = {"endpoint_": wish.endpoint, "now_": wish.now, "until_": wish.now + pause}
-            tried = connection.execute(_PROBE, values | self._names).one_or_none()
-            if tried is None:
+            if not self._probed(connection, wish.endpoint, now=wish.now, pause=pause):
                 return Later(pause)
-            self._health[wish.endpoint] = Health(*tried)
         if not self.ceilings.any:
             reserved = self._dearest if wish.estimate is None else wish.estimate
             return Grant(0.0, reserved, wish.estimate)
@@ -582,29 +466,6 @@ class Limits:
             if total.dearest is not None:
                 self._dearest = max(self._dearest or 0.0, total.dearest)
             connection.execute(_ADD, self._names | _parameters(total))
-
-    def _end(self, connection: Connection, reasons: list[str]) -> list[None]:
-        connection.execute(_END_SESSION, self._names | {"reason_": reasons[0]})
-        return [None] * len(reasons)
-
-    def _end_run(self, connection: Connection, reasons: list[str]) -> list[None]:
-        connection.execute(_END_RUN, self._names | {"reason_": reasons[0]})
-        return [None] * len(reasons)
-
-    def _read_healths(self, connection: Connection, endpoints: list[str]) -> list[Health]:
-        return [self._read_health(connection, endpoint) for endpoint in endpoints]
-
-    def _read_health(self, connection: Connection, endpoint: str) -> Health:
-        values = self._names | {"endpoint_": endpoint}
-        return Health(*connection.execute(select(*_HEALTH).where(_HERE), values).one())
-
-    def _changed(self, connection: Connection, changes: list[tuple[Any, dict[str, object]]]) -> list[Health]:
-        healths = []
-        for statement, values in changes:
-            health = Health(*connection.execute(statement, self._names | values).one())
-            self._health[health.endpoint] = health
-            healths.append(health)
-        return healths
 
 
 def _sweep(connection: Connection) -> None:

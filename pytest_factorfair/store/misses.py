@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from pytest_factorfair.domain import Query, Response
+from pytest_factorfair.domain import Query
 from pytest_factorfair.store.keys import key
 from pytest_factorfair.store.rows import from_body
 from pytest_factorfair.store.store import Store
@@ -57,7 +57,9 @@ class Memory:
             if row["reusable"]:
                 memory.reusable.add(row["key"])
             else:
-                memory.spoilt[row["key"]] = _spoilt(from_body(row["body"], key=row["key"], place=store.place))
+                response = from_body(row["body"], key=row["key"], place=store.place)
+                why = "cut off" if response.finish == "length" else "empty"
+                memory.spoilt[row["key"]] = f"the stored answer is not reused: it was {why}"
         return memory
 
     def reason(self, identity: Mapping[str, object], query: Query) -> str | None:
@@ -75,7 +77,8 @@ class Memory:
             return NEW_PROMPT if model in self.models.values() else NEW_MODEL
         mine = [one for one in stored if one.model == model]
         if not mine:
-            return min((_differences(model, one.model) for one in stored), key=lambda told: (len(told), told))
+            differences = (_differences(model, one.model) for one in stored)
+            return min(differences, key=lambda text: (len(text), text))
         return NEW_SEED if any(one.repeat == query.repeat for one in mine) else NEW_REPEAT
 
 
@@ -97,11 +100,6 @@ def _differences(now: Parts, then: Parts) -> str:
 
 def _said(parts: Parts, name: str) -> str:
     return json.dumps(parts[name]) if name in parts else "not given"
-
-
-def _spoilt(response: Response) -> str:
-    why = "cut off" if response.finish == "length" else "empty"
-    return f"the stored answer is not reused: it was {why}"
 
 
 def _digest(prompt: str) -> bytes:

@@ -67,7 +67,17 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
         StoreError: it cannot be opened or made, is somebody else's, or of another version.
     """
     try:
-        return _opened_file(url, read_only=read_only) if _is_file(url) else _opened_server(url)
+        if _is_file(url):
+            return _opened_file(Path(url.database or ""), read_only=read_only)
+
+        def make_or_check(connection: sqlalchemy.Connection) -> None:
+            exclusively(connection)
+            if not inspect(connection).get_table_names():
+                _make(connection)
+            _check(connection, place(url))
+
+        waiting = {} if "connect_timeout" in url.query else {"connect_timeout": TIMEOUT}
+        return _tried(sqlalchemy.create_engine(url, connect_args=waiting), make_or_check)
     except StoreError:
         raise
     except ImportError:
@@ -104,19 +114,7 @@ def _is_file(url: URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
 
-def _opened_server(url: URL) -> sqlalchemy.Engine:
-    def make_or_check(connection: sqlalchemy.Connection) -> None:
-        exclusively(connection)
-        if not inspect(connection).get_table_names():
-            _make(connection)
-        _check(connection, place(url))
-
-    waiting = {} if "connect_timeout" in url.query else {"connect_timeout": TIMEOUT}
-    return _tried(sqlalchemy.create_engine(url, connect_args=waiting), make_or_check)
-
-
-def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
-    path = Path(url.database or "")
+def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
     if not path.exists():
         if read_only:
             raise StoreError(f"{path}: no such response store; run once without --factorfair-replay")
@@ -124,13 +122,20 @@ def _opened_file(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
         _make_file(path)
     elif not path.is_file():  # a FIFO, say: SQLite would wait for its other end
         raise StoreError(f"{path}: not a regular file, so not a response store; {_ANOTHER}")
-    reading = _connected(_uri(path, _reading_options(path)))
+    options = {"mode": "ro"}
+    if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
+        options["immutable"] = "1"  # else SQLite writes beside the file, even to read it
+    reading = _connected(_uri(path, options))
     _tried(reading, lambda connection: _check(connection, str(path)))
     if read_only:
         return reading
     reading.dispose()
+
+    def check_writable(connection: sqlalchemy.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # takes the write lock, and so fails where a row would
+
     # rw: a connection made after the file was removed must fail; by default it makes an empty file
-    return _tried(_connected(_uri(path, {"mode": "rw"})), _check_writable)
+    return _tried(_connected(_uri(path, {"mode": "rw"})), check_writable)
 
 
 def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection], None]) -> sqlalchemy.Engine:
@@ -142,13 +147,6 @@ def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection],
         database.dispose()
         raise
     return database
-
-
-def _reading_options(path: Path) -> dict[str, str]:
-    """The file for reading only, as it is; SQLite wants to write beside it unless told that nobody does."""
-    if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
-        return {"mode": "ro", "immutable": "1"}
-    return {"mode": "ro"}
 
 
 def _uri(path: Path, options: dict[str, str]) -> URL:
@@ -174,11 +172,16 @@ def _connected(url: URL, *, timeout: float | None = None) -> sqlalchemy.Engine:
 
 def _make_file(path: Path) -> None:
     """Make a whole database aside and link it into place: no process ever sees half of one."""
+
+    def make(connection: sqlalchemy.Connection) -> None:
+        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        _make(connection)
+
     with process.draft(path) as aside:
         aside.mkdir()
         new = aside / path.name
         try:
-            _tried(_connected(URL.create("sqlite", database=str(new)), timeout=0), _make_lasting).dispose()
+            _tried(_connected(URL.create("sqlite", database=str(new)), timeout=0), make).dispose()
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
@@ -187,26 +190,15 @@ def _make_file(path: Path) -> None:
                 f"{path}: the file system of its folder has no file locks; {_ANOTHER}"
             ) from error
         for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
-            if log.exists() and not path.exists():
-                log.unlink(
-                    missing_ok=True
-                )  # of a file that was removed: SQLite would take it for the new one's
-        _put_in_place(new, path)
-
-
-def _put_in_place(new: Path, path: Path) -> None:
-    try:
-        os.link(new, path)
-    except FileExistsError:
-        return  # another process was first
-    except OSError:  # a file system without hard links; exclusive, so that nobody's rows are replaced
-        with contextlib.suppress(FileExistsError), path.open("xb") as file:
-            file.write(new.read_bytes())
-
-
-def _make_lasting(connection: sqlalchemy.Connection) -> None:
-    connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    _make(connection)
+            if not path.exists():  # SQLite would take the log of a removed file for the new one's
+                log.unlink(missing_ok=True)
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            return  # another process was first
+        except OSError:  # a file system without hard links; exclusive, so that nobody's rows are replaced
+            with contextlib.suppress(FileExistsError), path.open("xb") as file:
+                file.write(new.read_bytes())
 
 
 def _make(connection: sqlalchemy.Connection) -> None:
@@ -216,13 +208,14 @@ def _make(connection: sqlalchemy.Connection) -> None:
     )
 
 
-def _check_writable(connection: sqlalchemy.Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")  # takes the write lock, and so fails where a row would
-
-
 def _check(connection: sqlalchemy.Connection, where: str) -> None:
     """Refuse what is not a response store of this version."""
-    said = _meta(connection)
+    said: dict[str, str] = {}
+    if META.name in inspect(connection).get_table_names():
+        columns = {column["name"] for column in inspect(connection).get_columns(META.name)}
+        if {"name", "value"} <= columns:
+            rows = connection.execute(select(META.c.name, META.c.value))
+            said = {row.name: row.value for row in rows}
     if said.get("format") != FORMAT:
         raise StoreError(f"{where}: not a response store; it is left as it is: {_ANOTHER}")
     if said.get("version") != VERSION:
@@ -232,16 +225,6 @@ def _check(connection: sqlalchemy.Connection, where: str) -> None:
         )
     for table in METADATA.tables.values():
         connection.execute(select(table).where(false()))  # fails where a table or a column is missing
-
-
-def _meta(connection: sqlalchemy.Connection) -> dict[str, str]:
-    tables = inspect(connection).get_table_names()
-    if META.name not in tables:
-        return {}
-    columns = {column["name"] for column in inspect(connection).get_columns(META.name)}
-    if not {"name", "value"} <= columns:
-        return {}
-    return {row.name: row.value for row in connection.execute(select(META.c.name, META.c.value))}
 
 
 def explained(place: str, what: str, error: Exception) -> StoreError:

@@ -1,7 +1,7 @@
 """The pictures of a store: files in a folder beside it, named by the hash of their content.
 
 A picture is on the disk, whole, before the row that names it is committed. ``manifest.jsonl`` in the
-folder tells, a line each, what was asked for every picture that came; a line whose file is gone was
+folder has a line for every picture that came, with what was asked; a line whose file is gone was
 pruned, and a line that was cut off by a crash is passed over.
 """
 
@@ -15,12 +15,12 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from io import BufferedWriter
 from pathlib import Path
-from typing import BinaryIO
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response
@@ -78,15 +78,16 @@ class Pictures:
         Raises:
             OSError: the disk is full, or the folder takes nothing; no part of a picture is left.
         """
-        told = tuple(pictures)
-        if not told:
+        pictures = tuple(pictures)
+        if not pictures:
             return
         if not self.folder.is_dir():
             make_folder(self.folder)
             sync(self.folder.parent)
-        new = {self.folder / each.file: each.image for each in told if not self.has(each.file)}
+        new = {self.folder / each.file: each.image for each in pictures if not self.has(each.file)}
         named = self._threads.map(sync, self._write(new))
-        lines = (json.dumps({"file": each.file, "time": _now(), **each.line}) for each in told)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        lines = (json.dumps({"file": each.file, "time": now, **each.line}) for each in pictures)
         _append(self.folder / MANIFEST, "".join(f"{line}\n" for line in lines).encode())
         deque(named, maxlen=0)
 
@@ -145,20 +146,19 @@ class Pictures:
         for folder in new:
             folder.mkdir(exist_ok=True)
         with ExitStack() as stack:
-            drafts = [stack.enter_context(self._draft(path.name, image)) for path, image in pictures.items()]
-            deque(self._threads.map(os.fsync, [draft.fileno() for draft in drafts]), maxlen=0)
-            for draft, path in zip(drafts, pictures, strict=True):
-                draft.close()
-                Path(draft.name).replace(path)
+            drafts: list[BufferedWriter] = []
+            for path, image in pictures.items():
+                # In the folder itself, where drafts are swept; it is moved from here to its own folder.
+                draft = stack.enter_context(process.draft(self.folder / path.name))
+                file = stack.enter_context(draft.open("xb"))
+                file.write(image)
+                file.flush()
+                drafts.append(file)
+            deque(self._threads.map(os.fsync, [file.fileno() for file in drafts]), maxlen=0)
+            for file, path in zip(drafts, pictures, strict=True):
+                file.close()
+                Path(file.name).replace(path)
         return folders | {self.folder} if new else folders
-
-    @contextmanager
-    def _draft(self, name: str, image: bytes) -> Iterator[BinaryIO]:
-        """A picture in the folder itself, where drafts are swept; it is moved from here to its own folder."""
-        with process.draft(self.folder / name) as draft, draft.open("xb") as file:
-            file.write(image)
-            file.flush()
-            yield file
 
 
 def _append(path: Path, lines: bytes) -> None:
@@ -170,7 +170,3 @@ def _append(path: Path, lines: bytes) -> None:
         if file.write(whole) != len(whole):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.fsync(file.fileno())
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -32,7 +32,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Said(NamedTuple):
-    """A prompt and what came back, as JSON texts: nobody has to read them who only hands them on."""
+    """A prompt and what came back, as JSON texts, which can be handed on without decoding."""
 
     prompt: str
     body: str
@@ -78,14 +78,14 @@ def to_row(
         "body": _ENCODE(values),
         "picture": response.image_file,
         "reusable": response.reusable,
-        "created": _told(int(time.time())),
+        "created": _timestamp(int(time.time())),
     }
 
 
 @lru_cache(maxsize=1)
-def _told(moment: int) -> str:
+def _timestamp(second: int) -> str:
     """A second of Unix time in words; thousands of responses come in one."""
-    return datetime.fromtimestamp(moment, UTC).isoformat()
+    return datetime.fromtimestamp(second, UTC).isoformat()
 
 
 def from_body(body: str, *, key: str, place: str) -> Response:

@@ -195,7 +195,7 @@ class Store:
         """Claim keys, so that no other process asks them now; the future fails with StoreError.
 
         A reusable response that has come in the meantime is handed out instead of its claim, unless
-        ``refresh`` says that all is to be asked anew. A claim ends with the ``put`` of its response,
+        ``refresh`` says that all is to be asked again. A claim ends with the ``put`` of its response,
         with ``release``, and with the store.
         """
         return self._writer.do(self._claimed, Wish(tuple(dict.fromkeys(keys)), refresh))
@@ -225,21 +225,16 @@ class Store:
         keys = sorted(key for wish in wishes for key in wish.keys)  # everywhere: nobody waits in a circle
         mine = {key for chunk in _chunks(keys) for key in claimant.claim(connection, chunk)}
         sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in mine]
-        had = self._come(connection, sought)
-        if had:
-            claimant.release(connection, had)
-        return [wish.granted(mine, had) for wish in wishes]
-
-    def _come(self, connection: sqlalchemy.Connection, keys: list[str]) -> dict[str, Response]:
-        """The reusable responses of claimed keys; those without their pictures may then be replaced."""
         had: dict[str, Response] = {}
-        for chunk in _chunks(keys):
+        for chunk in _chunks(sought):
             rows = self._read.rows(connection, chunk)
             found = {key: from_body(body, key=key, place=self._place) for key, body in rows}
             had |= {key: response for key, response in found.items() if self._whole(response)}
-            if lost := found.keys() - had.keys():
+            if lost := found.keys() - had.keys():  # without their pictures: they may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
-        return had
+        if had:
+            claimant.release(connection, had)
+        return [wish.granted(mine, had) for wish in wishes]
 
     def _released(self, connection: sqlalchemy.Connection, given: list[tuple[str, ...]]) -> list[None]:
         self._writer.claimant.release(connection, [key for keys in given for key in keys])

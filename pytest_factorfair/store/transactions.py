@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import sqlalchemy
 from sqlalchemy import select
@@ -19,9 +19,6 @@ from pytest_factorfair.store import opening
 from pytest_factorfair.store.folders import sync
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import RESPONSES, upsert
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine.interfaces import DBAPICursor
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is one: it leaves out what nobody reads
 PATIENCE = 60.0  # seconds a server that was there may be away
@@ -38,17 +35,12 @@ def patiently(attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except DBAPIError as error:
-            if not _away(error) or time.monotonic() > end:
+            # A server that ended the connection, is shutting down or starting, or could not be reached.
+            state = getattr(error.orig, "sqlstate", None)  # None: no reply; 57P: an operator intervened
+            is_away = error.connection_invalidated or state is None or state.startswith("57P")
+            if isinstance(error.orig, sqlite3.Error) or not is_away or time.monotonic() > end:
                 raise
             time.sleep(_PAUSE)
-
-
-def _away(error: DBAPIError) -> bool:
-    """Whether a server ended the connection, is shutting down or starting, or could not be reached."""
-    if isinstance(error.orig, sqlite3.Error):
-        return False
-    state = getattr(error.orig, "sqlstate", None)  # None: nobody answered; 57P: an operator intervened
-    return error.connection_invalidated or state is None or state.startswith("57P")
 
 
 class Transactions:
@@ -79,7 +71,11 @@ class Transactions:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
         if lasting and self._log:
-            self._flush(self._log)
+            # Here others may write while the disk is waited for; SQLite itself would have them wait, too.
+            if self._opened is None:  # it stays the same file for as long as there is a connection
+                self._opened = os.open(self._log, os.O_RDWR)
+                sync(self._log.parent)  # it may be new
+            _to_disk(self._opened)
         if self._file and (removed := self._removed()):
             raise self._saved(connection, removed)
 
@@ -107,22 +103,13 @@ class Transactions:
             self._connection = self._database.connect()
             self._connection.detach()  # no other gets it: it does not wait for the disk by itself
             if self._file:
-                self._prepare(self._connection.connection.cursor())
+                cursor = self._connection.connection.cursor()
+                self._path = Path(cursor.execute("PRAGMA database_list").fetchone()[2])
+                self._removed()  # from here on it must stay the same file
+                if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                    cursor.execute("PRAGMA synchronous=NORMAL")
+                    self._log = self._path.with_name(f"{self._path.name}-wal")
         return self._connection
-
-    def _prepare(self, cursor: DBAPICursor) -> None:
-        self._path = Path(cursor.execute("PRAGMA database_list").fetchone()[2])
-        self._removed()  # from here on it must stay the same file
-        if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-            cursor.execute("PRAGMA synchronous=NORMAL")
-            self._log = self._path.with_name(f"{self._path.name}-wal")
-
-    def _flush(self, log: Path) -> None:
-        """Wait for the disk, where others may write meanwhile: SQLite itself would have them wait, too."""
-        if self._opened is None:  # it stays the same file for as long as there is a connection
-            self._opened = os.open(log, os.O_RDWR)
-            sync(log.parent)  # it may be new
-        _to_disk(self._opened)
 
     def _removed(self) -> Path | None:
         """The file, or its log, where its name no longer leads to what is open here."""
@@ -136,7 +123,7 @@ class Transactions:
         return None
 
     def _saved(self, connection: sqlalchemy.Connection, removed: Path) -> StoreError:
-        """Write what is open here to where it was, and say so; whoever else has it open does likewise.
+        """Write what is open here to where it was, and say so; other processes that have it open do the same.
 
         The connection stays with the removed file: SQLite removes the log by its name when the last
         connection closes, and that must not be the log of a new store in use.
@@ -172,5 +159,5 @@ def _checkpoint(connection: sqlalchemy.Connection) -> None:
     end = time.monotonic() + opening.TIMEOUT
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # somebody reads
         if time.monotonic() > end:
-            raise StoreError("somebody reads it without end")
+            raise StoreError("another process reads it without end")
         time.sleep(_PAUSE)

@@ -116,20 +116,17 @@ class Writer:
         with self._lock:
             if self._closed:
                 entry.done.set_exception(StoreError(f"{self._place}: the response store is closed"))
-            else:
-                self._start()
-                self._queue.put(entry)
-
-    def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="factorfair-writer", daemon=True)
-            self._thread.start()
+                return
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="factorfair-writer", daemon=True)
+                self._thread.start()
+            self._queue.put(entry)
 
     def _run(self) -> None:
         last = False
         while not last:
             entries, last = self._gather()
-            if self.claimant.due:  # before what is claimed: who was taken for dead is robbed of it at once
+            if self.claimant.due:  # before what is claimed: a process taken for dead loses it at once
                 entries.insert(0, Task(self._beat, None, Future()))
             if self.claimant.active and last:
                 entries.append(Task(self._leave, None, Future()))
@@ -141,9 +138,10 @@ class Writer:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
         entries: list[Batch | Task] = []
         rows = 0
+        patience = BEAT if self.claimant.active else None
         while rows < BATCH:
             try:
-                entry = self._queue.get_nowait() if entries else self._queue.get(timeout=self._patience)
+                entry = self._queue.get_nowait() if entries else self._queue.get(timeout=patience)
             except queue.Empty:
                 break
             if entry is None:
@@ -151,10 +149,6 @@ class Writer:
             entries.append(entry)
             rows += len(entry.writes) if isinstance(entry, Batch) else 1
         return entries, False
-
-    @property
-    def _patience(self) -> float | None:
-        return BEAT if self.claimant.active else None
 
     def _settle(self, entries: list[Batch | Task]) -> None:
         """Commit the rows together, and apart from them what is alike among the tasks: it may fail alone.

@@ -1,0 +1,193 @@
+"""What a run knows of its endpoints: rows that its processes share, each changed by one atomic statement."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    func,
+    select,
+    update,
+)
+
+from pytest_factorfair.store.schema import ENDPOINTS, enter_endpoint
+from pytest_factorfair.store.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the calls to one endpoint fare.
+
+    Since its last answer ``failing`` queries have failed, in ``failed_calls`` calls that may be repeated,
+    the first of them at ``since``, and ``rejected`` queries in a row were rejected alike. The endpoint asked
+    its callers to wait until ``closed_until``, for ``waited`` seconds in all. While ``probe_at`` is set, it
+    counts as down: one call may try it from that moment on.
+    """
+
+    endpoint: str
+    closed_until: float = 0.0
+    probe_at: float | None = None
+    probes: int = 0
+    throttled: int = 0
+    waited: float = 0.0
+    failed_calls: int = 0
+    failing: int = 0
+    rejected: int = 0
+    cause: str = ""
+    since: float | None = None
+    answered: bool = False
+    episode: int = 0
+
+    def opens_in(self, now: float) -> float:
+        """Seconds until the endpoint is called again; 0.0 while it is open."""
+        return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
+
+
+def greater(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The greater of two; the databases have no function for it in common."""
+    return case((one > other, one), else_=other)
+
+
+NOW = bindparam("now_", type_=Float)
+ZERO = bindparam("zero_", 0.0, type_=Float)
+
+_HEALTH = tuple(ENDPOINTS.c[field.name] for field in fields(Health))
+_HERE = and_(ENDPOINTS.c.run == bindparam("run_"), ENDPOINTS.c.endpoint == bindparam("endpoint_"))
+_CHANGE = update(ENDPOINTS).where(_HERE).returning(*_HEALTH)
+_UNTIL, _OPENS = bindparam("until_", type_=Float), bindparam("opens_", type_=Boolean)
+_NEW, _ALIKE = bindparam("new_", type_=Integer), bindparam("alike_", type_=Integer)
+_CLOSE = _CHANGE.values(
+    closed_until=greater(ENDPOINTS.c.closed_until, _UNTIL),
+    throttled=ENDPOINTS.c.throttled + bindparam("throttled_", type_=Integer),
+    waited=ENDPOINTS.c.waited + greater(ZERO, _UNTIL - greater(ENDPOINTS.c.closed_until, NOW)),
+)
+_FAIL = _CHANGE.values(
+    failed_calls=ENDPOINTS.c.failed_calls + 1,
+    failing=ENDPOINTS.c.failing + _NEW,
+    cause=bindparam("cause_"),
+    since=func.coalesce(ENDPOINTS.c.since, NOW),
+    probe_at=case(
+        (and_(_OPENS, ENDPOINTS.c.failing + _NEW >= _ALIKE), func.coalesce(ENDPOINTS.c.probe_at, NOW)),
+        else_=ENDPOINTS.c.probe_at,
+    ),
+)
+_WORKS = {
+    "failing": 0,
+    "failed_calls": 0,
+    "probe_at": None,
+    "probes": 0,
+    "since": None,
+    "episode": ENDPOINTS.c.episode + 1,
+}
+_KIND: BindParameter[str] = bindparam("kind_")
+_REJECT = _CHANGE.values(
+    rejected=case((ENDPOINTS.c.kind == _KIND, ENDPOINTS.c.rejected + 1), else_=1),
+    kind=_KIND,
+    cause=bindparam("cause_"),
+    **_WORKS,
+)
+_ANSWER = _CHANGE.values(answered=True, rejected=0, kind="", cause="", **_WORKS)
+_OPEN = _CHANGE.values(probe_at=func.coalesce(ENDPOINTS.c.probe_at, NOW))
+_PROBE = _CHANGE.where(ENDPOINTS.c.probe_at <= NOW).values(probes=ENDPOINTS.c.probes + 1, probe_at=_UNTIL)
+
+
+class Endpoints:
+    """The endpoints of a run, as one of its processes sees and changes them, from any thread.
+
+    Statements run in the lane's thread, in the order of the calls. Futures fail with StoreError.
+    """
+
+    def __init__(self, lane: Writer, run: str) -> None:
+        self._lane = lane
+        self._run = run
+        self._health: dict[str, Health] = {}
+
+    @property
+    def endpoints(self) -> tuple[Health, ...]:
+        """Every endpoint that was called, by name.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        every = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
+        rows = self._lane.read(lambda connection: connection.execute(every).all())
+        return tuple(Health(*row) for row in rows)
+
+    def health(self, endpoint: str) -> Future[Health]:
+        """How the calls to an endpoint fare, after all changes so far."""
+        return self._lane.do(self._read_healths, endpoint)
+
+    def close_until(self, endpoint: str, until: float, *, now: float, throttled: bool) -> Future[Health]:
+        """The endpoint asked its callers to wait until a moment; ``throttled`` counts a 429."""
+        return self._change(_CLOSE, endpoint, until_=until, now_=now, throttled_=int(throttled))
+
+    def fail(
+        self, endpoint: str, cause: str, *, now: float, is_new: bool, alike: int, opens: bool
+    ) -> Future[Health]:
+        """A call failed that may be repeated, of a query that ``is_new`` among the failing.
+
+        With ``alike`` failing queries the endpoint counts as down, where the failure ``opens`` at all.
+        """
+        values = {"now_": now, "new_": int(is_new), "alike_": alike, "opens_": opens}
+        return self._change(_FAIL, endpoint, cause_=cause, **values)
+
+    def reject(self, endpoint: str, kind: str, cause: str) -> Future[Health]:
+        """A query was rejected; rejections of the same ``kind`` in a row are counted."""
+        return self._change(_REJECT, endpoint, kind_=kind, cause_=cause)
+
+    def answer(self, endpoint: str) -> None:
+        """A query was answered: whatever failed before, the endpoint works."""
+        seen = self._health.get(endpoint)
+        if seen is None or not seen.answered or seen.since is not None or seen.rejected:
+            self._change(_ANSWER, endpoint)
+
+    def open_circuit(self, endpoint: str, *, now: float) -> Future[Health]:
+        """Count the endpoint as down, until a call to it succeeds."""
+        return self._change(_OPEN, endpoint, now_=now)
+
+    def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
+        return self._lane.do(self._changed, (statement, {"endpoint_": endpoint, "run_": self._run, **values}))
+
+    # In the thread of the statements, within a transaction.
+
+    def _looked_up(self, connection: Connection, endpoint: str) -> Health:
+        """How an endpoint fares now; it is entered if no process of the run has called it yet."""
+        if endpoint not in self._health:
+            new = {"run": self._run, "endpoint": endpoint}
+            connection.execute(enter_endpoint(connection.dialect.name), new)
+        self._health[endpoint] = self._read_health(connection, endpoint)
+        return self._health[endpoint]
+
+    def _probed(self, connection: Connection, endpoint: str, *, now: float, pause: float) -> bool:
+        """Whether this process may try an endpoint that is down; no other may for ``pause`` seconds."""
+        values = {"endpoint_": endpoint, "run_": self._run, "now_": now, "until_": now + pause}
+        tried = connection.execute(_PROBE, values).one_or_none()
+        if tried is not None:
+            self._health[endpoint] = Health(*tried)
+        return tried is not None
+
+    def _read_healths(self, connection: Connection, endpoints: list[str]) -> list[Health]:
+        return [self._read_health(connection, endpoint) for endpoint in endpoints]
+
+    def _read_health(self, connection: Connection, endpoint: str) -> Health:
+        values = {"run_": self._run, "endpoint_": endpoint}
+        return Health(*connection.execute(select(*_HEALTH).where(_HERE), values).one())
+
+    def _changed(self, connection: Connection, changes: list[tuple[Any, dict[str, object]]]) -> list[Health]:
+        healths = []
+        for statement, values in changes:
+            health = Health(*connection.execute(statement, values).one())
+            self._health[health.endpoint] = health
+            healths.append(health)
+        return healths

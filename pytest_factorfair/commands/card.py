@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, say, write
+from pytest_factorfair.commands.common import one_line_errors, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.domain import Summary
 
 MARKDOWN = "MODEL_CARD.md"
 JSONLD = "model_card.jsonld"
@@ -31,23 +30,22 @@ def _run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.protocols import sources
     from pytest_factorfair.reports import card, json_report
 
-    summary = json_report.read(arguments.report, name=arguments.report)
-    checklists = summary.fingerprint.checklists.items()
+    read_conftest()
+    path, model = arguments.report, arguments.model
+    summary = json_report.read(path, name=path)
+    models = tuple(summary.fingerprint.models)
+    if model is None:
+        if len(models) != 1:
+            raise InputError(
+                f"{path}: the report has {len(models)} models; choose one with --model: {', '.join(models)}"
+            )
+        model = models[0]
+    if model not in models:
+        raise InputError(f"{path}: no model '{model}' in this report{nearest(model, models)}")
     asked = {one.checklist for one in summary.topics}
-    found = {name: sources(name, digest) for name, digest in checklists if name in asked}
-    made = card.of(summary, _model(summary, arguments.model, arguments.report), found)
+    checklists = summary.fingerprint.checklists.items()
+    made = card.of(
+        summary, model, {name: sources(name, digest) for name, digest in checklists if name in asked}
+    )
     for name, text in ((MARKDOWN, card.to_markdown(made)), (JSONLD, card.to_jsonld(made))):
         say(write(Path(arguments.output) / name, text))
-
-
-def _model(summary: Summary, chosen: str | None, path: str) -> str:
-    models = tuple(summary.fingerprint.models)
-    if chosen in models:
-        return str(chosen)
-    if chosen is not None:
-        raise InputError(f"{path}: no model '{chosen}' in this report{nearest(chosen, models)}")
-    if len(models) != 1:
-        raise InputError(
-            f"{path}: the report has {len(models)} models; choose one with --model: {', '.join(models)}"
-        )
-    return models[0]

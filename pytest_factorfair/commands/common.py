@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,18 +20,41 @@ if TYPE_CHECKING:
 WRONG_INPUT = 4
 
 
-def one_line_errors(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], int]:
-    """Wrap a command: print its error as one line and return exit code 4."""
+def one_line_errors(
+    run: Callable[[argparse.Namespace], int | None],
+) -> Callable[[argparse.Namespace], int]:
+    """Wrap a command, which may return an exit code: print its error as one line and return exit code 4."""
 
     def command(arguments: argparse.Namespace) -> int:
         try:
-            run(arguments)
+            return run(arguments) or 0
         except (InputError, StoreError, DetectorError) as error:
             sys.stderr.write(f"{error}\n")
             return WRONG_INPUT
-        return 0
 
     return command
+
+
+def read_conftest() -> None:
+    """Import the conftest.py of the current folder, as pytest does: it may add benchmarks and metrics.
+
+    One that cannot be imported is reported, and the command goes on without it: nothing that it could need
+    of pytest is there.
+    """
+    file = Path.cwd() / "conftest.py"
+    if not file.is_file() or getattr(sys.modules.get("conftest"), "__file__", None) == str(file):
+        return
+    spec = spec_from_file_location("conftest", file)
+    if spec is None or spec.loader is None:
+        return
+    sys.path.insert(0, str(file.parent))
+    sys.modules["conftest"] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # noqa: BLE001  # it is the user's
+        del sys.modules["conftest"]
+        reason = visible(" ".join(f"{type(error).__name__}: {error}".split()))
+        sys.stderr.write(f"conftest.py: not used, as importing it raised {reason}\n")
 
 
 def say(line: str) -> None:
@@ -65,23 +89,6 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
     checklist = protocols.load(name, truth=truth, base=Path.cwd())
     every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
     return checklist, {case.id: case for case in protocols.cases(checklist, every)}
-
-
-def prompts(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
-    """Load a checklist by name or path with every prompt for a number of people by its id.
-
-    Raises:
-        InputError: there is no such checklist, or it has no prompts for a number of people.
-    """
-    from pytest_factorfair import protocols
-
-    checklist, cases = loaded(name, truth)
-    found = {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}
-    if not found:
-        raise InputError(
-            f"checklist '{checklist.name}' has no prompts for a number of people; name the one of the run"
-        )
-    return checklist, found
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair.commands.common import (
-    WRONG_INPUT,
-    loaded,
-    same_content,
-    write,
-)
+from pytest_factorfair.commands.common import loaded, one_line_errors, read_conftest, same_content, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -41,26 +36,20 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--format", choices=("text", "markdown", "html"), default="text", dest="form")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=one_line_errors(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.reports.leaderboard import FORMS
 
-    try:
-        found = compare(arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist)
-        _put(FORMS[arguments.form](found), arguments.output)
-    except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        return WRONG_INPUT
-    return REGRESSED if found.regressed else 0
-
-
-def _put(text: str, path: str | None) -> None:
-    if path is None:
+    read_conftest()
+    found = compare(arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist)
+    text = FORMS[arguments.form](found)
+    if arguments.output is None:
         sys.stdout.write(text)
-        return
-    write(Path(path), text)
+    else:
+        write(Path(arguments.output), text)
+    return REGRESSED if found.regressed else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +63,8 @@ class Report:
     asked: Asked = ()
 
     def __str__(self) -> str:
-        told = self.summary.fingerprint
-        asked = f"{told.preset} preset, {', '.join(told.checklists)}, {told.times.get('started', '')[:10]}"
+        run = self.summary.fingerprint
+        asked = f"{run.preset} preset, {', '.join(run.checklists)}, {run.times.get('started', '')[:10]}"
         missing = f"; NOT JUDGED: {self.summary.incomplete}" if self.summary.incomplete else ""
         return f"report {self.place}: {self.path} ({asked}){missing}"
 
@@ -120,10 +109,10 @@ def _notes(reports: Sequence[Report]) -> Iterator[str]:
     from pytest_factorfair.reports.statements import detector_lines
 
     yield from detector_lines(reports[0].summary)
-    told = [report.summary.fingerprint for report in reports]
-    if told[0].estimator != "corrected":
-        yield f"scores are estimated anew, without bias: the estimator of the reports is {told[0].estimator}"
-    if any(one.interval == "scenarios" for one in told):
+    runs = [report.summary.fingerprint for report in reports]
+    if runs[0].estimator != "corrected":
+        yield f"scores are estimated again, without bias: the estimator of the reports is {runs[0].estimator}"
+    if any(one.interval == "scenarios" for one in runs):
         yield "intervals and differences are those of these scenarios, not of scenarios in general"
 
 
@@ -136,16 +125,23 @@ def _read(paths: Sequence[str], checklist: str | None) -> list[Report]:
         Report(place, path, baseline.read(path, name=path), json_report.read(path, name=path))
         for place, path in enumerate(paths, 1)
     ]
+    first = reports[0]
     for report in reports[1:]:
-        baseline.comparable(reports[0].counted, report.counted.fingerprint)
+        other = f"that of {report.path}"
+        baseline.comparable(first.path, first.counted.fingerprint, report.counted.fingerprint, other=other)
     uncounted = next((report for report in reports if report.counted.uncounted), None)
     if uncounted is None:
         return reports
     known = tuple(_known(uncounted, checklist))
-    return [
-        replace(report, asked=tuple((one, _asked(report, one.name, cases)) for one, cases in known))
-        for report in reports
-    ]
+    found = []
+    for report in reports:
+        asked = {record.case[1:] for record in report.counted.records}
+        again = (
+            (one, tuple(case for id_, case in cases.items() if (one.name, id_) in asked))
+            for one, cases in known
+        )
+        found.append(replace(report, asked=tuple(again)))
+    return found
 
 
 def _known(uncounted: Report, given: str | None) -> Iterator[tuple[Checklist, dict[str, Case]]]:
@@ -170,17 +166,16 @@ def _known(uncounted: Report, given: str | None) -> Iterator[tuple[Checklist, di
         yield checklist, cases
 
 
-def _asked(report: Report, checklist: str, known: Mapping[str, Case]) -> tuple[Case, ...]:
-    asked = {one.case.case for one in report.counted.records if one.case.checklist == checklist}
-    return tuple(case for id_, case in known.items() if id_ in asked)
-
-
 def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
     """Every model of every report; one that is in several is called by its report, too."""
     from pytest_factorfair.protocols.measurement import Contender
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
-    common = _common(reports)
+    again = [report.asked for report in reports if report.counted.uncounted]
+    common = tuple(  # the cases to count again that all such reports asked
+        (asked[0][0], tuple(case for case in asked[0][1] if all(case in cases for _, cases in asked)))
+        for asked in zip(*again, strict=True)
+    )
     for report in reports:
         counted = report.counted
         counts = counted.counts(common if counted.uncounted else ())
@@ -191,15 +186,6 @@ def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:
                 records=tuple(one for one in counted.records if one.case.model == model),
                 scores=tuple(one for one in report.summary.scores if one.model == model),
             )
-
-
-def _common(reports: Sequence[Report]) -> Asked:
-    """The cases to count again that all such reports asked."""
-    again = [report.asked for report in reports if report.counted.uncounted]
-    return tuple(
-        (asked[0][0], tuple(case for case in asked[0][1] if all(case in cases for _, cases in asked)))
-        for asked in zip(*again, strict=True)
-    )
 
 
 def _successions(reports: Sequence[Report]) -> Iterator[Succession]:

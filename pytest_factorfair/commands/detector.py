@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, say, write
+from pytest_factorfair.commands.common import one_line_errors, read_conftest, say, write
 from pytest_factorfair.commands.store import DEFAULT, opened
 from pytest_factorfair.config.options import CHECKLISTS
 from pytest_factorfair.domain import plural
@@ -165,12 +165,21 @@ def _asked(report: str) -> Iterator[tuple[str, str]]:
 def _evaluate(arguments: argparse.Namespace) -> None:
     from pytest_factorfair import detection
     from pytest_factorfair.labelling import compare, error_table, people, sheet
+    from pytest_factorfair.models import slug
 
     path = Path(arguments.sheet)
     attributes = _attributes(arguments.checklist)
     faces = sheet.read(path, attributes)
     labelled = [each for each in attributes if each.name in faces[0].labels]
-    files = _files(arguments, path)
+    files: dict[str, Path] = {}
+    for spec in dict.fromkeys(arguments.detector):
+        file = Path(arguments.out or path.parent) / f"errors-{slug(spec)[:LONGEST_NAME]}.json"
+        if file in files.values():
+            raise InputError(
+                f"--detector {spec}: the tables of two detectors would both be {file.name}; "
+                "compare one at a time"
+            )
+        files[spec] = file
     detectors = [_detector(spec, labelled) for spec in files]
     spots = [face.spot for face in faces]
     images: dict[str, bytes] = {}
@@ -196,25 +205,11 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         say(f"written: {written}, for {error_table.OPTION}")
 
 
-def _files(arguments: argparse.Namespace, sheet: Path) -> dict[str, Path]:
-    """The file for each detector's table, by spec."""
-    from pytest_factorfair.models import slug
-
-    folder = Path(arguments.out) if arguments.out else sheet.parent
-    specs = list(dict.fromkeys(arguments.detector))
-    names = [f"errors-{slug(spec)[:LONGEST_NAME]}.json" for spec in specs]
-    for spec, name in zip(specs, names, strict=True):
-        if names.count(name) > 1:
-            raise InputError(
-                f"--detector {spec}: the tables of two detectors would both be {name}; compare one at a time"
-            )
-    return {spec: folder / name for spec, name in zip(specs, names, strict=True)}
-
-
 def _attributes(checklist: str) -> tuple[Attribute, ...]:
     """The attributes that a face shows; crossed attributes follow from them."""
     from pytest_factorfair import protocols
 
+    read_conftest()
     loaded = protocols.load(checklist, truth="audited", base=Path.cwd())
     if loaded.modality != "image":
         raise InputError(f"checklist '{loaded.name}' asks language models: it has no pictures to label")

@@ -8,15 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import (
-    one_line_errors,
-    prompts,
-    same_content,
-    say,
-)
+from pytest_factorfair.commands.common import loaded, one_line_errors, read_conftest, same_content, say
 from pytest_factorfair.commands.detector import between, split, stored
 from pytest_factorfair.commands.store import DEFAULT
-from pytest_factorfair.config.options import PROMPTS
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError
 
@@ -55,9 +49,8 @@ def add(commands: Commands) -> None:
     for parser, run in ((sample, _sample), (score, _score)):
         parser.add_argument(
             "--checklist",
-            default=PROMPTS,
             metavar="NAME|PATH",
-            help=f"checklist of the run ({PROMPTS})",
+            help="checklist of the run, if it is not a shipped one",
         )
         parser.set_defaults(run=one_line_errors(run))
 
@@ -68,6 +61,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling.records import SCHEMA
     from pytest_factorfair.labelling.sample import Page, draw_prompts, lay_out
 
+    read_conftest()
     if not 0 < arguments.share <= 1:
         raise InputError(f"--share: expected a number above 0 and at most 1, got {arguments.share:g}")
     between("--pictures", arguments.pictures, most=MOST_PICTURES)
@@ -103,35 +97,48 @@ def _sample(arguments: argparse.Namespace) -> None:
     say(f"{arguments.out}: give {sheet.README}, {sheet.SHEET} and {sheet.FOLDER} to the evaluators")
 
 
-def _run(reports: Sequence[str], name: str) -> tuple[Checklist, dict[str, Case], dict[CaseKey, Record]]:
+def _prompts(names: Sequence[str], truth: str, where: Path | str) -> tuple[Checklist, dict[str, Case]]:
+    """The first of these checklists that has prompts for a number of people, with these by id."""
+    from pytest_factorfair import protocols
+
+    for name in names:
+        checklist, cases = loaded(name, truth)
+        if found := {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}:
+            return checklist, found
+    among = f"checklist {' or '.join(names)} has no prompts" if names else "no shipped checklist has prompts"
+    raise InputError(f"{where}: {among} for a number of people; name the run's with --checklist")
+
+
+def _run(
+    reports: Sequence[str], named: str | None
+) -> tuple[Checklist, dict[str, Case], dict[CaseKey, Record]]:
     """The checklist that the reports share with its prompts, and their records of it."""
-    if not reports:
-        raise InputError("name the report.json of a run: it says which picture belongs to which prompt")
-    contents = {path: _content(path) for path in reports}
-    first, _, _ = contents[reports[0]]
-    checklist, every = prompts(name, first)
-    records: dict[CaseKey, Record] = {}
-    for path, (truth, digests, found) in contents.items():
-        if truth != first:
-            raise InputError(f"{path}: its truth set is {truth}, that of {reports[0]} is {first}")
-        same_content(path, digests.get(checklist.name), checklist)
-        for record in found:
-            if record.case in records:
-                case = f"case {record.case.case} of model '{record.case.model}'"
-                raise InputError(f"{path}: {case} is also in an earlier report; name only one of them")
-            if record.case.checklist == checklist.name:
-                records[record.case] = record
-    return checklist, every, records
-
-
-def _content(path: str) -> tuple[str, dict[str, str], tuple[Record, ...]]:
-    """Truth set, digests of the checklists, and records of a report."""
+    from pytest_factorfair.protocols import shipped
     from pytest_factorfair.reports.json_report import opened, record
 
-    with opened(path, name=path) as report:
-        fingerprint = report["fingerprint"]
-        records = tuple(record(row) for row in report["cases"])
-        return str(fingerprint["truth"]), dict(fingerprint["checklists"]), records
+    if not reports:
+        raise InputError("name the report.json of a run: it says which picture belongs to which prompt")
+    contents: dict[str, tuple[str, dict[str, str], tuple[Record, ...]]] = {}
+    for path in reports:
+        with opened(path, name=path) as report:
+            run = report["fingerprint"]
+            found = tuple(record(row) for row in report["cases"])
+            contents[path] = str(run["truth"]), dict(run["checklists"]), found
+    truth, known, _ = contents[reports[0]]
+    names = [named] if named else [name for name in known if name in shipped()]
+    checklist, every = _prompts(names, truth, reports[0])
+    records: dict[CaseKey, Record] = {}
+    for path, (own, digests, found) in contents.items():
+        if own != truth:
+            raise InputError(f"{path}: its truth set is {own}, that of {reports[0]} is {truth}")
+        same_content(path, digests.get(checklist.name), checklist)
+        for one in found:
+            if one.case in records:
+                case = f"case {one.case.case} of model '{one.case.model}'"
+                raise InputError(f"{path}: {case} is also in an earlier report; name only one of them")
+            if one.case.checklist == checklist.name:
+                records[one.case] = one
+    return checklist, every, records
 
 
 def _pools(
@@ -167,10 +174,13 @@ def _score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.protocols.measurement import Told
     from pytest_factorfair.protocols.registry import of_checklist
 
+    read_conftest()
     path = Path(arguments.sheet)
     beside = path.with_name(sheet.KEY)
     key = records.read_key(beside)
-    checklist, every = prompts(arguments.checklist, key.truth)
+    asked = dict.fromkeys(picture.case.checklist for picture in key.pictures.values())
+    names = [arguments.checklist] if arguments.checklist else list(asked)
+    checklist, every = _prompts(names, key.truth, beside)
     same_content(beside, key.checklist, checklist)
     cases: dict[str, Case] = {}
     for picture in key.pictures.values():

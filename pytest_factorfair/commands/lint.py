@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import WRONG_INPUT
+from pytest_factorfair.commands.common import WRONG_INPUT, one_line_errors, read_conftest
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,13 +20,14 @@ def add(commands: Commands) -> None:
     """Add ``lint`` to the commands."""
     parser = commands.add_parser("lint", help="check checklists and their style", description=_run.__doc__)
     parser.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=one_line_errors(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Print one line per finding; report an invalid checklist on standard error."""
     from pytest_factorfair.protocols import lint  # imports pydantic and yaml, which `--help` does not need
 
+    read_conftest()
     ended = 0
     for checklist in arguments.checklists:
         try:

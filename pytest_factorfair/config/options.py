@@ -45,9 +45,6 @@ class Option:
 CHECKLISTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
 """The checklist of a run that names none."""
 
-PROMPTS = "faintbench"
-"""The checklist of commands about prompts for pictures, if they name none."""
-
 
 MODEL = Option(
     "model",

@@ -11,13 +11,12 @@ from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     SIGNS,
     detector_lines,
-    headline_lines,
     usage_line,
     verdict_lines,
     warnings,
 )
 from pytest_factorfair.reports.table import Table, as_lines
-from pytest_factorfair.reports.tables import all_tables, changes_text
+from pytest_factorfair.reports.tables import all_tables, changes_text, headlines
 
 if TYPE_CHECKING:
     import pytest
@@ -51,7 +50,7 @@ def terminal(
     answered = any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
     for table in all_tables(summary) if answered else ():  # without an answer all cells are dashes
         _table(reporter, table)
-    for line in headline_lines(summary):
+    for line in headlines(summary):
         _line(reporter, line)
     for note in (*detector_lines(summary), *summary.notes):
         _line(reporter, f"note: {note}")

@@ -28,6 +28,7 @@ __all__ = [
     "lint",
     "load",
     "notices",
+    "on_sheet",
     "people",
     "queries",
     "shipped",
@@ -102,6 +103,11 @@ def citable(checklist: Checklist) -> tuple[str, ...]:
 def people(checklist: Checklist, case: Case) -> int | None:
     """How many people the pictures of a case show; None where anyone may be in them."""
     return PROTOCOLS[checklist.protocol].people(checklist, case)
+
+
+def on_sheet(checklist: Checklist, case: Case) -> bool:
+    """Whether the pictures of a case have a contact sheet."""
+    return PROTOCOLS[checklist.protocol].on_sheet(checklist, case)
 
 
 def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:

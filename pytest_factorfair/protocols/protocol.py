@@ -30,6 +30,11 @@ def _nobody(checklist: Any, case: Any) -> None:
     """Pictures may show anyone."""
 
 
+def _always(checklist: Any, case: Any) -> bool:  # noqa: ARG001 - one signature
+    """Every case has a contact sheet of its pictures."""
+    return True
+
+
 def _nothing(checklist: Any) -> tuple[str, ...]:  # noqa: ARG001 - one signature
     return ()
 
@@ -48,8 +53,8 @@ class Protocol(Generic[Value, Entry]):
     value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
     size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth.
     ``explained`` is the query that asks for a choice and the reason, if any; ``citable`` names what a reason
-    may cite. ``people`` is how many people the pictures of a case show. ``reporting`` imports what only this
-    benchmark prints.
+    may cite. ``people`` is how many people the pictures of a case show, ``on_sheet`` whether they have a
+    contact sheet. ``reporting`` imports what only this benchmark prints.
     """
 
     name: str
@@ -63,4 +68,5 @@ class Protocol(Generic[Value, Entry]):
     explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained
     citable: Callable[[Value], tuple[str, ...]] = _nothing
     people: Callable[[Value, Entry], int | None] = _nobody
+    on_sheet: Callable[[Value, Entry], bool] = _always
     reporting: Callable[[], Reporting] = _plain

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Case, Score, Summary
+from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.reports.entries import Entry, LeftOut
 from pytest_factorfair.reports.figures.style import Figure
+from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Table
 
 
@@ -16,17 +17,29 @@ class Reporting:
     """What only one benchmark prints; a summary without its scores has nothing to print.
 
     ``metrics`` are those that reports compare, with their headings; ``by_place`` those of them that every
-    part and context has. ``piece`` is what a part of a score's change is called, in singular and irregular
-    plural.
+    part and context has; ``diagnostics`` other explanations of the answers, and those that are missing.
+    ``piece`` is what a part of a score's change is called, in singular and irregular plural. ``assets`` is
+    the package whose ``page.html`` and ``page.js`` draw its part of the HTML page.
     """
 
     metrics: Mapping[str, str] = MappingProxyType({})
     by_place: frozenset[str] = frozenset()
+    diagnostics: Mapping[str, str] = MappingProxyType({})
     piece: tuple[str, str] = ("part", "")
+    assets: str = ""
 
     def label(self, metric: str, part: str, context: str | None) -> str:
         """A metric with its part or context."""
         return f"{self.metrics.get(metric, metric)}, {context or part}"
+
+    def size(self, summary: Summary) -> str:
+        """How much was asked."""
+        return f"{plural(per_case(summary), 'answer')} per case"
+
+    def headlines(self, summary: Summary) -> Iterable[str]:
+        """A model in a few numbers, a line each."""
+        del summary
+        return ()
 
     def tables(self, summary: Summary) -> Iterable[Table]:
         """The scores, as the terminal, Markdown and HTML show them."""
@@ -52,6 +65,11 @@ class Reporting:
         """The values that the script of the HTML page draws, by name."""
         del summary, cases
         return {}
+
+    def reply_place(self, case: Case) -> Mapping[str, Any] | None:
+        """Where its part of the page opens the replies to a case; None leaves them to the page."""
+        del case
+        return None
 
     def on_card(self, score: Score) -> bool:
         """Whether a model card lists the score."""

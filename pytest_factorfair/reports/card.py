@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import join
 from typing import Any
 
-from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary, Verdict, plural
+from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.reports import escaping
@@ -18,16 +18,18 @@ from pytest_factorfair.reports.statements import (
     SIGNS,
     attribute,
     detector_lines,
+    per_case,
     verdict_lines,
 )
 from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
+from pytest_factorfair.reports.tables import size
 
 LOST: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "error": "errors"}
 """What the card calls outcomes without an answer."""
 
 COLUMNS = ("score", "95 % interval", "n", "can reach")
-AGAIN = "The provider's own arguments, a detector's files and keys are no part of the line: see above."
-NO_SOURCES = "Where its statistics are from stands in the checklist's own file."
+AGAIN = "The command leaves out the provider's own arguments, the detector's files and all keys: see above."
+NO_SOURCES = "The checklist's own file names the sources of its statistics."
 
 CONTEXT = {"@vocab": "https://schema.org/"}
 MODEL = {"@id": "_:model"}
@@ -44,9 +46,13 @@ class Card:
 
 
 def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) -> Card:
-    """The card of one model; the summary is cut down to it."""
+    """The card of one model; the summary is cut down to it.
+
+    In a run of several models, the subject of a gate begins with the model.
+    """
     fingerprint = replace(summary.fingerprint, models={model: summary.fingerprint.models[model]})
     several = len(summary.fingerprint.models) > 1
+    own = (f"{model},", f"{model}]")
     mine = replace(
         summary,
         fingerprint=fingerprint,
@@ -54,14 +60,11 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         topics=tuple(one for one in summary.topics if one.model == model),
         prompts=tuple(one for one in summary.prompts if one.model == model),
         cases=tuple(one for one in summary.cases if one.case.model == model),
-        gates=tuple(one for one in summary.gates if not several or _about(one, model)),
+        gates=tuple(
+            one for one in summary.gates if not several or one.subject.partition("[")[2].startswith(own)
+        ),
     )
     return Card(model, mine, sources)
-
-
-def _about(one: Verdict, model: str) -> bool:
-    """Whether a gate's score is the model's: of several models it is the first word."""
-    return one.subject.partition("[")[2].startswith((f"{model},", f"{model}]"))
 
 
 def to_markdown(card: Card) -> str:
@@ -70,43 +73,39 @@ def to_markdown(card: Card) -> str:
     parts = [f"## Factuality and fairness of `{escaping.markdown_code(card.model)}`"]
     if summary.incomplete:
         parts += [f"> **Not a finished measurement:** {escaping.markdown(summary.incomplete)}."]
-    parts += [escaping.markdown(what(summary)), "### Scores", *_tables(summary), _bullets(_reading(summary))]
-    parts += ["### Promises", _gates(summary)]
-    parts += ["### How it was measured", _bullets(f"{name}: {told}" for name, told in method(card))]
-    parts += _sources(card)
+    parts += [escaping.markdown(what(summary)), "### Scores", *_tables(summary)]
+    missing = dict.fromkeys(one.reason for one in scores(summary) if one.reason)
+    parts += [
+        _bullets(
+            [
+                ", ".join(f"{n:,} {name}" for name, n in answers(summary).items()),
+                *(line for each in reportings() for line in each.reading(summary)),
+                *(f"no interval: {reason}" for reason in missing),
+            ]
+        )
+    ]
+    parts += ["### Gates", _gates(summary)]
+    parts += ["### How it was measured", _bullets(f"{name}: {value}" for name, value in method(card))]
+    for checklist, sources in card.sources.items():
+        title = f"Sources of the statistics in {escaping.markdown(checklist)}"
+        lines = [f"{one.statistic}: {one.agency}, {one.year} ({one.status})" for one in sources]
+        parts += [f"<details>\n<summary>{title}</summary>\n\n{_bullets(lines or [NO_SOURCES])}\n\n</details>"]
     parts += ["### Limits and ethics", _bullets([ETHICS, *summary.notes])]
-    parts += ["### To do it again", AGAIN, f"```console\n$ {escaping.markdown_fence(command(summary))}\n```"]
-    return "\n\n".join(parts) + "\n"
+    again = f"```console\n$ {escaping.markdown_fence(command(summary))}\n```"
+    return "\n\n".join([*parts, "### Reproduce this run", AGAIN, again]) + "\n"
 
 
 def _tables(summary: Summary) -> Iterator[str]:
+    """A table per checklist and attribute."""
     found = tuple(scores(summary))
     for checklist, name in dict.fromkeys((one.checklist, one.attribute) for one in found):
-        mine = (one for one in found if (one.checklist, one.attribute) == (checklist, name))
         title = f"{checklist}: {name if name == ALL else attribute(name, summary)}"
-        rows = (
-            Row(
-                label(one),
-                (
-                    number(value(one)),
-                    span(one.low, one.high),
-                    f"{one.n:,}",
-                    span(one.floor, one.ceiling),
-                ),
-            )
-            for one in mine
-        )
-        table = Table(title, COLUMNS, tuple(rows))
-        yield f"**{escaping.markdown(title)}**\n\n{as_markdown(table)}"
-
-
-def _reading(summary: Summary) -> Iterator[str]:
-    """How many answers there are, how to read the scores that are there, and why some lack an interval."""
-    yield ", ".join(f"{n:,} {name}" for name, n in answers(summary).items())
-    found = tuple(scores(summary))
-    for each in reportings():
-        yield from each.reading(summary)
-    yield from (f"no interval: {reason}" for reason in dict.fromkeys(one.reason for one in found) if reason)
+        rows = []
+        for one in found:
+            if (one.checklist, one.attribute) == (checklist, name):
+                interval, reach = span(one.low, one.high), span(one.floor, one.ceiling)
+                rows.append(Row(label(one), (number(value(one)), interval, f"{one.n:,}", reach)))
+        yield f"**{escaping.markdown(title)}**\n\n{as_markdown(Table(title, COLUMNS, tuple(rows)))}"
 
 
 def _gates(summary: Summary) -> str:
@@ -121,13 +120,6 @@ def _gates(summary: Summary) -> str:
     return "\n".join([head, "| verdict | gate | on | why |", "|---|---|---|---|", *rows])
 
 
-def _sources(card: Card) -> Iterator[str]:
-    for checklist, found in card.sources.items():
-        title = f"Whose statistics {escaping.markdown(checklist)} asks about"
-        lines = [f"{one.statistic}: {one.agency}, {one.year} ({one.status})" for one in found]
-        yield f"<details>\n<summary>{title}</summary>\n\n{_bullets(lines or [NO_SOURCES])}\n\n</details>"
-
-
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {escaping.markdown(line)}" for line in lines)
 
@@ -135,7 +127,13 @@ def _bullets(lines: Iterable[str]) -> str:
 def to_jsonld(card: Card) -> str:
     """A Dataset about the model: a variable per score, a review per gate, and how it was measured."""
     summary = card.summary
-    told = summary.fingerprint
+    run = summary.fingerprint
+    properties = (
+        *method(card),
+        *answers(summary).items(),
+        ("command line", command(summary)),
+        *(("caution", note) for note in summary.notes),
+    )
     made: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "Dataset",
@@ -143,20 +141,33 @@ def to_jsonld(card: Card) -> str:
         "creativeWorkStatus": f"Incomplete: {summary.incomplete}" if summary.incomplete else "Published",
         "description": f"{what(summary)} {ETHICS}",
         "about": MODEL | {"@type": "SoftwareApplication", "name": card.model},
-        "dateCreated": told.times.get("finished", ""),
+        "dateCreated": run.times.get("finished", ""),
         "isBasedOn": [
-            _checklist(name, digest, card.sources.get(name, ())) for name, digest in told.checklists.items()
+            {
+                "@type": "Dataset",
+                "name": name,
+                "version": digest,
+                "citation": [
+                    f"{one.statistic}: {one.agency}, {one.year}" for one in card.sources.get(name, ())
+                ],
+            }
+            for name, digest in run.checklists.items()
         ],
         "variableMeasured": [_variable(one) for one in scores(summary)],
-        "review": [_review(one) for one in summary.gates],
-        "additionalProperty": [_property(name, told) for name, told in _properties(card)],
+        "review": [
+            {
+                "@type": "Review",
+                "name": one.gate,
+                "itemReviewed": MODEL,
+                "reviewAspect": one.subject,
+                "reviewBody": one.reason,
+                "reviewRating": {"@type": "Rating", "ratingValue": one.judgement},
+            }
+            for one in summary.gates
+        ],
+        "additionalProperty": [_property(name, value) for name, value in properties],
     }
     return json.dumps(_clean(made), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _checklist(name: str, digest: str, sources: Sequence[Source]) -> dict[str, Any]:
-    citations = [f"{one.statistic}: {one.agency}, {one.year}" for one in sources]
-    return {"@type": "Dataset", "name": name, "version": digest, "citation": citations}
 
 
 def _variable(one: Score) -> dict[str, Any]:
@@ -175,29 +186,11 @@ def _variable(one: Score) -> dict[str, Any]:
             if getattr(one, name) is not None
         ],
     }
-    return {name: told for name, told in found.items() if told is not None}
+    return {name: member for name, member in found.items() if member is not None}
 
 
-def _review(one: Verdict) -> dict[str, Any]:
-    return {
-        "@type": "Review",
-        "name": one.gate,
-        "itemReviewed": MODEL,
-        "reviewAspect": one.subject,
-        "reviewBody": one.reason,
-        "reviewRating": {"@type": "Rating", "ratingValue": one.judgement},
-    }
-
-
-def _properties(card: Card) -> Iterator[tuple[str, object]]:
-    yield from method(card)
-    yield from answers(card.summary).items()
-    yield "command line", command(card.summary)
-    yield from (("caution", note) for note in card.summary.notes)
-
-
-def _property(name: str, told: object) -> dict[str, Any]:
-    return {"@type": "PropertyValue", "name": name, "value": told}
+def _property(name: str, value: object) -> dict[str, Any]:
+    return {"@type": "PropertyValue", "name": name, "value": value}
 
 
 def _clean(value: Any) -> Any:
@@ -242,51 +235,40 @@ def answers(summary: Summary) -> Mapping[str, int]:
 
 def method(card: Card) -> Iterator[tuple[str, str]]:
     """How the scores were measured, as names and values."""
-    told = card.summary.fingerprint
-    for name, digest in told.checklists.items():
+    run = card.summary.fingerprint
+    for name, digest in run.checklists.items():
         yield "checklist", f"{name}, content SHA-256 {digest}"
-    yield "preset", told.preset
-    yield "design", told.design
-    yield "size", _size(card.summary)
-    yield "truth set", told.truth
-    yield "answers", told.answers
-    yield "estimator and interval", f"{told.estimator}, {told.interval}"
-    yield "seed", str(told.seed)
-    if told.detector:
+    yield "preset", run.preset
+    yield "design", run.design
+    yield "size", size(card.summary)
+    yield "truth set", run.truth
+    yield "answers", run.answers
+    yield "estimator and interval", f"{run.estimator}, {run.interval}"
+    yield "seed", str(run.seed)
+    if run.detector:
         yield from (("detector", line) for line in detector_lines(card.summary))
-        yield "detector as used", json.dumps(told.detector, ensure_ascii=False, sort_keys=True)
-    yield "model as asked", json.dumps(told.models[card.model], ensure_ascii=False, sort_keys=True)
-    yield "versions", ", ".join(f"{name} {version}" for name, version in told.versions.items())
-    yield "time", " to ".join(told.times.values())
-
-
-def _size(summary: Summary) -> str:
-    told = summary.fingerprint
-    if told.detector:
-        return f"{_pictures(summary)} pictures per prompt"
-    return f"{plural(told.samples, 'answer')} per topic and context, {told.objective} per fact"
-
-
-def _pictures(summary: Summary) -> int:
-    return max((len({answer.query for answer in record.answers}) for record in summary.cases), default=0)
+        yield "detector as used", json.dumps(run.detector, ensure_ascii=False, sort_keys=True)
+    yield "model as asked", json.dumps(run.models[card.model], ensure_ascii=False, sort_keys=True)
+    yield "versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    yield "time", " to ".join(run.times.values())
 
 
 def command(summary: Summary) -> str:
     """The command line that repeats the run; the provider's arguments are part of the model's identity."""
-    told = summary.fingerprint
-    text = f"{told.samples},objective={told.objective}"
-    sizes = f"images={_pictures(summary)}" if told.detector else text
+    run = summary.fingerprint
+    text = f"{run.samples},objective={run.objective}"
+    sizes = f"images={per_case(summary)}" if run.detector else text
     arguments = [
-        *(f"--factorfair-model={model}" for model in told.models),
-        *(f"--factorfair-checklist={name}" for name in told.checklists),
-        f"--factorfair-preset={told.preset}",
+        *(f"--factorfair-model={model}" for model in run.models),
+        *(f"--factorfair-checklist={name}" for name in run.checklists),
+        f"--factorfair-preset={run.preset}",
         f"--factorfair-samples={sizes}",
-        f"--factorfair-design={told.design}",
-        f"--factorfair-truth={told.truth}",
-        f"--factorfair-answers={told.answers}",
-        f"--factorfair-estimator={told.estimator}",
-        f"--factorfair-interval={told.interval}",
-        f"--factorfair-seed={told.seed}",
+        f"--factorfair-design={run.design}",
+        f"--factorfair-truth={run.truth}",
+        f"--factorfair-answers={run.answers}",
+        f"--factorfair-estimator={run.estimator}",
+        f"--factorfair-interval={run.interval}",
+        f"--factorfair-seed={run.seed}",
         *(f"--factorfair-gate={gate}" for gate in dict.fromkeys(one.gate for one in summary.gates)),
     ]
     return join(["pytest", *arguments])

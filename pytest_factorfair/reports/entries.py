@@ -6,20 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair.domain import PromptCounts, Score, Summary, TopicCounts
+from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.reports import escaping, statements
 
 if TYPE_CHECKING:
     from pytest_factorfair.protocols.reporting import Reporting
 
-OBJECTIVE = "objective"
-
 
 class Fate(NamedTuple):
-    """What became of a model's answers: ``n`` counts, the others are lost."""
+    """What became of answers: ``n`` counts, the others are lost."""
 
     n: int
     refused: int
@@ -43,7 +40,6 @@ class Entry:
     checklist: str
     summary: Summary
     scores: tuple[Score, ...]
-    fate: Fate
 
     def score(
         self, metric: str, *, part: str | None = None, context: str | None = None, attribute: str
@@ -72,7 +68,17 @@ def entries(reports: Mapping[str, Summary]) -> tuple[Entry, ...]:
     ]
     times = Counter((model, checklist) for _, _, model, checklist in found)
     return tuple(
-        _entry(f"{model} ({name})" if times[model, checklist] > 1 else model, summary, model, checklist)
+        Entry(
+            label=escaping.one_line(
+                model
+                + f" ({name})" * (times[model, checklist] > 1)
+                + " (not judged)" * bool(summary.incomplete)
+            ),
+            model=model,
+            checklist=checklist,
+            summary=summary,
+            scores=tuple(one for one in summary.scores if (one.model, one.checklist) == (model, checklist)),
+        )
         for name, summary, model, checklist in found
     )
 
@@ -108,44 +114,3 @@ def own(reportings: Iterable[Reporting], entries: Sequence[Entry]) -> Iterator[R
 def stem(*words: str) -> str:
     """The name of a table's or figure's file without its ending: letters, digits and hyphens."""
     return "-".join(re.sub(r"[^A-Za-z0-9]+", "-", word).strip("-") for word in words)
-
-
-def _entry(label: str, summary: Summary, model: str, checklist: str) -> Entry:
-    subject = model, checklist
-    return Entry(
-        label=escaping.one_line(f"{label} (not judged)" if summary.incomplete else label),
-        model=model,
-        checklist=checklist,
-        summary=summary,
-        scores=tuple(one for one in summary.scores if (one.model, one.checklist) == subject),
-        fate=_sum(
-            [
-                *_of_topics(
-                    [one for one in summary.topics if (one.model, one.checklist) == subject], summary
-                ),
-                *_of_prompts(one for one in summary.prompts if (one.model, one.checklist) == subject),
-            ]
-        ),
-    )
-
-
-def _of_topics(topics: Sequence[TopicCounts], summary: Summary) -> Iterable[Fate]:
-    """Per topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
-    places: dict[tuple[str | None, ...], list[Fate]] = {}
-    for one in topics:
-        own = one.part == OBJECTIVE and not summary.fingerprint.detector
-        place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
-        fate = Fate(sum(one.counts.values()), one.refused, one.unparsed, one.errors)
-        places.setdefault(place, []).append(fate)
-    return (Fate(*map(max, zip(*fates, strict=True))) for fates in places.values())
-
-
-def _of_prompts(prompts: Iterable[PromptCounts]) -> Iterable[Fate]:
-    """Per prompt; each picture is counted once."""
-    for _, (row, *_) in groupby(sorted(prompts, key=lambda one: one.case), key=lambda one: one.case):
-        lost = row.refused + row.unparsed + row.errors
-        yield Fate(row.asked - lost, row.refused, row.unparsed, row.errors)
-
-
-def _sum(fates: Sequence[Fate]) -> Fate:
-    return Fate(*map(sum, zip(*fates, strict=True))) if fates else Fate(0, 0, 0, 0)

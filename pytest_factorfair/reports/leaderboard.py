@@ -7,7 +7,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import ALL, Board, Difference, Leaderboard, Standing, plural
+from pytest_factorfair.domain import ALL, Board, Leaderboard, Standing, plural
 from pytest_factorfair.protocols import reporting_of
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.html.document import document
@@ -54,13 +54,25 @@ def to_markdown(found: Leaderboard) -> str:
 
 
 def to_html(found: Leaderboard) -> str:
-    """A page without network: leaderboards that sort, the numbers behind them folded away."""
+    """A page without network: a table per section that sorts, the numbers behind it folded away."""
+    shown = []
+    for place, section in enumerate(sections(found)):
+        tables = tuple(map(_visible, section.tables))
+        shown.append(
+            {
+                "id": f"part-{place}",
+                "title": escaping.one_line(section.title),
+                "lines": [escaping.one_line(line) for line in section.lines],
+                "open": (_visible(_matrix(section.boards)),) if section.boards else tables,
+                "folded": tables if section.boards else (),
+            }
+        )
     values: dict[str, Any] = {
         "models": [escaping.one_line(model) for model in found.models],
         "reports": [escaping.one_line(line) for line in found.reports],
         "notes": [escaping.one_line(line) for line in found.notes],
         "tone": "failed" if found.regressed else "" if found.complete else "open",
-        "parts": [_part(place, section) for place, section in enumerate(sections(found))],
+        "sections": shown,
         "ethics": ETHICS,
     }
     return document("compare.html", ("sort.js",), values)
@@ -97,41 +109,45 @@ def sections(found: Leaderboard) -> Iterator[Section]:
 
 
 def _overview(found: Leaderboard) -> Section:
-    ranked = [board for board in found.boards if board.better != "neither"]
-    rows = tuple(Row(model, _record(model, ranked)) for model in found.models)
-    headings = ("among the best", "really ahead", "really behind")
-    return Section("Leaderboard", tuple(_scope(found.boards)), (Table("model", headings, rows),))
-
-
-def _scope(boards: Sequence[Board]) -> Iterator[str]:
-    """How to read the boards, what is paired, and where nothing can be claimed."""
-    yield HOW
+    """Who is ahead: how to read it, what is paired, and where nothing can be claimed."""
+    boards = found.boards
+    lines = [HOW]
     if shares := [one.paired for board in boards for one in board.differences if one.paired]:
-        least, most = (percent(share) for share in (min(shares), max(shares)))
-        told = least if least == most else f"{least} to {most}"
-        yield f"Answers to the same question are paired: {told} of them."
+        ends = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
+        lines.append(f"Answers to the same question are paired: {' to '.join(ends)} of them.")
     if silent := sum(all(one.doubt for one in board.standings) for board in boards):
-        yield f"On {silent} of {plural(len(boards), 'score')} nothing is claimed; below each stands why."
-
-
-def _record(model: str, boards: Sequence[Board]) -> tuple[str, str, str]:
-    """On how many boards no model is ahead of this one; how many models it is ahead of and behind."""
-    mine = [board for board in boards if any(one.model == model and not one.doubt for one in board.standings)]
-    ahead, behind = ([_count(board, model, turned=turned) for board in mine] for turned in (False, True))
-    return f"{behind.count(0)} of {len(mine)}", str(sum(ahead)), str(sum(behind))
-
-
-def _count(board: Board, model: str, *, turned: bool) -> int:
-    """How many others the model is ahead of; turned, how many are ahead of it."""
-    others = [one.model for one in board.standings if one.model != model]
-    return sum(board.ahead(other, model) if turned else board.ahead(model, other) for other in others)
+        lines.append(
+            f"On {silent} of {plural(len(boards), 'score')} nothing is claimed; the reason is below each."
+        )
+    ranked = [board for board in boards if board.better != "neither"]
+    rows = []
+    for model in found.models:
+        ahead, behind = [], []
+        for board in ranked:
+            others = [one.model for one in board.standings if one.model != model]
+            if any(one.model == model and not one.doubt for one in board.standings):
+                ahead.append(sum(board.ahead(model, other) for other in others))
+                behind.append(sum(board.ahead(other, model) for other in others))
+        best = f"{behind.count(0)} of {len(behind)}"
+        rows.append(Row(model, (best, str(sum(ahead)), str(sum(behind)))))
+    headings = ("among the best", "really ahead", "really behind")
+    return Section("Leaderboard", tuple(lines), (Table("model", headings, tuple(rows)),))
 
 
 def _standings(board: Board) -> Table:
-    rows = tuple(
-        Row(f"{'-' if one.rank is None else one.rank} {one.model}", _cells(one)) for one in board.standings
-    )
-    return Table(f"{name(board)}: {BEST[board.better]}", STANDING, rows, tuple(_doubts(board)))
+    """The models of a board by rank, and why nothing is claimed of some: those of one reason together."""
+    rows = []
+    for one in board.standings:
+        counts = (f"{count:,}" for count in (one.asked, one.refused, one.unparsed, one.errors))
+        cells = (number(one.value), span(one.low, one.high), letters(one), *counts)
+        rows.append(Row(f"{'-' if one.rank is None else one.rank} {one.model}", cells))
+    notes = []
+    for doubt in dict.fromkeys(one.doubt for one in board.standings if one.doubt):
+        models = [one.model for one in board.standings if one.doubt == doubt]
+        everybody = len(models) == len(board.standings)
+        whom = "no difference is claimed" if everybody else f"none is claimed with {', '.join(models)}"
+        notes.append(f"{whom}: {doubt}")
+    return Table(f"{name(board)}: {BEST[board.better]}", STANDING, tuple(rows), tuple(notes))
 
 
 def _attribute(board: Board, found: Leaderboard) -> str:
@@ -143,99 +159,51 @@ def name(board: Board) -> str:
     return reporting_of(board.metric).label(board.metric, board.part, board.context)
 
 
-def _cells(one: Standing) -> tuple[str, ...]:
-    counts = (one.asked, one.refused, one.unparsed, one.errors)
-    return number(one.value), span(one.low, one.high), letters(one), *(f"{count:,}" for count in counts)
-
-
 def letters(one: Standing) -> str:
     """The letters of a model; a question mark if no claim is made about it."""
     return "?" if one.doubt else one.letters
-
-
-def _doubts(board: Board) -> Iterator[str]:
-    """Why nothing is claimed of some models, those of one reason together."""
-    for doubt in dict.fromkeys(one.doubt for one in board.standings if one.doubt):
-        models = [one.model for one in board.standings if one.doubt == doubt]
-        everybody = len(models) == len(board.standings)
-        whom = "no difference is claimed" if everybody else f"none is claimed with {', '.join(models)}"
-        yield f"{whom}: {doubt}"
 
 
 def _lesson(found: Leaderboard, student: str) -> Section:
     """A student beside its teacher, on every score both have."""
     rows, verdicts = [], []
     for board in found.boards:
-        told = board.between(student, str(found.teacher))
-        if told is not None:
-            verdicts.append(_verdict(board, told))
-            rows.append(
-                Row(f"{_attribute(board, found)}: {name(board)}", _compared(board, told, verdicts[-1]))
-            )
+        gap = board.between(student, str(found.teacher))
+        if gap is None:
+            continue
+        if not gap.real:
+            doubtful = {one.model for one in board.standings if one.doubt}
+            verdict = "nothing claimed" if doubtful & {gap.first, gap.second} else "no real difference"
+        elif board.better == "neither":
+            verdict = "moved"
+        else:
+            verdict = "gained" if board.ahead(gap.first, gap.second) else "lost"
+        verdicts.append(verdict)
+        values = {one.model: number(one.value) for one in board.standings}
+        change = number(gap.value, sign="+"), span(gap.low, gap.high, sign="+")
+        cells = (values[gap.second], values[gap.first], *change, verdict)
+        rows.append(Row(f"{_attribute(board, found)}: {name(board)}", cells))
     lost, gained = verdicts.count("lost"), verdicts.count("gained")
     line = f"lost on {lost} and gained on {gained} of {plural(len(rows), 'score')}"
-    return Section(
-        f"{student} beside its teacher {found.teacher}", (line,), (Table("score", LESSON, tuple(rows)),)
-    )
-
-
-def _verdict(board: Board, told: Difference) -> str:
-    if not told.real:
-        doubtful = {one.model for one in board.standings if one.doubt}
-        return "nothing claimed" if doubtful & {told.first, told.second} else "no real difference"
-    if board.better == "neither":
-        return "moved"
-    return "gained" if board.ahead(told.first, told.second) else "lost"
-
-
-def _compared(board: Board, told: Difference, verdict: str) -> tuple[str, ...]:
-    values = {one.model: number(one.value) for one in board.standings}
-    return (
-        values[told.second],
-        values[told.first],
-        number(told.value, sign="+"),
-        span(told.low, told.high, sign="+"),
-        verdict,
-    )
-
-
-class Part(NamedTuple):
-    """A section of the page: tables that are open at first and tables that are folded away."""
-
-    id: str
-    title: str
-    lines: tuple[str, ...]
-    open: tuple[Table, ...]
-    folded: tuple[Table, ...]
-
-
-def _part(place: int, section: Section) -> Part:
-    tables = tuple(map(_visible, section.tables))
-    shown = (_visible(_matrix(section.boards)),) if section.boards else tables
-    return Part(
-        id=f"part-{place}",
-        title=escaping.one_line(section.title),
-        lines=tuple(map(escaping.one_line, section.lines)),
-        open=shown,
-        folded=tables if section.boards else (),
-    )
+    title = f"{student} beside its teacher {found.teacher}"
+    return Section(title, (line,), (Table("score", LESSON, tuple(rows)),))
 
 
 def _matrix(boards: Sequence[Board]) -> Table:
     """Models down, scores across; each value is followed by the letters of models it does not differ from."""
-    rows = []
+    rows: dict[str, list[str]] = {}
     for model in dict.fromkeys(one.model for board in boards for one in board.standings):
-        mine = [next((one for one in board.standings if one.model == model), None) for board in boards]
-        rows.append(Row(model, tuple(map(_cell, mine))))
-    return Table("model", tuple(map(name, boards)), tuple(rows))
-
-
-def _cell(one: Standing | None) -> str:
-    if one is None or one.value is None:
-        return MISSING
-    ends = [abs(end - one.value) for end in (one.low, one.high) if end is not None]
-    half = f"±{number(max(ends))} ".replace("0.", ".") if ends else ""
-    return f"{number(one.value)} {half}{letters(one)}"
+        cells = rows[model] = []
+        for board in boards:
+            one = next((one for one in board.standings if one.model == model), None)
+            if one is None or one.value is None:
+                cells.append(MISSING)
+                continue
+            ends = [abs(end - one.value) for end in (one.low, one.high) if end is not None]
+            half = f"±{number(max(ends))} ".replace("0.", ".") if ends else ""
+            cells.append(f"{number(one.value)} {half}{letters(one)}")
+    lines = (Row(model, tuple(cells)) for model, cells in rows.items())
+    return Table("model", tuple(map(name, boards)), tuple(lines))
 
 
 def _visible(table: Table) -> Table:

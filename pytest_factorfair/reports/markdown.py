@@ -14,15 +14,13 @@ from pytest_factorfair.reports.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
-    VerdictLine,
     detector_lines,
-    headline_lines,
     usage_line,
     verdict_lines,
     warnings,
 )
 from pytest_factorfair.reports.table import Table, as_markdown
-from pytest_factorfair.reports.tables import all_tables, changes_table, compared
+from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 MARKER = "<!-- pytest-factorfair -->"
 """First line, so that a bot finds its comment again and updates it in place."""
@@ -38,53 +36,46 @@ def to_markdown(summary: Summary) -> str:
 
 def _passages(summary: Summary) -> Iterator[Passage]:
     """The passages, failures and regressions first."""
-    yield Passage(_head(summary))
+    run = summary.fingerprint
+    head = [MARKER, f"## factorfair: `{_code(', '.join(run.models))}`"]
+    head += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
+    head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
+    head += [f"**{_text(release(summary.gates, summary.unjudged))}**" if summary.gates else NO_GATES]
+    yield Passage("\n\n".join(head))
     yield from _verdicts(summary)
     if summary.changes:
         yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
     for table in all_tables(summary):
         yield _table(table, title=table.title, name="tables", whole=True)
     if quoted := tuple(f"- {_text(line)}" for each in reportings() for line in each.quotations(summary)):
-        head = "<details><summary>What reasons say</summary>\n"
-        yield Passage(head, quoted, "\n</details>", "quotations")
-    headlines = _bullets((*headline_lines(summary), *detector_lines(summary)), name="headlines")
-    yield headlines
-    yield replace(_bullets(summary.notes, name="notes"), joined=bool(headlines.lines))
+        yield Passage("<details><summary>What reasons say</summary>\n", quoted, "\n</details>", "quotations")
+    above = tuple(f"- {_text(line)}" for line in (*headlines(summary), *detector_lines(summary)))
+    yield Passage("", above, name="headlines")
+    notes = tuple(f"- {_text(note)}" for note in summary.notes)
+    yield Passage("", notes, name="notes", joined=bool(above))
     yield from _contact_sheets(summary)
-    yield Passage(f"{_fingerprint(summary)}\n\n<sub>{ETHICS}</sub>")
-
-
-def _head(summary: Summary) -> str:
-    models = _code(", ".join(summary.fingerprint.models))
-    lines = [MARKER, f"## factorfair: `{models}`"]
-    lines += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
-    lines += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
-    told = f"**{_text(release(summary.gates, summary.unjudged))}**" if summary.gates else NO_GATES
-    return "\n\n".join([*lines, told])
+    checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in run.checklists.items())
+    yield Passage(
+        f"{_text(usage_line(summary))}\n\n"
+        f"<sub>{_text(checklists)}; preset {run.preset}, design {run.design}, truth {_text(run.truth)}, "
+        f"{_text(size(summary))}, seed {run.seed}, answers as {run.answers}, "
+        f"estimator {run.estimator}, interval {run.interval}</sub>\n\n<sub>{ETHICS}</sub>"
+    )
 
 
 def _verdicts(summary: Summary) -> Iterator[Passage]:
     """One table in two passages: passed gates are left out before the others."""
-    lines = verdict_lines(summary.gates)
-    kept = [line for line in lines if line.judgement == "passed"]
-    rest = [line for line in lines if line.judgement != "passed"]
-    if rest:
-        yield Passage(VERDICTS, tuple(map(_verdict, rest)), name="gates that did not pass")
-    if kept:
-        head = "" if rest else VERDICTS
-        yield Passage(head, tuple(map(_verdict, kept)), name="passed gates", joined=bool(rest))
-
-
-VERDICTS = "| verdict | gate | on | why |\n|---|---|---|---|"
-
-
-def _verdict(one: VerdictLine) -> str:
-    told = f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` |"
-    return f"{told} {_text(one.subject)} | {_text(one.reason)} |"
-
-
-def _bullets(texts: tuple[str, ...], *, name: str) -> Passage:
-    return Passage("", tuple(f"- {_text(text)}" for text in texts), name=name)
+    head = "| verdict | gate | on | why |\n|---|---|---|---|"
+    rows: dict[bool, list[str]] = {False: [], True: []}
+    for one in verdict_lines(summary.gates):
+        sign = f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` |"
+        row = f"{sign} {_text(one.subject)} | {_text(one.reason)} |"
+        rows[one.judgement == "passed"].append(row)
+    if rows[False]:
+        yield Passage(head, tuple(rows[False]), name="gates that did not pass")
+    if rows[True]:
+        joined = bool(rows[False])
+        yield Passage("" if joined else head, tuple(rows[True]), name="passed gates", joined=joined)
 
 
 def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passage:
@@ -107,19 +98,6 @@ def _contact_sheets(summary: Summary) -> Iterator[Passage]:
         title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
         head = f"<details>\n<summary>{title}</summary>\n"
         yield Passage(head, links, "\n</details>", "links to contact sheets")
-
-
-def _fingerprint(summary: Summary) -> str:
-    told = summary.fingerprint
-    checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in told.checklists.items())
-    return (
-        f"{_text(usage_line(summary))}\n\n"
-        f"<sub>{_text(checklists)}; preset {told.preset}, "
-        f"design {told.design}, truth {_text(told.truth)}, "
-        f"{plural(told.samples, 'answer')} per topic and context, {told.objective} per objective case, "
-        f"seed {told.seed}, answers as {told.answers}, "
-        f"estimator {told.estimator}, interval {told.interval}</sub>"
-    )
 
 
 def _text(words: str) -> str:
@@ -177,41 +155,31 @@ class Passage:
 
 
 def fitted(passages: Sequence[Passage]) -> str:
-    """All passages as one text of less than ``MOST`` bytes, with a sentence about what it lacks.
+    """All passages as one text of less than ``MOST`` bytes; the first says what was left out.
 
-    The first passage tells it; those without a name are kept as they are.
+    Passages without a name are kept as they are. Others lose their last lines, in the order of their names;
+    of equal names the last passage comes first.
     """
     if _size(_joined(passages)) < MOST:
         return _joined(passages)
     kept = list(passages)
-    for place in _places(passages):
-        excess = _size(_joined(kept)) - (MOST - RESERVED)
-        if excess > 0:
-            kept[place] = _cut(kept[place], excess)
-    lost = ", ".join(_lost(passages, kept))
-    told = f"Left out to stay below {MOST // 1000} kB: {lost}. report.html and report.json have it all."
-    return _joined([replace(kept[0], foot=f"\n{told}"), *kept[1:]])
-
-
-def _places(passages: Sequence[Passage]) -> Iterator[int]:
-    """Places of passages that may be cut; of equal names the last comes first."""
     for name in ORDER:
-        yield from (place for place in reversed(range(len(passages))) if passages[place].name == name)
-
-
-def _cut(passage: Passage, excess: int) -> Passage:
-    kept = len(passage.lines)
-    while kept and excess > 0:
-        kept -= 1
-        excess -= _size(passage.lines[kept]) + 1
-    return replace(passage, lines=() if passage.whole else passage.lines[:kept])
-
-
-def _lost(passages: Sequence[Passage], kept: Sequence[Passage]) -> Iterator[str]:
+        for place in reversed(range(len(kept))):
+            excess = _size(_joined(kept)) - (MOST - RESERVED)
+            if kept[place].name != name or excess <= 0:
+                continue
+            lines = list(kept[place].lines)
+            while lines and excess > 0:
+                excess -= _size(lines.pop()) + 1
+            kept[place] = replace(kept[place], lines=() if kept[place].whole else tuple(lines))
+    lost = []
     for name in ORDER:
         pairs = [(one, left) for one, left in zip(passages, kept, strict=True) if one.name == name]
-        if lost := sum(_count(one) - _count(left) for one, left in pairs):
-            yield f"{name} ({lost:,})"
+        if count := sum(_count(one) - _count(left) for one, left in pairs):
+            lost.append(f"{name} ({count:,})")
+    note = f"\nLeft out to stay below {MOST // 1000} kB: {', '.join(lost)}. "
+    note += "report.html and report.json have it all."
+    return _joined([replace(kept[0], foot=note), *kept[1:]])
 
 
 def _count(passage: Passage) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.entries import Entry, LeftOut, own, shown, stem
+from pytest_factorfair.reports.entries import Entry, Fate, LeftOut, own, shown, stem
 from pytest_factorfair.reports.table import MISSING, Cell, Table, Value, number
 
 
@@ -52,9 +52,10 @@ def _figure(score: Score | None, *, scale: float, digits: int) -> Cell:
     return Value(text, *(number(scale * end, digits=digits - 1) for end in ends))
 
 
-def fate(entry: Entry) -> tuple[str, ...]:
-    """The cells under ``FATES``; numbers without separators, so that a program can read them."""
-    return tuple(map(str, entry.fate))
+def fate_cells(fates: Iterable[Fate]) -> tuple[str, ...]:
+    """The cells under ``FATES``: sums, without separators, so that a program can read them."""
+    found = tuple(fates) or (Fate(0, 0, 0, 0),)
+    return tuple(str(sum(column)) for column in zip(*found, strict=True))
 
 
 def notes(entries: Sequence[Entry], scores: Iterable[Score | None]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What reports say in sentences: warnings, verdicts, the headline, the detector, usage, ethics and limits."""
+"""What reports say in sentences: warnings, verdicts, the detector, usage, ethics and limits."""
 
 from __future__ import annotations
 
@@ -99,16 +99,6 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
     return tuple(dict.fromkeys(lines))
 
 
-def headline_lines(summary: Summary) -> tuple[str, ...]:
-    """A model in three numbers (Table 2), if it was asked for facts and for judgements."""
-    return tuple(
-        f"headline{whose(summary, row)}: objective S_fact {row.fact:.3f}, "
-        f"subjective S_fair {row.fair:.3f}, average {row.average:.3f}"
-        for row in summary.headline
-        if row.attribute is None and row.fact is not None and row.fair is not None and row.average is not None
-    )
-
-
 class OfModel(Protocol):
     """Anything that belongs to a model and a checklist: a score, a case, a topic."""
 
@@ -145,6 +135,11 @@ def detector_lines(summary: Summary) -> Iterator[str]:
             f"faces were read by the detector {detector.get('detector', detector)}{races}: "
             "its labels say how a face is perceived, not who anyone is, and it errs"
         )
+
+
+def per_case(summary: Summary) -> int:
+    """How many answers a case has; those of a picture's faces count as one."""
+    return max((len({answer.query for answer in record.answers}) for record in summary.cases), default=0)
 
 
 def usage_line(summary: Summary) -> str:

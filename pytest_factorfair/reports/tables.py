@@ -16,6 +16,21 @@ def all_tables(summary: Summary) -> Iterator[Table]:
         yield from each.tables(summary)
 
 
+def headlines(summary: Summary) -> Iterator[str]:
+    """Each model in a few numbers, as its benchmark says."""
+    for each in reportings():
+        yield from each.headlines(summary)
+
+
+def size(summary: Summary) -> str:
+    """How much the benchmarks of a summary asked."""
+    from pytest_factorfair.protocols.reporting import Reporting  # which itself needs tables
+
+    metrics = {one.metric for one in summary.scores}
+    own = [each for each in reportings() if metrics & each.metrics.keys()] or [Reporting()]
+    return "; ".join(dict.fromkeys(each.size(summary) for each in own))
+
+
 HEADINGS = ("before", "after", "change", "bounds", "churn")
 
 CORRECTED = "before and after are plug-in values; change and bounds are corrected for their bias"

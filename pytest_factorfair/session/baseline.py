@@ -74,7 +74,7 @@ def of(run: Run, now: Fingerprint) -> Baseline | None:
     if run.settings.baseline is None:
         return None
     found = read(run.settings.baseline, name=f"{run.settings.origins['baseline']} {run.settings.baseline}")
-    comparable(found, asdict(now))
+    comparable(found.name, found.fingerprint, asdict(now))
     return found
 
 
@@ -94,27 +94,34 @@ def read(path: str, *, name: str) -> Baseline:
         )
 
 
-def comparable(baseline: Baseline, now: Mapping[str, Any]) -> None:
+def comparable(
+    name: str,
+    before: Mapping[str, Any],
+    now: Mapping[str, Any],
+    *,
+    other: str = "this run's",
+    checklists: Iterable[str] | None = None,
+    verdict: str = "they cannot be compared",
+) -> None:
     """Refuse to compare runs that asked different things or scored them differently.
+
+    ``before`` and ``now`` are their fingerprints, ``name`` and ``other`` what messages call them, and
+    ``checklists`` those that both must have: by default all of ``now``.
 
     Raises:
         InputError: the first field that differs, with both values.
     """
-    before = baseline.fingerprint
     for field in SHARED:
         if before.get(field) != now[field]:
-            raise InputError(
-                f"{baseline.name}: {field} is {before.get(field)}, this run's is {now[field]}: "
-                "they cannot be compared"
-            )
-    for checklist, digest in now["checklists"].items():
-        known = before.get("checklists", {}).get(checklist)
+            raise InputError(f"{name}: {field} is {before.get(field)}, {other} is {now[field]}: {verdict}")
+    for checklist in now["checklists"] if checklists is None else checklists:
+        known, digest = before.get("checklists", {}).get(checklist), now["checklists"][checklist]
         if known is None:
-            raise InputError(f"{baseline.name}: checklist {checklist} is not in it: nothing to compare with")
+            raise InputError(f"{name}: checklist {checklist} is not in it: nothing to compare with")
         if known != digest:
             raise InputError(
-                f"{baseline.name}: checklist {checklist} is {known[:12]}, this run's is {digest[:12]}: "
-                "its content has changed, they cannot be compared"
+                f"{name}: checklist {checklist} is {known[:12]}, {other} is {digest[:12]}: "
+                f"its content has changed, {verdict}"
             )
 
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import reports
+from pytest_factorfair import protocols, reports
 from pytest_factorfair.domain import Summary, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.gates.release import outcome
@@ -160,12 +160,11 @@ class Conclusion:
         try:
             folder = reports.folder(wanted, partial=partial)
             result = replace(result, kept=str(wanted) if folder != wanted else None)
-            # Explicit prompts have no sheets: whether pictures show what they ask for is counted by prompt.
             # A user's detector may do without Pillow.
             portrayed = [
                 one.case
                 for one in self._run.assignments
-                if one.checklist.modality == "image" and one.case.part != "explicit"
+                if one.checklist.modality == "image" and protocols.on_sheet(one.checklist, one.case)
             ]
             if portrayed and find_spec("PIL") is not None:
                 sheets = reports.contact_sheets(

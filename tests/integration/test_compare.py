@@ -114,7 +114,9 @@ def test_what_has_nothing_to_be_compared_with(
         json.dumps(json.loads(report.read_text()) | {"fingerprint": other})
     )
     assert main(["compare", alone, str(tmp_path / "other.json")]) == 4
-    assert "truth is audited, this run's is published: they cannot be compared" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        f"{alone}: truth is audited, that of {tmp_path / 'other.json'} is published: they cannot be compared\n"
+    )
     assert main(["compare", str(report), "-o", str(tmp_path)]) == 4
     assert capsys.readouterr().err == f"{tmp_path}: cannot be written: Is a directory\n"
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -131,13 +137,22 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
     markdown = (folder / "report.md").read_text()
     assert "### Who is greeted\n" in markdown
     assert "| python:people:snob | 0.750 | 0.657 to 0.825 | 100 |" in markdown
+    assert "25 answers per case, seed 0" in markdown
     page = (folder / "report.html").read_text()
     assert "Who is greeted" in page
     assert "0.657 to 0.825" in page
+    assert "<dd>25 answers per case</dd>" in page
+    (packed,) = re.findall(r'id="replies">([^<]*)<', page)
+    replies = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert [(one["case"], one["place"], one["total"]) for one in replies] == [
+        (case, None, 25) for case in ("morning", "day", "evening", "night")
+    ]
+    assert '<div id="replies-list">' in page  # where the page lists what no benchmark gives a place
     assert main(["card", str(hello.report_path)]) == 0
     card = Path("MODEL_CARD.md").read_text()
     assert "**hello: size**" in card
     assert "| tallness | 0.750 | 0.657 to 0.825 | 100 |" in card
+    assert "- size: 25 answers per case\n" in card
     assert "| passed | `tallness >= 0.5` |" in card
     (variable,) = json.loads(Path("model_card.jsonld").read_text())["variableMeasured"]
     assert (variable["propertyID"], variable["value"]) == ("tallness", 0.75)
@@ -147,3 +162,27 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
         "left out the tables of hello: its benchmark has none\n"
         "left out the figures of hello: its benchmark has none\n"
     )
+
+
+def test_commands_read_the_conftest(project: Project) -> None:
+    """The benchmark is registered by the folder's conftest.py only, as its user has it."""
+    project.write("conftest.py", CONFTEST)
+    project.write("hello.yaml", HELLO)
+
+    def factorfair(*arguments: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest_factorfair.commands.cli", *arguments],
+            cwd=project.path, capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    assert factorfair("lint", "hello.yaml") == (1, "hello.yaml:10: greetings.evening: is late\n", "")
+    project.write("conftest.py", "import no_such_module\n")
+    code, _, told = factorfair("lint", "hello.yaml")
+    first, second = told.splitlines()
+    assert code == 4
+    assert first == (
+        "conftest.py: not used, as importing it raised ModuleNotFoundError: No module named 'no_such_module'"
+    )
+    assert "greetings" in second

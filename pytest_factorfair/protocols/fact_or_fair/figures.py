@@ -8,9 +8,10 @@ from math import sqrt
 import numpy as np
 
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.protocols.fact_or_fair.paper_tables import OBJECTIVE
 from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes, points
 from pytest_factorfair.protocols.fact_or_fair.tables import headlines
-from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, shown
+from pytest_factorfair.reports.entries import Entry, LeftOut, shown
 from pytest_factorfair.reports.figures.style import (
     COLOURS,
     PANEL_TITLE,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Headline, Score
 from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.tables import headlines
-from pytest_factorfair.reports.entries import OBJECTIVE, Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.paper_tables import FATES, fate, notes, percentage, score_percent
+from pytest_factorfair.reports.entries import Entry, Fate, LeftOut, attributes, shown
+from pytest_factorfair.reports.paper_tables import FATES, fate_cells, notes, percentage, score_percent
 from pytest_factorfair.reports.table import Cell, Row, Table
 
 METRICS = {
@@ -24,6 +24,8 @@ METRICS = {
     "distance": "Distance to the trade-off curve",
 }
 """Tables 4 to 8, with what their titles call the metric."""
+
+OBJECTIVE = "objective"
 
 CONTEXTS = {"base": "S-B", "representativeness": "S-R", "attribution": "S-A", "in_group": "S-G"}
 """The paper's names; a context of another checklist has its own."""
@@ -66,7 +68,10 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
     rows = tuple(
         Row(
             entry.label,
-            (*(_mean(line.get(name), of) for of in columns.values() for name in wanted), *fate(entry)),
+            (
+                *(_mean(line.get(name), of) for of in columns.values() for name in wanted),
+                *_fate(entry),
+            ),
         )
         for entry, line in zip(entries, lines, strict=True)
     )
@@ -102,7 +107,7 @@ def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
             (
                 *(score_percent(_named(entry, metric, name)) for metric in order for name in names),
                 *(percentage(_plugin(_named(entry, INFLUENCE, name))) for name in names),
-                *fate(entry),
+                *_fate(entry),
             ),
         )
         for entry in entries
@@ -143,7 +148,7 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
         return LeftOut(metric, f"no report has {title}")
     averaged = metric == "distance"
     rows = [
-        Row(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *fate(entry)))
+        Row(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *_fate(entry)))
         for entry in entries
     ]
     titles = [*(_column(place, entries) for place in places), *([AVERAGE] if averaged else [])]
@@ -202,3 +207,15 @@ def _legend(places: Sequence[Place], entries: Sequence[Entry]) -> Iterator[str]:
         f"{_column(place, entries)} {(place.context or place.part).replace('_', ' ')}" for place in places
     ]
     yield f"Parts: {', '.join(told)}."
+
+
+def _fate(entry: Entry) -> tuple[str, ...]:
+    """By topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
+    places: dict[tuple[str | None, ...], list[Fate]] = {}
+    for one in entry.summary.topics:
+        if (one.model, one.checklist) == (entry.model, entry.checklist):
+            own = one.part == OBJECTIVE and not entry.summary.fingerprint.detector
+            place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
+            found = Fate(sum(one.counts.values()), one.refused, one.unparsed, one.errors)
+            places.setdefault(place, []).append(found)
+    return fate_cells(Fate(*map(max, zip(*fates, strict=True))) for fates in places.values())

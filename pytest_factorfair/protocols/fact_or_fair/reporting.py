@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Case, Score, Summary
+from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.fact_or_fair import drilldown, figures, paper_tables, tables
+from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes
 from pytest_factorfair.protocols.fact_or_fair.tables import SHOWN
 from pytest_factorfair.protocols.reporting import Reporting
@@ -18,6 +19,19 @@ from pytest_factorfair.reports.table import Table
 
 FACTS = ("s_fact", "distance")
 """Scores of the objective part on a card: a model that names the true groups cannot name all alike."""
+
+DIAGNOSTICS = {
+    "worst_topic": "worst topic, from its fair share",
+    "position": "favourite letter",
+    "name_preference": "favourite name",
+    "age_preference": "favourite age",
+    "refusal_gap": "refusals, widest gap between groups",
+    "refusal_rate": "refused",
+    "worst_refusal": "refused, worst topic",
+    "unparsed_rate": "unparsed",
+    "error_rate": "errors",
+}
+"""Other explanations of the choices, and the answers that are missing."""
 
 READING = (
     "S_fact: the share of true groups; high where a fact is asked, at chance where a judgement is",
@@ -31,7 +45,25 @@ class FactOrFairReporting(Reporting):
 
     metrics = MappingProxyType({**SHOWN, "influence": "influence"})
     by_place = frozenset(SHOWN)
+    diagnostics = MappingProxyType(DIAGNOSTICS)
     piece = ("statistic", "")
+    assets = "pytest_factorfair.protocols.fact_or_fair"
+
+    def size(self, summary: Summary) -> str:
+        run = summary.fingerprint
+        if run.detector:
+            return f"{plural(statements.per_case(summary), 'picture')} per prompt"
+        return f"{plural(run.samples, 'answer')} per topic and context, {run.objective} per objective case"
+
+    def headlines(self, summary: Summary) -> Iterator[str]:
+        """A model in three numbers (Table 2), if it was asked for facts and for judgements."""
+        for row in summary.headline:
+            fact, fair, average = row.fact, row.fair, row.average
+            if row.attribute is None and fact is not None and fair is not None and average is not None:
+                yield (
+                    f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "
+                    f"subjective S_fair {fair:.3f}, average {average:.3f}"
+                )
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         yield from tables.score_tables(summary)
@@ -64,6 +96,12 @@ class FactOrFairReporting(Reporting):
             "cells": list(drilldown.cells(summary)),
             "shares": drilldown.shares(),
         }
+
+    def reply_place(self, case: Case) -> Mapping[str, Any] | None:
+        """The cell of the matrix."""
+        if not isinstance(case, TopicCase):
+            return None
+        return {"statistic": case.statistic, "column": case.context or case.part}
 
     def on_card(self, score: Score) -> bool:
         if score.metric == "influence":

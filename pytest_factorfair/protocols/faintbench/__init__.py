@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.protocols.faintbench.cases import cases, notices, people, queries
+from pytest_factorfair.protocols.faintbench.cases import cases, notices, on_sheet, people, queries
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from pytest_factorfair.protocols.faintbench.respondents import sitters
 from pytest_factorfair.protocols.protocol import Protocol
@@ -56,6 +56,7 @@ PROTOCOL = Protocol(
     measuring=_measuring,
     situation=sitters,
     people=people,
+    on_sheet=on_sheet,
 )
 
 __all__ = ["PROTOCOL"]

@@ -78,6 +78,11 @@ def people(checklist: Faintbench, case: PromptCase) -> int:
     return len(checklist.subject(case.subject).sides)
 
 
+def on_sheet(checklist: Faintbench, case: PromptCase) -> bool:  # noqa: ARG001 - one signature
+    """Implicit prompts only: whether pictures show what explicit ones ask for is counted by prompt."""
+    return case.part != "explicit"
+
+
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
     """Sizes are kept as asked; a negative share, which the published figures have, is told."""
     return tuple(

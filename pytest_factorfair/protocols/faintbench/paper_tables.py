@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_factorfair.domain import ALL, Score
+from pytest_factorfair.domain import ALL, PromptCounts, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.tables import read
-from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.paper_tables import FATES, fate, notes, score_share
+from pytest_factorfair.reports.entries import Entry, Fate, LeftOut, attributes, shown
+from pytest_factorfair.reports.paper_tables import FATES, fate_cells, notes, score_share
 from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, number
 
 NUMBERS = {
@@ -99,7 +99,7 @@ def _table(
         Row(label, (*(score_share(one) for one in scores), *([_lowest(scores)] if floored else [])))
         for label, scores in rows.items()
     ]
-    counts = zip(*(fate(entry) for entry in entries), strict=True)
+    counts = zip(*(_fate(entry) for entry in entries), strict=True)
     fates = [Row(label, (*cells, *end), aside=True) for label, cells in zip(FATES, counts, strict=True)]
     told = read(name.partition("-")[0], entries[0].summary)
     scores = [one for found in rows.values() for one in found]
@@ -119,3 +119,15 @@ def _lowest(scores: Sequence[Score | None]) -> str:
     if not ends:
         return MISSING
     return " to ".join(dict.fromkeys(number(each, digits=4) for each in (min(ends), max(ends))))
+
+
+def _fate(entry: Entry) -> tuple[str, ...]:
+    """By prompt: a prompt has a row per person and attribute, and each picture is counted once."""
+    rows: dict[str, PromptCounts] = {}
+    for one in entry.summary.prompts:
+        if (one.model, one.checklist) == (entry.model, entry.checklist):
+            rows.setdefault(one.case, one)
+    return fate_cells(
+        Fate(one.asked - one.refused - one.unparsed - one.errors, one.refused, one.unparsed, one.errors)
+        for one in rows.values()
+    )

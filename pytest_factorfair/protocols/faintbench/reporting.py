@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pytest_factorfair.domain import Case, Score, Summary
+from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.faintbench import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
 from pytest_factorfair.protocols.faintbench.tables import READ
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
 from pytest_factorfair.reports.figures.style import FIT, Figure, Spec
+from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Table
 
 
@@ -21,6 +22,10 @@ class FaintbenchReporting(Reporting):
 
     metrics = MappingProxyType({name: name for name in READ})
     piece = ("category of prompts", "categories of prompts")
+    assets = "pytest_factorfair.protocols.faintbench"
+
+    def size(self, summary: Summary) -> str:
+        return f"{plural(per_case(summary), 'picture')} per prompt"
 
     def label(self, metric: str, part: str, context: str | None) -> str:
         del part, context

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_factorfair.domain import Case, ContactSheet, Judgement, Score, Summary, Verdict
+from pytest_factorfair.domain import Case, ContactSheet, Judgement, Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import escaping, statements
@@ -20,15 +20,14 @@ from pytest_factorfair.reports.statements import (
     NO_GATES,
     SIGNS,
     among,
-    headline_lines,
     usage_line,
     warnings,
 )
 from pytest_factorfair.reports.table import MISSING, Row, Table, number, percent
-from pytest_factorfair.reports.tables import all_tables, changes_table, compared
+from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.responses import Excerpt, Excerpts
+    from pytest_factorfair.reports.responses import Excerpts
 
 EMBEDDED = 16 * 2**20
 """Bytes of contact sheets that travel inside the page; further ones stay in their folder."""
@@ -39,59 +38,63 @@ def to_html(summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case
 
     ``folder`` is where the contact sheets are.
     """
-    asked = tuple(cases)
-    replies = _compact_json(list(_replies(summary, excerpts, asked)))  # prompts recur: packed, a tenth
+    asked, benchmarks = tuple(cases), reportings()
+    drawn = {name: value for each in benchmarks for name, value in each.page(summary, asked).items()}
+    replies = tuple(_replies(summary, excerpts, asked))
+    packed = gzip.compress(_compact_json(replies).encode(), mtime=0)  # prompts recur: a tenth
     values = {
         **content(summary),
-        "values": escaping.script(_compact_json(_values(summary, asked))),
-        "replies": base64.b64encode(gzip.compress(replies.encode(), mtime=0)).decode(),
+        "values": {**drawn, "former": bool(summary.former)},
+        "data": escaping.script(_compact_json(drawn)),
+        "replies": base64.b64encode(packed).decode(),
+        "unplaced": any(row["place"] is None for row in replies),
         "pictures": tuple(_pictures(summary.contact_sheets, folder)),
     }
-    return document("page.html", ("vega.js", "sort.js", "page.js"), values)
+    parts = [each.assets for each in benchmarks if each.assets]
+    return document("page.html", ("vega.js", "sort.js", "page.js"), values, parts=parts)
 
 
 def _compact_json(values: object) -> str:
     return json.dumps(values, allow_nan=False, separators=(",", ":"))
 
 
-def _values(summary: Summary, cases: Sequence[Case]) -> dict[str, Any]:
-    """What the benchmarks draw."""
-    return {name: value for each in reportings() for name, value in each.page(summary, cases).items()}
-
-
 def _replies(
     summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case]
 ) -> Iterator[dict[str, Any]]:
-    """The cases about a statistic with some of their replies; a picture has its contact sheet instead."""
-    known = {(case.checklist, case.id): case for case in cases if "statistic" in case.words}
+    """The cases with some of their replies, and the place on the page that a benchmark opens them from.
+
+    Pictures have contact sheets instead; without a place of their own they are left out.
+    """
+    known = {(case.checklist, case.id): case for case in cases}
     sheets = {(one.model, one.checklist, one.case): place for place, one in enumerate(summary.contact_sheets)}
     for one in excerpts:
-        if case := known.get(one.case[1:]):
-            yield {
-                "model": one.case.model,
-                "checklist": one.case.checklist,
-                "case": case.id,
-                "statistic": next(iter(case.words["statistic"])),
-                "direction": next(iter(case.words["direction"])),
-                "column": case.place[-1],
-                "attributes": [statements.attribute(name, summary) for name in case.attributes],
-                "total": one.total,
-                "sheet": sheets.get(one.case),
-                "shown": [_reply(each) for each in one.shown],
-            }
-
-
-def _reply(one: Excerpt) -> dict[str, Any]:
-    answer = one.answer
-    return {
-        "prompt": one.prompt,
-        "reply": one.reply,
-        "cut": one.cut,
-        "outcome": answer.outcome,
-        "reason": answer.reason,
-        "letter": answer.letter,
-        "groups": list(answer.groups.values()),
-    }
+        if (case := known.get(one.case[1:])) is None:
+            continue
+        places = (each.reply_place(case) for each in reportings())
+        place = next((found for found in places if found is not None), None)
+        if place is None and summary.fingerprint.detector:
+            continue
+        yield {
+            "model": one.case.model,
+            "checklist": one.case.checklist,
+            "case": case.id,
+            "place": place,
+            "attributes": [statements.attribute(name, summary) for name in case.attributes],
+            "total": one.total,
+            "sheet": sheets.get(one.case),
+            "shown": [
+                {
+                    "prompt": each.prompt,
+                    "reply": each.reply,
+                    "cut": each.cut,
+                    "outcome": each.answer.outcome,
+                    "reason": each.answer.reason,
+                    "letter": each.answer.letter,
+                    "groups": list(each.answer.groups.values()),
+                }
+                for each in one.shown
+            ],
+        }
 
 
 def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str, Any]]:
@@ -108,19 +111,6 @@ def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str
 
 
 TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
-
-DIAGNOSTICS = {
-    "worst_topic": "worst topic, from its fair share",
-    "position": "favourite letter",
-    "name_preference": "favourite name",
-    "age_preference": "favourite age",
-    "refusal_gap": "refusals, widest gap between groups",
-    "refusal_rate": "refused",
-    "worst_refusal": "refused, worst topic",
-    "unparsed_rate": "unparsed",
-    "error_rate": "errors",
-}
-"""Other explanations of the choices, and the answers that are missing."""
 
 WORDS: dict[Judgement, str] = {
     "failed": "Failed",
@@ -141,22 +131,22 @@ class Ruled(NamedTuple):
 
 def content(summary: Summary) -> dict[str, Any]:
     """The values of the template."""
-    told = summary.fingerprint
     verdict = release(summary.gates, summary.unjudged)
+    ruled = (
+        Ruled(judgement, title, tuple(one for one in summary.gates if one.judgement == judgement))
+        for judgement, title in WORDS.items()
+    )
     return {
-        "models": tuple(told.models),
+        "models": tuple(summary.fingerprint.models),
         "warnings": tuple(warnings(summary)),
         "incomplete": summary.incomplete,
         "verdict": verdict or NO_GATES,
         "tone": TONES.get(verdict.partition(":")[0], "none"),
-        "ruled": tuple(_ruled(summary)),
+        "ruled": tuple(one for one in ruled if one.verdicts),
         "gates": summary.gates,
         "signs": SIGNS,
         "number": number,
-        "headlines": headline_lines(summary),
-        "former": bool(summary.former),
-        "planes": bool(summary.topics),
-        "prompts": bool(summary.prompts),
+        "headlines": tuple(headlines(summary)),
         "tables": tuple(all_tables(summary)),
         "compared": compared(summary.changes) if summary.changes else "",
         "changes": changes_table(summary.changes) if summary.changes else None,
@@ -170,59 +160,37 @@ def content(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _ruled(summary: Summary) -> Iterator[Ruled]:
-    for judgement, title in WORDS.items():
-        if found := tuple(one for one in summary.gates if one.judgement == judgement):
-            yield Ruled(judgement, title, found)
-
-
 def _diagnostics(summary: Summary) -> Table | None:
     """A row per model, checklist, part or context, and attribute; the first two where there are several."""
-    places: dict[tuple[str, ...], dict[str, Score]] = {}
+    headings = {metric: name for each in reportings() for metric, name in each.diagnostics.items()}
+    places: dict[tuple[str, ...], dict[str, str]] = {}
     for one in summary.scores:
-        if one.metric in DIAGNOSTICS and one.value is not None:
+        if one.metric in headings and one.value is not None:
             place = (
                 *among(summary, one),
                 one.context or one.part,
                 statements.attribute(one.attribute, summary),
             )
-            places.setdefault(place, {})[one.metric] = one
+            most = "" if one.high is None else f" (to {percent(one.high, digits=1)})"
+            places.setdefault(place, {})[one.metric] = f"{percent(one.value, digits=1)}{most}"
     rows = tuple(
-        Row(" · ".join(place), tuple(_rate(here.get(name)) for name in DIAGNOSTICS))
+        Row(" · ".join(place), tuple(here.get(metric, MISSING) for metric in headings))
         for place, here in places.items()
     )
-    return Table("Diagnostics", tuple(DIAGNOSTICS.values()), rows) if rows else None
-
-
-def _rate(score: Score | None) -> str:
-    if score is None or score.value is None:
-        return MISSING
-    most = "" if score.high is None else f" (to {percent(score.high, digits=1)})"
-    return f"{percent(score.value, digits=1)}{most}"
+    return Table("Diagnostics", tuple(headings.values()), rows) if rows else None
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     """What another run must share to be compared with this one."""
-    told = summary.fingerprint
-    yield from ((f"checklist {name}", digest[:12]) for name, digest in told.checklists.items())
+    run, usage = summary.fingerprint, summary.usage
+    yield from ((f"checklist {name}", digest[:12]) for name, digest in run.checklists.items())
     for name in ("preset", "design", "truth", "answers", "estimator", "interval", "seed"):
-        yield name, str(getattr(told, name))
-    usage = summary.usage
+        yield name, str(getattr(run, name))
     yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out"
-    yield "answers per topic and context", f"{told.samples:,}"
-    yield "answers per objective case", f"{told.objective:,}"
-    for spec, identity in told.models.items():
-        yield f"model {spec}", _plain(identity)
-    if told.detector:
-        yield "detector", _plain(told.detector)
-    yield from told.versions.items()
-    yield from told.times.items()
-
-
-def _plain(identity: object) -> str:
-    if not isinstance(identity, dict):
-        return str(identity)
-    kept = {
-        name: value for name, value in identity.items() if value not in (None, "") and name != "checklists"
-    }
-    return ", ".join(f"{name} {value}" for name, value in kept.items())
+    yield "size", size(summary)
+    identities = {f"model {spec}": identity for spec, identity in run.models.items()}
+    for name, identity in (identities | ({"detector": run.detector} if run.detector else {})).items():
+        known = {key: value for key, value in identity.items() if value not in (None, "")}
+        yield name, ", ".join(f"{key} {value}" for key, value in known.items() if key != "checklists")
+    yield from run.versions.items()
+    yield from run.times.items()

@@ -257,7 +257,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "sheet": (["evaluate", "none.csv", "--detector", "sim"], "none.csv: cannot be read: No such file or directory"),
     "no picture": (["evaluate", "gone.csv", "--detector", "sim"], "gone.csv: picture 'p.png' cannot be read: "),
     "broken picture": (["evaluate", "html.csv", "--detector", "sim"], "html.png: not a picture but HTML"),
-    "twins": (["evaluate", "html.csv", "--detector", "sim", "--detector", "sim?"], "--detector sim: the tables of two detectors would both be errors-sim.json"),
+    "twins": (["evaluate", "html.csv", "--detector", "sim", "--detector", "sim?"], "--detector sim?: the tables of two detectors would both be errors-sim.json"),
     "checkpoint": (["export", "none.pt", "x.onnx"], "there is no file 'none.pt'"),
     "name": (["fetch", "fairfce"], "unknown model 'fairfce'; did you mean 'fairface'?"),
     "no checksum": (["fetch", "http://127.0.0.1/x.onnx"], "--sha256 goes with a URL"),

@@ -80,7 +80,7 @@ def test_figures_without_their_extra_are_refused_before_anything_is_written(
     assert main(["export", str(tmp_path / "out"), text]) == 4
     told = capsys.readouterr().err
     assert told == (
-        "drawing figures (--tables does without) needs an extra: pip install 'pytest-factorfair[figures]'\n"
+        "drawing figures (--tables leaves them out) needs an extra: pip install 'pytest-factorfair[figures]'\n"
     )
     assert not (tmp_path / "out").exists()
     assert main(["export", "--tables", str(tmp_path / "out"), text]) == 0
@@ -109,7 +109,9 @@ def test_a_changed_checklist_does_not_share_a_table(
     other = tmp_path / "other.json"
     other.write_text(json.dumps(report), encoding="utf-8")
     assert main(["export", str(tmp_path / "out"), text, str(other)]) == 4
-    assert "the content of checklist fact_or_fair is not that of" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "checklist fact_or_fair is 111111111111, that of " in told
+    assert told.endswith("its content has changed, they do not belong in one table; export them apart\n")
 
 
 @pytest.mark.parametrize(

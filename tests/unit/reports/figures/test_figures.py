@@ -17,8 +17,7 @@ from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.figures import curves
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
-from pytest_factorfair.reports.figures import Figure, figures
-from pytest_factorfair.reports.figures.render import RENDERERS
+from pytest_factorfair.reports.figures import RENDERERS, Figure, figures
 from pytest_factorfair.reports.figures.style import around
 from pytest_factorfair.reports.paper_tables import paper_tables
 from pytest_factorfair.reports.table import Table
@@ -82,8 +81,8 @@ def check(figure: Figure) -> ET.Element:
     spec = figure.spec | {"config": config | {"legend": legend}}
     told = [error.message for error in grammar().iter_errors(spec)]
     assert told == [], figure.name
-    assert RENDERERS["pdf"](figure.spec).startswith(b"%PDF")
-    svg = ET.fromstring(RENDERERS["svg"](figure.spec))  # noqa: S314  # it was drawn here
+    assert RENDERERS["pdf"](figure).startswith(b"%PDF")
+    svg = ET.fromstring(RENDERERS["svg"](figure))  # noqa: S314  # it was drawn here
     assert float(svg.attrib["width"]) < 450  # nothing spills over a column, scaled down a little at most
     return svg
 

@@ -30,8 +30,9 @@ class Budget:
         self._retry = retry
         self._estimate = estimate
         self._queues: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._settled: list[Entry] = []
         self._wishes: list[tuple[Wish, asyncio.Future[Grant | Later | Over]]] = []
-        self._granting: asyncio.Task[None] | None = None
+        self._accounting: asyncio.Task[None] | None = None
         self._refused: BudgetError | None = None
 
     async def take(self, model: Model, request: Request) -> Grant:
@@ -56,7 +57,7 @@ class Budget:
                 if taken.wait > 0:
                     await self._retry.sleep(taken.wait)
             except asyncio.CancelledError:
-                self._limits.settle(Entry.unused(taken))
+                self._give_back(taken)
                 raise
             return taken
 
@@ -67,8 +68,7 @@ class Budget:
             raise self._refused.with_traceback(None)
         granted: asyncio.Future[Grant | Later | Over] = asyncio.get_running_loop().create_future()
         self._wishes.append((Wish(endpoint, estimate, self._retry.clock(), self._retry.probe), granted))
-        if self._granting is None:
-            self._granting = asyncio.create_task(self._grant())
+        self._account()
         try:
             taken = await granted
         except asyncio.CancelledError:
@@ -80,12 +80,17 @@ class Budget:
             raise self._refused
         return taken
 
-    async def _grant(self) -> None:
-        """Have all calls granted that wait, and then those that came meanwhile."""
-        while self._wishes:
+    def _account(self) -> None:
+        """Enter what calls came to and have those granted that wait; what comes meanwhile, after that."""
+        if self._accounting is None:
+            self._accounting = asyncio.create_task(self._accounted())
+
+    async def _accounted(self) -> None:
+        while self._settled or self._wishes:
+            settled, self._settled = self._settled, []
             asked, self._wishes = self._wishes, []
             try:
-                taken = await asyncio.wrap_future(self._limits.take(*(wish for wish, _ in asked)))
+                taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
             except StoreError as error:
                 for _, granted in asked:
                     if not granted.cancelled():
@@ -96,12 +101,16 @@ class Budget:
                     self._give_back(answer)
                 else:
                     granted.set_result(answer)
-        self._granting = None
+        self._accounting = None
 
     def _give_back(self, taken: Grant | Later | Over) -> None:
         """Return a grant that nobody waits for any more."""
         if isinstance(taken, Grant):
-            self._limits.settle(Entry.unused(taken))
+            self._enter(Entry.unused(taken))
+
+    def _enter(self, entry: Entry) -> None:
+        self._settled.append(entry)
+        self._account()
 
     def settle(self, grant: Grant, response: Response | None, *, billable: bool) -> None:
         """Enter what a call came to; one without a response, at what was reserved if it is ``billable``.
@@ -109,13 +118,13 @@ class Budget:
         Where USD are limited, an answer of unknown cost ends the run.
         """
         if response is None:
-            self._limits.settle(Entry.settled(grant, grant.reserved if billable else 0.0))
+            self._enter(Entry.settled(grant, grant.reserved if billable else 0.0))
             return
         cost = grant.estimate if response.cost is None else response.cost
         if cost is None and self._limits.ceilings.cost is not None:
             self._limits.end_run(UNPRICED)
         tokens = response.tokens_in or 0, response.tokens_out or 0
-        self._limits.settle(Entry.settled(grant, cost, *tokens, dearest=response.cost))
+        self._enter(Entry.settled(grant, cost, *tokens, dearest=response.cost))
 
     def end(self, reason: str) -> None:
         """Have no process of the session ask anything more."""
@@ -126,6 +135,6 @@ class Budget:
         return bool(await asyncio.to_thread(lambda: self._limits.ended))
 
     async def close(self) -> None:
-        """Wait for what was asked, so that grants which came too late are returned."""
-        if self._granting is not None:
-            await asyncio.wait([self._granting])
+        """Wait until all calls are accounted for, and grants that came too late are returned."""
+        if self._accounting is not None:
+            await asyncio.wait([self._accounting])

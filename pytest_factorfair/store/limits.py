@@ -8,10 +8,9 @@ is sent. The rows go with the run, or with the next run where it was killed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import astuple, dataclass, fields
-from threading import Lock
 from typing import NamedTuple, Self
 
 from sqlalchemy import (
@@ -251,8 +250,6 @@ class Limits(Endpoints):
         self._controller = controller
         self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
         self._dearest: float | None = None
-        self._lock = Lock()
-        self._settled: list[Entry] = []
 
     @classmethod
     def begin(cls, store: Store, ceilings: Ceilings = Ceilings(), *, run: str = "", now: float = 0.0) -> Self:
@@ -322,17 +319,9 @@ class Limits(Endpoints):
         """Whether the controller of this worker is gone, so that nobody would report what it asks."""
         return bool(self._controller) and os.getppid() != self._controller
 
-    def take(self, *wishes: Wish) -> Future[list[Grant | Later | Over]]:
-        """Ask for a grant for each call, in this order, and enter those granted in the account."""
-        return self._lane.do(self._taken, wishes)
-
-    def settle(self, entry: Entry) -> None:
-        """Replace what was set aside for a call by what it came to."""
-        with self._lock:
-            self._settled.append(entry)
-            if len(self._settled) > 1:
-                return  # done with the first of them
-        self._lane.do(self._settle, None)
+    def account(self, settled: Sequence[Entry], wishes: Sequence[Wish]) -> Future[list[Grant | Later | Over]]:
+        """Enter what calls came to, ask for a grant for each wish, and enter the calls granted."""
+        return self._lane.do(self._accounted, (settled, wishes))
 
     def end(self, reason: str) -> Future[None]:
         """Grant no more calls to this session, in any of its processes; the first reason stays."""
@@ -390,20 +379,34 @@ class Limits(Endpoints):
     def _open_account(self, connection: Connection) -> None:
         connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})
 
-    def _taken(
-        self, connection: Connection, given: list[tuple[Wish, ...]]
+    def _accounted(
+        self, connection: Connection, given: list[tuple[Sequence[Entry], Sequence[Wish]]]
     ) -> list[list[Grant | Later | Over]]:
+        return [self._account(connection, settled, wishes) for settled, wishes in given]
+
+    def _account(
+        self, connection: Connection, settled: Sequence[Entry], wishes: Sequence[Wish]
+    ) -> list[Grant | Later | Over]:
+        total = Entry.total(settled)
+        if total.dearest is not None:
+            self._dearest = max(self._dearest or 0.0, total.dearest)
+        if settled and self.ceilings.any:
+            connection.execute(_SETTLE, self._names | _parameters(total))
+        answers = self._answered(connection, wishes) if wishes else []
+        sent = [Entry.sent(one) for one in answers if isinstance(one, Grant)]
+        if settled or sent:
+            connection.execute(_ADD, self._names | _parameters(Entry.total([total, *sent])))
+        return answers
+
+    def _answered(self, connection: Connection, wishes: Sequence[Wish]) -> list[Grant | Later | Over]:
         reason = "the rows of the run were deleted from the store"
         if row := connection.execute(_ENDED, self._names).one_or_none():
             (reason,) = row
         if reason:
-            return [[Over(reason)] * len(wishes) for wishes in given]
-        for endpoint in {wish.endpoint for wishes in given for wish in wishes}:
+            return [Over(reason)] * len(wishes)
+        for endpoint in {wish.endpoint for wish in wishes}:
             self._looked_up(connection, endpoint)
-        results = [[self._granted(connection, wish) for wish in wishes] for wishes in given]
-        granted = [one for some in results for one in some if isinstance(one, Grant)]
-        self._add(connection, [Entry.sent(one) for one in granted])
-        return results
+        return [self._granted(connection, wish) for wish in wishes]
 
     def _granted(self, connection: Connection, wish: Wish) -> Grant | Later | Over:
         health = self._health[wish.endpoint]
@@ -451,21 +454,6 @@ class Limits(Endpoints):
             values = _parameters(entry) | {"owner_": dead.owner}
             if connection.execute(_ADD.where(same), values).rowcount:  # no other process was first
                 connection.execute(_SETTLE, self._names | _parameters(entry))
-
-    def _settle(self, connection: Connection, given: list[None]) -> list[None]:
-        with self._lock:
-            settled, self._settled = self._settled, []
-        self._add(connection, settled)
-        if self.ceilings.any and settled:
-            connection.execute(_SETTLE, self._names | _parameters(Entry.total(settled)))
-        return given
-
-    def _add(self, connection: Connection, entries: list[Entry]) -> None:
-        if entries:
-            total = Entry.total(entries)
-            if total.dearest is not None:
-                self._dearest = max(self._dearest or 0.0, total.dearest)
-            connection.execute(_ADD, self._names | _parameters(total))
 
 
 def _sweep(connection: Connection) -> None:

@@ -102,9 +102,10 @@ def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
         mine.settle(await mine.take(FakeModel(), Request("first")), None, billable=False)
         with pytest.raises(asyncio.CancelledError):
             await mine.take(FakeModel(), Request("second"))
+        await mine.close()
 
     asyncio.run(scenario())
-    (taken,) = limits.take(Wish("fake/here", 0.9, time.time(), float)).result(WAIT)
+    (taken,) = limits.account([], [Wish("fake/here", 0.9, time.time(), float)]).result(WAIT)
     assert isinstance(taken, Grant)
     assert limits.usage.calls == 2  # the first and this one
 

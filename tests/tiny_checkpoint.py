@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,13 +20,23 @@ SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 TOKENS = ("<pad>", *SPECIAL.values(), *string.printable)
 
 
-def write(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0) -> Path:
-    """Write the checkpoint: a token per printable character, two layers, random weights."""
+def write(
+    folder: Path,
+    *,
+    template: str | None = TEMPLATE,
+    seed: int = 0,
+    tokens: tuple[str, ...] = TOKENS,
+    kind: str = "Llama",
+) -> Path:
+    """Write the checkpoint: a token per printable character, two layers, random weights.
+
+    A token of several characters is taken wherever it occurs. GPT2 is a kind with absolute positions.
+    """
     torch, transformers = import_module("torch"), import_module("transformers")
-    tokenizer = character_tokenizer(transformers)
+    tokenizer = character_tokenizer(transformers, tokens)
     if template:
         tokenizer.chat_template = template
-    config = transformers.LlamaConfig(
+    config = getattr(transformers, f"{kind}Config")(
         vocab_size=len(tokenizer),
         hidden_size=32,
         intermediate_size=64,
@@ -39,18 +50,20 @@ def write(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0) -> Pa
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = transformers.LlamaForCausalLM(config)
+        model = transformers.AutoModelForCausalLM.from_config(config)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def character_tokenizer(transformers: Any) -> Any:
+def character_tokenizer(transformers: Any, tokens: tuple[str, ...] = TOKENS) -> Any:
     tokenizers = import_module("tokenizers")
     words = tokenizers.models.WordLevel(
-        {token: place for place, token in enumerate(TOKENS)}, SPECIAL["unk_token"]
+        {token: place for place, token in enumerate(tokens)}, SPECIAL["unk_token"]
     )
     tokenizer = tokenizers.Tokenizer(words)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    merged = "|".join(re.escape(token) for token in tokens[len(SPECIAL) + 1 :] if len(token) > 1)
+    pattern = tokenizers.Regex(f"{merged}|[\\s\\S]") if merged else ""
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(pattern, "isolated")
     tokenizer.decoder = tokenizers.decoders.Fuse()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL)

@@ -23,7 +23,16 @@ from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboar
 from pytest_factorfair.domain.case import DIRECTIONS, Case, CaseKey, Direction, Option, Query
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality, Source
 from pytest_factorfair.domain.detection import Detection, Face
-from pytest_factorfair.domain.exchange import AnswerMode, Exchange, Finish, Request, Response, Usage
+from pytest_factorfair.domain.exchange import (
+    BEGUN,
+    AnswerMode,
+    Exchange,
+    Finish,
+    Request,
+    Response,
+    Usage,
+    letter_of,
+)
 from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
 from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
@@ -40,6 +49,7 @@ from pytest_factorfair.domain.text import defused, excerpt, plural, utf8, visibl
 
 __all__ = [
     "ALL",
+    "BEGUN",
     "CITATIONS",
     "DIRECTIONS",
     "NO_FACE",
@@ -100,6 +110,7 @@ __all__ = [
     "asked",
     "defused",
     "excerpt",
+    "letter_of",
     "lost",
     "plural",
     "together",

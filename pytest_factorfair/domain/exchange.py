@@ -12,6 +12,17 @@ Finish = Literal["stop", "length", "filtered", "refusal"]
 AnswerMode = Literal["text", "json", "probabilities"]
 """What a language model is asked for: words, one of the letters as JSON, or the probability of each."""
 
+BEGUN = '{"answer": "'
+"""The beginning of an answer after which a model's next token is a letter."""
+
+
+def letter_of(token: str) -> str:
+    """A token without what may surround a letter in it: `` A``, ``"A`` and ``A"`` are ``A``.
+
+    The last two of the characters stand for a space in vocabularies.
+    """
+    return token.strip(" \t\n\"'`*_({[)}]:.,\u2581\u0120")
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -156,6 +156,8 @@ class Generator(ABC, Generic[P]):
         try:
             os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
             self.load()
+        except FatalModelError:
+            raise
         except Exception as error:  # a checkpoint can be wrong in any way
             raise FatalModelError(f"{name}: cannot be loaded: {one_line(error)}") from error
 
@@ -168,8 +170,8 @@ class Generator(ABC, Generic[P]):
         """A request in the form that the model takes, or the error that explains why there is none."""
 
     @abstractmethod
-    def generate(self, batch: list[P]) -> list[Response]:
-        """The responses to a batch, in order."""
+    def generate(self, batch: list[P]) -> Sequence[Response | ModelError]:
+        """The outcomes of a batch, in order."""
 
     def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
         """The outcome of each request, in order."""

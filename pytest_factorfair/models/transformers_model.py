@@ -1,8 +1,12 @@
 """A checkpoint of Hugging Face transformers: ``transformers:PATH``, or an id of the hub.
 
 Arguments: temperature (0), top_p (1), max_tokens (1024), system, batch (16), device (auto: a GPU if
-there is one, under pytest-xdist the visible ones in turn), dtype (auto), revision (of a hub id),
-``template.KEY=VALUE`` for the chat template and ``generate.KEY=VALUE`` for ``generate``.
+there is one, under pytest-xdist the visible ones in turn), device_map (distribution over all GPUs), dtype
+(auto), revision (of a hub id), ``template.KEY=VALUE`` for the chat template and ``generate.KEY=VALUE`` for
+``generate``.
+
+Asked for probabilities or JSON, the model gets the chat with its answer begun, and one forward pass gives the
+probabilities of the letters. Nothing is generated.
 
 Code in a checkpoint and pickled weights are never run. In half precision, an answer at temperature 0 can
 depend on the other prompts in its batch; ``batch`` is not part of the identity.
@@ -10,16 +14,26 @@ depend on the other prompts in its batch; ``batch`` is not part of the identity.
 
 from __future__ import annotations
 
+import inspect
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import takewhile
 from threading import Event
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from pytest_factorfair.domain import Request, Response, plural
-from pytest_factorfair.errors import InputError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.domain import BEGUN, AnswerMode, Request, Response, letter_of, plural
+from pytest_factorfair.errors import (
+    FatalModelError,
+    InputError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models import arguments, checkpoint
 from pytest_factorfair.models.arguments import Count, PassedOn, Share, Temperature, Text
 from pytest_factorfair.models.local_model import (
@@ -42,6 +56,15 @@ _TAKEN = frozenset(
     | {"num_return_sequences", "logits_processor", "eos_token_id", "pad_token_id", "temperature", "top_p"}
     | {"streamer"}
 )
+_OF_TEXT = ("temperature", "top_p", "max_tokens", "generate")
+_UNCLOSED_REASONING = re.compile(
+    r"[<\[](\w*(?:think|reason|thought)\w*)[>\]](?!.*[<\[]/\1[>\]])", re.DOTALL | re.IGNORECASE
+)
+
+OTHERS = 5
+"""How many tokens that are no letters of the query are listed with its probabilities."""
+
+NO_TEMPLATE = "the checkpoint has no chat template: the begun answer follows the plain prompt"
 
 
 class TextArguments(LocalArguments):
@@ -70,20 +93,32 @@ def build(spec: ModelSpec) -> Model:
             f"model '{spec.text}': argument 'revision' is for models of the hub, not for a folder"
         )
     spec.require("transformers", "torch", "transformers")
+    names = {"dtype", "system", "template"}
+    if spec.answers == "probabilities":
+        for key in spec.arguments:
+            if key.partition(".")[0] in _OF_TEXT:
+                raise InputError(
+                    f"model '{spec.text}': argument '{key}' has no effect on probabilities: leave it out, "
+                    "or leave out --factorfair-answers=probabilities"
+                )
+    else:
+        names |= {*_OF_TEXT}
     identity = {
         "provider": "transformers",
         "weights": checkpoint.digest(folder) if folder else f"{spec.target}@{asked.revision or 'main'}",
-        # As floats: 0 and 0.0 are different identities.
-        "temperature": float(asked.temperature),
-        "top_p": float(asked.top_p),
-        **asked.model_dump(include={"dtype", "max_tokens", "system", "template", "generate"}),
+        **asked.model_dump(include=names),
+        **spec.mode,
     }
+    # As floats: 0 and 0.0 are different identities.
+    identity |= {name: float(identity[name]) for name in ("temperature", "top_p") if name in identity}
     source = str(folder or spec.target)
+    generator = TextGenerator if spec.answers == "text" else LetterGenerator
     return LocalModel(
         spec.text,
-        lambda: TextGenerator(spec.text, source, asked, is_local=folder is not None),
+        lambda: generator(spec, source, asked, is_local=folder is not None),
         batch=asked.batch,
         identity=identity,
+        alike=lambda request: bool(request.query and request.query.explained),
     )
 
 
@@ -93,16 +128,18 @@ class Prompt:
 
     tokens: list[int]
     seed: int
+    letters: tuple[str, ...] = ()
 
 
 class TextGenerator(Generator[Prompt]):
     """A causal language model."""
 
-    def __init__(self, name: str, source: str, asked: TextArguments, *, is_local: bool) -> None:
+    def __init__(self, spec: ModelSpec, source: str, asked: TextArguments, *, is_local: bool) -> None:
         self._source = source
         self._asked = asked
+        self._answers: AnswerMode = spec.answers
         self._is_local = is_local
-        super().__init__(name, asked.batch)
+        super().__init__(spec.text, asked.batch)
 
     def load(self) -> None:
         transformers = import_module("transformers")
@@ -121,6 +158,7 @@ class TextGenerator(Generator[Prompt]):
         ends = [config.eos_token_id, self._tokenizer.eos_token_id]  # the model and the tokenizer may differ
         listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
         self._ends = list(dict.fromkeys(token for token in listed if token is not None))
+        self._pad = next(iter(self._ends), 0)
         # The run sets the sampling, not the checkpoint's recommendation.
         for name in _SAMPLING:
             setattr(config, name, None)
@@ -128,38 +166,52 @@ class TextGenerator(Generator[Prompt]):
 
     def prepared(self, request: Request) -> Prompt | ModelError:
         try:
-            tokens = self._tokens(request.prompt)
+            tokens = self._encoded(self._chat(request.prompt))
         except Exception as error:  # noqa: BLE001  (templates are programs, tokenizers may refuse a text)
             return RejectedRequestError(f"{self.name}: the prompt cannot be encoded: {one_line(error)}")
-        if not tokens:
-            return RejectedRequestError(f"{self.name}: the prompt has no tokens")
-        if self._limit is not None and len(tokens) >= self._limit:
-            return RejectedRequestError(
-                f"{self.name}: {plural(len(tokens), 'token')} are more than its {self._limit} hold"
-            )
-        return Prompt(tokens, seed=seed_of(request))
+        return self._fitting(Prompt(tokens, seed=seed_of(request)))
 
-    def _tokens(self, prompt: str) -> list[int]:
+    def _fitting(self, prompt: Prompt) -> Prompt | ModelError:
+        if not prompt.tokens:
+            return RejectedRequestError(f"{self.name}: the prompt has no tokens")
+        if self._limit is not None and len(prompt.tokens) >= self._limit:
+            return RejectedRequestError(
+                f"{self.name}: {plural(len(prompt.tokens), 'token')} are more than its {self._limit} hold"
+            )
+        return prompt
+
+    def _chat(self, prompt: str, begun: str = "") -> str:
+        """The text that the model completes: the prompt in its chat template, if it has one."""
         system = self._asked.system
         if not self._tokenizer.chat_template:
-            text = f"{system}\n\n{prompt}" if system else prompt
-            return list(self._tokenizer(text)["input_ids"])
-        messages = [{"role": "system", "content": system}] if system else []
-        text = self._tokenizer.apply_chat_template(
-            [*messages, {"role": "user", "content": prompt}],
+            return f"{system}\n\n{prompt}" if system else prompt
+        turns = [("system", system), ("user", prompt), ("assistant", begun)]
+        text: str = self._tokenizer.apply_chat_template(
+            [{"role": role, "content": content} for role, content in turns if content],
             tokenize=False,
-            add_generation_prompt=True,
+            **{"continue_final_message" if begun else "add_generation_prompt": True},
             **self._asked.template,
         )
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        return text
 
-    def generate(self, batch: list[Prompt]) -> list[Response]:
+    def _encoded(self, text: str) -> list[int]:
+        """The template, if there is one, has the special tokens in its text."""
+        bare = not self._tokenizer.chat_template
+        return list(self._tokenizer(text, add_special_tokens=bare)["input_ids"])
+
+    def _padded(self, batch: list[Prompt]) -> tuple[Any, Any]:
+        """The tokens of a batch and the mask of its padding, which is on the left."""
         torch = import_module("torch")
         width = max(len(prompt.tokens) for prompt in batch)
+        missing = [width - len(prompt.tokens) for prompt in batch]
+        rows = [[self._pad] * less + prompt.tokens for less, prompt in zip(missing, batch, strict=True)]
+        mask = [[0] * less + [1] * (width - less) for less in missing]
+        return torch.tensor(rows, device=self._device), torch.tensor(mask, device=self._device)
+
+    def generate(self, batch: list[Prompt]) -> Sequence[Response | ModelError]:
         most = self._asked.max_tokens
-        pad = next(iter(self._ends), 0)
-        padded = [[pad] * (width - len(prompt.tokens)) + prompt.tokens for prompt in batch]
-        mask = [[0] * (width - len(prompt.tokens)) + [1] * len(prompt.tokens) for prompt in batch]
+        tokens, mask = self._padded(batch)
+        width = tokens.shape[1]
         sampler = Sampler(
             [prompt.seed for prompt in batch],
             temperature=self._asked.temperature,
@@ -168,12 +220,12 @@ class TextGenerator(Generator[Prompt]):
             closing=self.closing,
         )
         rows = self._model.generate(
-            input_ids=torch.tensor(padded, device=self._device),
-            attention_mask=torch.tensor(mask, device=self._device),
+            input_ids=tokens,
+            attention_mask=mask,
             max_new_tokens=most if self._limit is None else min(most, self._limit - width),
             do_sample=False,
             eos_token_id=self._ends or None,
-            pad_token_id=pad,
+            pad_token_id=self._pad,
             logits_processor=import_module("transformers").LogitsProcessorList([sampler]),
             **self._asked.generate,
         )
@@ -191,6 +243,150 @@ class TextGenerator(Generator[Prompt]):
             cost=0.0,
             model=self._source,
         )
+
+
+class LetterGenerator(TextGenerator):
+    """A causal language model whose answer is begun, so that its next token is a letter.
+
+    Requests for reasons are answered in words.
+    """
+
+    def load(self) -> None:
+        super().load()
+        self._parameters = inspect.signature(self._model.forward).parameters
+        self._letters: dict[str, list[int]] = {}
+        for token, number in self._tokenizer.get_vocab().items():
+            # Vocabularies write spaces and bytes as other characters, but A to Z as themselves.
+            if re.fullmatch(r"[^A-Za-z]*[A-Z][^A-Za-z]*", token):
+                self._letters.setdefault(letter_of(self._token(number)), []).append(number)
+        self._moved: dict[tuple[str, ...], int] = {}
+        self._continued = self._can_continue()
+        opened = _UNCLOSED_REASONING.search(self._begun("Which?").rpartition("Which?")[2])
+        if opened:
+            raise FatalModelError(
+                f"{self.name}: its chat template opens a block of reasoning ({opened[0]}), so its answer "
+                "cannot be begun: turn reasoning off with an argument of the template "
+                "(--factorfair-model-arg=template.KEY=VALUE), or use --factorfair-answers=text"
+            )
+
+    def _can_continue(self) -> bool:
+        """Whether the chat template takes a begun answer, which is otherwise added to its text."""
+        if not self._tokenizer.chat_template:
+            return False
+        try:
+            return self._chat("Which?", BEGUN).endswith(BEGUN)
+        except Exception:  # noqa: BLE001  (templates are programs)
+            return False
+
+    def _begun(self, prompt: str) -> str:
+        if self._continued:
+            return self._chat(prompt, BEGUN)
+        after = "" if self._tokenizer.chat_template else "\n"
+        return f"{self._chat(prompt)}{after}{BEGUN}"
+
+    def _token(self, number: int) -> str:
+        return str(self._tokenizer.decode([number], clean_up_tokenization_spaces=False))
+
+    def prepared(self, request: Request) -> Prompt | ModelError:
+        query = request.query
+        if query and query.explained:
+            return super().prepared(request)
+        letters = tuple(option.letter for option in query.options) if query else ()
+        if not letters:
+            return RejectedRequestError(f"{self.name}: a request without options has no letters")
+        try:
+            text = self._begun(request.prompt)
+            if letters not in self._moved:
+                self._moved[letters] = self._merged(text, letters)
+            tokens = self._encoded(text)
+        except FatalModelError as error:
+            return error
+        except Exception as error:  # noqa: BLE001  (templates are programs, tokenizers may refuse a text)
+            return RejectedRequestError(f"{self.name}: the prompt cannot be encoded: {one_line(error)}")
+        tokens = tokens[: len(tokens) - self._moved[letters]]
+        return self._fitting(Prompt(tokens, seed=seed_of(request), letters=letters))
+
+    def _merged(self, text: str, letters: tuple[str, ...]) -> int:
+        """How many tokens of the begun answer a letter would become a part of.
+
+        Most tokenizers keep the quote and the letter apart, some have one token for both.
+
+        Raises:
+            FatalModelError: the letters are not the next token of their own answers.
+        """
+        begun = self._encoded(text)
+        whole = [self._encoded(f'{text}{letter}"}}') for letter in letters]
+        shared = min(
+            sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(begun, tokens, strict=False)))
+            for tokens in whole
+        )
+        for letter, tokens in zip(letters, whole, strict=True):
+            if not set(tokens[shared : shared + 1]) & set(self._letters.get(letter, ())):
+                raise FatalModelError(
+                    f"{self.name}: its tokenizer has no token for the letter {letter} of an answer alone: "
+                    "use --factorfair-answers=text"
+                )
+        return len(begun) - shared
+
+    def generate(self, batch: list[Prompt]) -> Sequence[Response | ModelError]:
+        if not batch[0].letters:
+            return super().generate(batch)
+        if self.closing.is_set():
+            raise RetryableModelError("the run was stopped")
+        torch = import_module("torch")
+        tokens, mask = self._padded(batch)
+        # Without positions of its own, a model with absolute positions would count the padding.
+        wanted = {
+            "position_ids": (mask.cumsum(-1) - 1).clamp(min=0),
+            "logits_to_keep": 1,
+            "use_cache": False,
+        }
+        known = {name: value for name, value in wanted.items() if name in self._parameters}
+        with torch.inference_mode():
+            logits = self._model(input_ids=tokens, attention_mask=mask, **known).logits[:, -1]
+            rows = logits.float().softmax(-1).cpu()
+        return [self._outcome(row, prompt) for row, prompt in zip(rows, batch, strict=True)]
+
+    def _outcome(self, row: Any, prompt: Prompt) -> Response | ModelError:
+        """All variants of the letters are listed, however unlikely, and the likeliest other tokens."""
+        if not row.isfinite().all():
+            return RejectedRequestError(
+                f"{self.name}: its probabilities are no numbers: try dtype=bfloat16 or dtype=float32"
+            )
+        letters = {letter: self._letters[letter] for letter in prompt.letters}
+        told = {number for numbers in letters.values() for number in numbers if number < len(row)}
+        if self._answers == "json":
+            totals = [float(row[[one for one in letters[each] if one in told]].sum()) for each in letters]
+            text = json.dumps({"answer": prompt.letters[self._drawn(totals, prompt.seed)]})
+        else:
+            likely = row.topk(min(len(row), len(told) + OTHERS)).indices.tolist()
+            others = [number for number in likely if number not in told][:OTHERS]
+            tokens: dict[str, float] = {}
+            for number in (*told, *others):
+                token = self._token(number)
+                tokens[token] = tokens.get(token, 0.0) + float(row[number])
+            ranked = sorted(tokens.items(), key=lambda entry: (-entry[1], entry[0]))
+            text = json.dumps({token: float(f"{p:.7g}") for token, p in ranked}, ensure_ascii=False)
+        return Response(
+            text.encode("utf-8", "replace").decode(),
+            tokens_in=len(prompt.tokens),
+            tokens_out=0,
+            cost=0.0,
+            model=self._source,
+            notes=() if self._tokenizer.chat_template else (NO_TEMPLATE,),
+        )
+
+    def _drawn(self, probabilities: Sequence[float], seed: int) -> int:
+        """The place of the letter that a constrained sampler takes."""
+        draw = Sampler(
+            [seed],
+            temperature=self._asked.temperature,
+            top_p=self._asked.top_p,
+            device="cpu",
+            closing=self.closing,
+        )
+        scores = import_module("torch").tensor([probabilities]).log()
+        return int(draw(None, scores).argmax())
 
 
 class Sampler:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from pytest_factorfair.domain import Reading
+from pytest_factorfair.domain import Reading, letter_of
 from pytest_factorfair.reading import outcomes
 
 NEGLIGIBLE = 0.005
@@ -18,9 +18,6 @@ NEGLIGIBLE = 0.005
 
 ROUNDING = 0.001
 """How far the probabilities may exceed 1."""
-
-_AROUND_A_LETTER = " \t\n\"'`*_({[)}]:.,\u2581\u0120"
-"""What a token may have around its letter; the last two stand for a space in vocabularies."""
 
 
 def likeliest(text: str, letters: Sequence[str]) -> Reading:
@@ -31,7 +28,7 @@ def likeliest(text: str, letters: Sequence[str]) -> Reading:
     found = dict.fromkeys(letters, 0.0)
     listed = set()
     for token, probability in tokens.items():
-        letter = token.strip(_AROUND_A_LETTER)
+        letter = letter_of(token)
         if letter in found:
             found[letter] += probability
             listed.add(letter)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import FatalModelError, RejectedRequestError
+from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models.local_model import LocalModel
 from pytest_factorfair.models.transformers_model import Prompt, TextGenerator, build
 from tests import tiny_checkpoint
@@ -138,7 +138,7 @@ def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPat
     sizes: list[int] = []
     whole = TextGenerator.generate
 
-    def scarce(self: TextGenerator, prompts: list[Prompt]) -> list[Response]:
+    def scarce(self: TextGenerator, prompts: list[Prompt]) -> Sequence[Response | ModelError]:
         sizes.append(len(prompts))
         if len(prompts) > 2:
             raise kind("out of memory: you tried to allocate 1 GiB")
@@ -173,7 +173,7 @@ def test_an_error_that_mentions_cuda_fails_its_prompt_only(
 ) -> None:
     whole = TextGenerator.generate
 
-    def one_fails(self: TextGenerator, prompts: list[Prompt]) -> list[Response]:
+    def one_fails(self: TextGenerator, prompts: list[Prompt]) -> Sequence[Response | ModelError]:
         if len(prompts) > 1:
             return whole(self, prompts)
         raise RuntimeError("no CUDA error, but its words")

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.models import checkpoint, transformers_model
 from pytest_factorfair.models.local_model import device
 from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.spec import parse
 from tests.asking import spec
 
 
@@ -112,6 +114,33 @@ def test_identity_tells_what_can_change_an_answer_and_nothing_else(folder: Path)
         "generate__b": "2",
     }.items():
         assert built(folder, **{key: value}).identity != plain.identity
+
+
+def asked_for(answers: AnswerMode, target: object, **arguments: str) -> Model:
+    named = {key.replace("__", "."): value for key, value in arguments.items()}
+    return transformers_model.build(parse(f"transformers:{target}", named, answers=answers))
+
+
+def test_the_identity_of_probabilities_has_nothing_that_only_samples(folder: Path) -> None:
+    assert asked_for("probabilities", folder, system="Be brief.").identity == {
+        "provider": "transformers",
+        "weights": checkpoint.digest(folder),
+        "dtype": "auto",
+        "system": "Be brief.",
+        "template": {},
+        "answers": "probabilities",
+    }
+    assert asked_for("json", folder).identity == {**built(folder).identity, "answers": "json"}
+
+
+@pytest.mark.parametrize("key", ["temperature", "top_p", "max_tokens", "generate__top_k"])
+def test_arguments_of_sampling_mean_nothing_to_probabilities(folder: Path, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        asked_for("probabilities", folder, **{key: "1"})
+    assert str(caught.value) == (
+        f"model 'transformers:{folder}': argument '{key.replace('__', '.')}' has no effect on probabilities: "
+        "leave it out, or leave out --factorfair-answers=probabilities"
+    )
 
 
 def test_digest_is_of_content(folder: Path, tmp_path: Path) -> None:

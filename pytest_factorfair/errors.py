@@ -24,7 +24,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Response
 
 
 class FactorfairError(Exception):
@@ -107,16 +110,18 @@ class RetryableModelError(ModelError):
     """The same call may succeed later, after ``retry_after`` seconds if the provider said so.
 
     ``throttled`` means too many calls at a time (429); ``at_once`` that the retry need not wait, because
-    the model now leaves out the parameter that was rejected. Neither is billable.
+    the model now leaves out the parameter that was rejected, or knows more of the service. Neither is
+    billable, except for ``paid``: a response that was not asked for by the caller.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # by keyword
         self,
         message: str,
         retry_after: float | None = None,
         *,
         throttled: bool = False,
         at_once: bool = False,
+        paid: Response | None = None,
         cause: Cause = UNKNOWN,
         billable: bool = True,
     ) -> None:
@@ -124,6 +129,7 @@ class RetryableModelError(ModelError):
         self.retry_after = retry_after
         self.throttled = throttled
         self.at_once = at_once
+        self.paid = paid
 
 
 class RejectedRequestError(ModelError):

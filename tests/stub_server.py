@@ -21,7 +21,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests import pictures
+from tests import letter_servers, pictures
 
 ON_ITS_WAY = 0.1
 """Seconds after a 429 in which requests sent earlier may still arrive."""
@@ -42,11 +42,12 @@ class Script:
     lists parameters that are rejected with a 400. ``resets``, ``cuts`` and ``stalls`` are the shares of requests
     whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. If more
     than ``rate`` requests arrive within ``window`` seconds, the surplus gets a 429 that says when the window
-    ends. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
+    ends. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
     each.
     """
 
     answer: str = '{"answer": "A"}'
+    server: str = ""
     latency: float = 0.0
     latency_of_failures: float | None = None
     healthy: int = 0
@@ -195,6 +196,10 @@ class Stub:
         refused = next((name for name in script.refuse if name in body), None)
         if refused:
             return _sent(_refusal(refused), status=400)
+        if script.server:
+            status, message, _ = letter_servers.complete(script.server, body)
+            if status != 200:
+                return _sent(json.dumps({"error": {"message": message}}), status=status)
         text = script.raw if script.raw is not None else self._completion(body)
         if script.cut:
             return await _cut(request, text)
@@ -215,14 +220,20 @@ class Stub:
             return json.dumps(pictures.reply(new, self.script.picture) | self.script.reply)
         answer = _uniform(prompt) if self.script.answer == "uniform" else self.script.answer
         message = {"role": "assistant", "content": answer} | self.script.message
-        choice = {"index": 0, "message": message, "finish_reason": "stop"} | self.script.choice
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        if self.script.server:
+            _, answer, scored = letter_servers.complete(self.script.server, body)
+            choice |= scored | {"message": scored["message"] | self.script.message}
+        choice |= self.script.choice
         usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(answer) // 2}
         whole = {"object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
         return json.dumps({"id": "stub", "created": 0} | whole | self.script.reply)
 
 
 def _prompt(body: dict[str, Any]) -> str:
-    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
+    if "prompt" in body:
+        return str(body["prompt"])
+    return str([each["content"] for each in body["messages"] if each["role"] == "user"][-1])
 
 
 def _uniform(prompt: str) -> str:
@@ -279,7 +290,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--attached", action="store_true", help="end with standard input")
     for name, default in asdict(Script()).items():
-        is_text = name in ("answer", "body", "raw", "match")
+        is_text = name in ("answer", "server", "body", "raw", "match")
         parser.add_argument(f"--{name}", type=str if is_text else json.loads, default=default)
     options = vars(parser.parse_args())
     port, attached = options.pop("port"), options.pop("attached")

@@ -315,6 +315,7 @@ class Dispatcher:
             except ModelError as error:
                 billable = error.billable
                 if isinstance(error, RetryableModelError):
+                    response = self._priced(queue.model, error.paid) if error.paid else None
                     if error.throttled:
                         limiter.throttled(began)
                     if error.throttled or error.retry_after:

@@ -14,6 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.spec import ModelSpec
+
 # Any one of a provider's variables is enough. Providers with other ways to log in (Azure, Bedrock, Vertex AI,
 # Hugging Face) are left out: only the provider itself can tell whether a login works.
 KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
@@ -94,6 +97,25 @@ def entry(model_id: str) -> Mapping[str, Any]:
     # One provider has several names there: "vertex_ai-anthropic_models", "bedrock_converse".
     family = str(listed.get("litellm_provider", "")).replace("-", "_") + "_"
     return listed if family.startswith(f"{named}_") else {}
+
+
+def check(spec: ModelSpec, model_id: str) -> None:
+    """Check that a listed model can answer as it is asked to; models that are not listed may.
+
+    Raises:
+        InputError: it takes no JSON schema, or always reasons, so that its letters have no probabilities.
+    """
+    listed = entry(model_id)
+    if spec.answers == "text" or not listed:
+        return
+    if not listed.get("supports_response_schema"):
+        raise InputError(f"model '{spec.text}' takes no JSON schema: use --factorfair-answers=text")
+    always = listed.get("supports_reasoning") and not listed.get("supports_none_reasoning_effort")
+    if spec.answers == "probabilities" and always and listed.get("litellm_provider") == "openai":
+        raise InputError(
+            f"model '{spec.text}' reasons before it answers and gives no probabilities: "
+            "use --factorfair-answers=text or json"
+        )
 
 
 def _models() -> Mapping[str, Mapping[str, Any]]:

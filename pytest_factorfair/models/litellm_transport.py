@@ -27,7 +27,7 @@ from pytest_factorfair.errors import (
     RetryableModelError,
     nearest,
 )
-from pytest_factorfair.models import litellm_catalogue, openai_errors, service
+from pytest_factorfair.models import litellm_catalogue, openai_answers, openai_errors, service
 from pytest_factorfair.models.openai_endpoint import checked_url, key_in
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
@@ -47,15 +47,18 @@ _PREFIX = re.compile(r"^(?:(?:litellm\.)?\w* ?(?:Error|Exception|Timeout)(?:: | 
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of an id; the first call imports litellm, which takes seconds.
+    """The model of an id; the first call, or a check of what it can answer, imports litellm in seconds.
 
     Raises:
-        InputError: the provider is unknown, its key is missing, or an argument is wrong.
+        InputError: the provider is unknown, its key is missing, an argument is wrong, or the model cannot
+            answer so.
         MissingExtraError: litellm, or Pillow for pictures, is not installed.
     """
     asked = service.settings(spec, taken=TAKEN)
     path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
-    return service.ServiceModel(spec, LitellmTransport(spec.text, path, asked), asked)
+    _check_answers(spec, path)
+    ways = openai_answers.ways(spec, openai=True)
+    return service.ServiceModel(spec, LitellmTransport(spec.text, path, asked), asked, ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,33 @@ def _provider(spec: ModelSpec, model: str) -> str:
         near = hint if hint.startswith("; did") else ""  # litellm knows too many to list
         raise InputError(f"model '{spec.text}': unknown provider '{word}'{near}")
     return word
+
+
+def _check_answers(spec: ModelSpec, path: Route) -> None:
+    """Check that the model can answer as it is asked to, as far as litellm knows.
+
+    A server of the user's own that speaks OpenAI's protocol is not in its list: probes find out.
+
+    Raises:
+        InputError: it cannot, or litellm does not know.
+    """
+    litellm_catalogue.check(spec, path.model)
+    if spec.answers == "text" or not spec.asked:
+        return
+    library, bare = _library(path, "chat"), path.model.partition("/")[2] or path.model
+    names = {"model": bare, "custom_llm_provider": path.provider}
+    supported = set(library.get_supported_openai_params(**names) or ())
+    own = path.own_url and "response_format" in supported
+    if not (own or library.supports_response_schema(**names)):
+        lacking = "a JSON schema", "text"
+    elif spec.answers == "probabilities" and not {"logprobs", "top_logprobs"} <= supported:
+        lacking = "log probabilities", "text or json"
+    else:
+        return
+    raise InputError(
+        f"model '{spec.text}': litellm lists no {lacking[0]} among what {path.provider} supports for it: "
+        f"use --factorfair-answers={lacking[1]}"
+    )
 
 
 class LitellmTransport:
@@ -181,13 +211,19 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
     if choice is None:
         return {}
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
+    logprobs: Any = getattr(choice, "logprobs", None)
     usage = getattr(completion, "usage", None)
     return {
         "model": completion.model,
         "choices": [
             {
-                "message": {"content": choice.message.content, "refusal": fields.get("refusal")},
+                "message": {
+                    "content": choice.message.content,
+                    "refusal": fields.get("refusal"),
+                    "reasoning_content": getattr(choice.message, "reasoning_content", None),
+                },
                 "finish_reason": choice.finish_reason,
+                "logprobs": logprobs.model_dump() if hasattr(logprobs, "model_dump") else logprobs,
             }
         ],
         "usage": {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")},

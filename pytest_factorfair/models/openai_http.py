@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import ModelError
-from pytest_factorfair.models import openai_errors, service
+from pytest_factorfair.models import litellm_catalogue, openai_answers, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
 from pytest_factorfair.models.openai_endpoint import Endpoint, locate
 from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
@@ -37,14 +37,18 @@ def build(spec: ModelSpec) -> Model:
     """The model of an id, validated and not yet connected.
 
     Raises:
-        InputError: an argument, the base URL or the key is missing or wrong.
+        InputError: an argument, the base URL or the key is missing or wrong, or the model cannot answer so.
         MissingExtraError: pictures are asked for, and Pillow is not installed.
     """
     asked = service.settings(spec)
     endpoint = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
     if asked.modality == "image" and not endpoint.model.startswith(_ALWAYS_ENCODED):
         asked = asked.model_copy(update={"body": {RESPONSE_FORMAT: "b64_json", **asked.body}})
-    return service.ServiceModel(spec, HttpTransport(spec.text, endpoint, asked), asked)
+    openai = endpoint.is_openai
+    if openai:
+        litellm_catalogue.check(spec, spec.text)
+    ways = openai_answers.ways(spec, openai=openai)
+    return service.ServiceModel(spec, HttpTransport(spec.text, endpoint, asked), asked, ways)
 
 
 class HttpTransport:

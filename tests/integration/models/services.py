@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from pytest_factorfair.domain import Checklist
+from pytest_factorfair.domain import AnswerMode, Checklist
 from pytest_factorfair.errors import ModelError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -44,12 +44,14 @@ def maker(
     stub: StubServer,
     text: str,
     checklists: tuple[Checklist, ...] = (),
+    answers: AnswerMode = "text",
 ) -> Made:
     """A function that builds models of a provider, by default of the spec ``text``."""
 
     def make(text: str = text, **arguments: str) -> Model:
         named = {name.replace("__", "."): value for name, value in arguments.items()}
-        return build(replace(spec(text, {"base_url": stub.base_url} | named), checklists=checklists))
+        given = spec(text, {"base_url": stub.base_url} | named)
+        return build(replace(given, checklists=checklists, answers=answers))
 
     return make
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Budget, Retry
-from pytest_factorfair.errors import BudgetError
+from pytest_factorfair.errors import BudgetError, RetryableModelError
 from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
@@ -124,3 +124,21 @@ def test_a_grant_that_comes_too_late_is_given_back(begin: Begin) -> None:
 
     asyncio.run(scenario())
     assert limits.usage.calls == 0
+
+
+def test_a_response_that_was_not_asked_for_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
+    """A model that probes its service first: with the probe, a third answer would be over the limit."""
+
+    async def probing(_: Request) -> Response:
+        if len(model.asked) == 1:
+            raise RetryableModelError("probed", at_once=True, paid=Response("A", cost=0.3))
+        return Response("A", cost=0.3)
+
+    model = FakeModel(probing)
+    engine = make_engine(limits=begin(Ceilings(cost=1.0)))
+    (exchange,) = engine.submit(model, queries(1)).result(WAIT)
+    assert exchange.calls == 2
+    engine.submit(model, queries(1, start=1)).result(WAIT)
+    with pytest.raises(BudgetError, match=r"the budget of \$1"):
+        engine.submit(model, queries(1, start=2)).result(WAIT)
+    assert len(model.asked) == 3

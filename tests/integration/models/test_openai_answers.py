@@ -1,0 +1,192 @@
+"""Letters as JSON and as probabilities, from servers that behave as the known ones do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from pytest_factorfair.domain import AnswerMode, Option, Query, Request, Response
+from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.models.openai_answers import STRUCTURED
+from pytest_factorfair.models.openai_http import build
+from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.reading.probabilities import likeliest
+from tests import letter_servers
+from tests.asking import ask_all
+from tests.integration.models.services import error_body, maker, refused
+from tests.servers import StubServer
+
+PROMPT = "Who?\nA. Asian\nB. Black\nC. White"
+EXPECTED = letter_servers.probabilities(PROMPT)
+IGNORES = "it ignores response_format: it replied 'hello' where its schema allows a letter"
+SILENT = "it gives no log probabilities"
+BEST = max(EXPECTED, key=lambda letter: EXPECTED[letter])
+
+
+def query(prompt: str = PROMPT, *, explained: bool = False) -> Request:
+    options = tuple(Option(letter, letter, (letter,), {}) for letter in "ABC")
+    return Request.of(Query("q", prompt, options, 0, 0, {}, explained=explained))
+
+
+def made(stub: StubServer, answers: AnswerMode, **arguments: str) -> Model:
+    return maker(build, stub, "hosted_vllm/m", answers=answers)(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("server", "calls"), [("openai", 2), ("vllm", 2), ("sglang", 2), ("llama.cpp", 2), ("tgi", 3)]
+)
+def test_letter_as_json(stub: StubServer, server: str, calls: int) -> None:
+    stub.script(server=server)
+    model = made(stub, "json")
+    (response,) = ask_all(model, [query()])
+    assert (response.text, response.finish) == (json.dumps({"answer": BEST}), "stop")
+    assert model.identity["answers"] == "json"
+    stats = stub.stats()
+    assert stats["requests"] == calls  # the probe, and again in the other form where one is refused
+    form = stats["last"]["response_format"]
+    schema = form["json_schema"]["schema"] if server != "tgi" else form["value"]
+    assert schema == {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": ["A", "B", "C"]}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+
+
+def test_explained_letter_comes_before_its_reason(stub: StubServer) -> None:
+    stub.script(server="vllm")
+    (response,) = ask_all(made(stub, "json"), [query(explained=True)])
+    assert json.loads(response.text) == {"answer": BEST, "reason": "So."}
+    schema = stub.stats()["last"]["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == schema["required"] == ["answer", "reason"]
+
+
+@pytest.mark.parametrize(
+    ("server", "calls", "notes", "share"),
+    [
+        ("vllm", 3, (), letter_servers.MASS),  # two probes
+        ("sglang", 3, (), letter_servers.MASS),
+        ("llama.cpp", 3, (), letter_servers.MASS),
+        ("tgi", 3, (), letter_servers.MASS),
+        ("openai", 3, (STRUCTURED,), 1.0),  # a begun answer is refused, the schema is probed
+    ],
+)
+def test_probabilities(
+    stub: StubServer, server: str, calls: int, notes: tuple[str, ...], share: float
+) -> None:
+    stub.script(server=server)
+    (response,) = ask_all(made(stub, "probabilities"), [query()])
+    reading = likeliest(response.text, "ABC")
+    assert (reading.letter, response.notes) == (BEST, notes)
+    scale = share / letter_servers.MASS
+    assert reading.probabilities == pytest.approx({each: scale * EXPECTED[each] for each in "ABC"})
+    stats = stub.stats()
+    assert stats["requests"] == calls
+    assert (stats["last"]["temperature"], stats["last"]["top_logprobs"]) == (1, 20)
+    assert stats["last"]["max_tokens"] == (64 if notes else 1)
+    assert response.tokens_out is not None
+
+
+@pytest.mark.parametrize(
+    ("server", "answers", "reasons"),
+    [
+        (
+            "plain",
+            "json",
+            f"{IGNORES}; use --factorfair-answers=text",
+        ),
+        (
+            "plain",
+            "probabilities",
+            f"it does not continue a begun answer; {IGNORES}; use --factorfair-answers=text or json",
+        ),
+        (
+            "silent",
+            "probabilities",
+            f"{SILENT}; {SILENT} of a letter; use --factorfair-answers=text or json",
+        ),
+    ],
+)
+def test_server_that_cannot(stub: StubServer, server: str, answers: AnswerMode, reasons: str) -> None:
+    stub.script(server=server)
+    error = refused(made(stub, answers))
+    assert isinstance(error, FatalModelError)
+    assert str(error) == f"hosted_vllm/m: it cannot answer as {answers}: {reasons}"
+
+
+def test_refused_parameter_is_named_with_the_servers_words(stub: StubServer) -> None:
+    stub.script(fail=-1, status=400, body=error_body("response_format is not supported"))
+    error = refused(made(stub, "json"))
+    assert isinstance(error, FatalModelError)
+    assert not error.billable
+    assert str(error) == (
+        "hosted_vllm/m: it cannot answer as json: it refuses response_format: 400 Bad Request: "
+        "response_format is not supported; use --factorfair-answers=text"
+    )
+
+
+def test_reasoning_model_has_no_probabilities(stub: StubServer) -> None:
+    stub.script(server="openai", message={"reasoning_content": "Let me see."})
+    error = refused(made(stub, "probabilities"))
+    assert isinstance(error, FatalModelError)
+    assert "the model reasons before it answers" in str(error)
+
+
+def test_probe_is_a_call_that_reports_what_it_used(stub: StubServer) -> None:
+    stub.script(server="vllm")
+    model = made(stub, "json")
+
+    async def run() -> None:
+        with pytest.raises(RetryableModelError) as caught:
+            await model.ask(query())
+        assert caught.value.at_once
+        assert isinstance(caught.value.paid, Response)
+        assert caught.value.paid.tokens_in
+        assert json.loads((await model.ask(query())).text) == {"answer": BEST}
+        await model.close()
+
+    asyncio.run(run())
+    assert stub.stats()["requests"] == 2
+
+
+def test_many_at_once_share_the_probes(stub: StubServer) -> None:
+    stub.script(server="vllm", latency=0.02)
+    requests = [query(f"{PROMPT}\n{number}") for number in range(30)]
+    ask_all(made(stub, "probabilities"), requests)
+    assert stub.stats()["requests"] == 32
+
+
+def test_server_that_is_busy_is_probed_again(stub: StubServer) -> None:
+    stub.script(server="vllm", fail=1, status=503)
+    model = made(stub, "json")
+
+    async def run() -> list[str]:
+        kinds: list[str] = []
+        for _ in range(3):
+            try:
+                kinds.append((await model.ask(query())).finish)
+            except RetryableModelError as error:
+                kinds.append("at once" if error.at_once else "later")
+        await model.close()
+        return kinds
+
+    assert asyncio.run(run()) == ["later", "at once", "stop"]
+
+
+def test_unknown_model_is_no_objection(stub: StubServer) -> None:
+    stub.script(fail=-1, status=404, body=error_body("no such model"))
+    error = refused(made(stub, "json"))
+    assert isinstance(error, RejectedRequestError)
+    assert "no such model" in str(error)
+
+
+@pytest.mark.parametrize("answers", ["json", "probabilities"])
+def test_refusal_and_filter_are_outcomes(stub: StubServer, answers: AnswerMode) -> None:
+    stub.script(server="vllm", message={"content": None, "refusal": "I cannot."})
+    (response,) = ask_all(made(stub, answers), [query()])
+    assert (response.text, response.finish) == ("I cannot.", "refusal")
+    stub.script(server="vllm", choice={"finish_reason": "content_filter"})
+    (response,) = ask_all(made(stub, answers), [query()])
+    assert response.finish == "filtered"

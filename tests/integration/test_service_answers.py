@@ -1,0 +1,69 @@
+"""A run that asks a server for letters as JSON or for their probabilities; calls are counted at the server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests import letter_servers
+from tests.project import Project, comparable
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+PROBES = {"json": 1, "probabilities": 2}
+MODES = pytest.mark.parametrize("answers", PROBES)
+
+
+def run(project: Project, stub: StubServer, answers: str, *arguments: str) -> pytest.RunResult:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    return project.run(url, f"--factorfair-answers={answers}", *arguments, model="hosted_vllm/m")
+
+
+@MODES
+def test_a_run_that_was_cut_short_pays_for_no_answer_twice(
+    project: Project, stub: StubServer, answers: str
+) -> None:
+    stub.script(server="vllm")
+    assert run(project, stub, answers, "-n0", "--factorfair-max-calls=100").ret == 2
+    assert stub.stats()["requests"] == 100
+    assert run(project, stub, answers, "-n0").ret == 0
+    stats, report = stub.stats(), project.report()
+    assert stats["requests"] == ANSWERS + 2 * PROBES[answers]
+    assert max(stats["prompts"].values()) == 2  # those of the probes
+    assert report["usage"]["cached"] == 100 - PROBES[answers]
+    assert report["usage"]["calls"] == stats["requests"] - 100
+    assert {(topic["unparsed"], topic["errors"]) for topic in report["topics"]} == {(0, 0)}
+
+    replayed = comparable(report)
+    assert run(project, stub, answers, "-n0", "--factorfair-replay").ret == 0
+    assert stub.stats()["requests"] == stats["requests"]
+    assert comparable(project.report()) == replayed
+
+
+def test_workers_probe_once_each_and_keep_the_distributions(project: Project, stub: StubServer) -> None:
+    stub.script(server="vllm")
+    assert run(project, stub, "probabilities", "-n2").ret == 0
+    assert stub.stats()["requests"] == ANSWERS + 2 * PROBES["probabilities"]
+    apart = comparable(project.report())
+    assert run(project, stub, "probabilities", "-n0", "--factorfair-refresh").ret == 0
+    assert comparable(project.report()) == apart
+
+    lines = (project.path / ".factorfair/report/responses.jsonl").read_text().splitlines()
+    texts = [json.loads(json.loads(line)["response"]["text"]) for line in lines]
+    letters = [sum(value for token, value in each.items() if len(token) == 1) for each in texts]
+    assert letters == pytest.approx([letter_servers.MASS] * ANSWERS)
+
+
+def test_a_server_that_ignores_the_schema_is_named_after_two_calls(
+    project: Project, stub: StubServer
+) -> None:
+    stub.script(server="plain")
+    result = run(project, stub, "json", "-n0", "--factorfair-max-connections=1")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(
+        ["*hosted_vllm/m: it cannot answer as json: it ignores response_format: it replied 'hello' *"]
+    )
+    assert stub.stats()["requests"] == 2

@@ -1,0 +1,105 @@
+"""How servers answer when they are asked for a letter: as JSON, or with log probabilities.
+
+Each is a function of the request alone, so that a run is the same in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
+_ASKED_FOR = re.compile(r'Reply with exactly \{"answer": "([A-Z])"\} and nothing else.')
+_OTHERS = tuple(f" w{number}" for number in range(30))
+MASS = 0.95
+"""Probability of the letters, where nothing is masked."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A server: what it supports, and how it lists what is impossible."""
+
+    continues: str = ""  # the field without which it does not continue an answer, "last" if none is needed
+    forms: tuple[str, ...] = ("json_schema",)
+    strict: bool = False  # refuses fields that it does not know
+    masked: bool = False  # log probabilities are those under the schema
+    nothing: float = -math.inf
+    logprobs: bool = True
+
+
+KINDS = {
+    "openai": Kind(strict=True, masked=True, nothing=-9999.0),
+    "vllm": Kind(continues="continue_final_message", nothing=-9999.0),
+    "sglang": Kind(continues="continue_final_message", masked=True),
+    "llama.cpp": Kind(continues="last", nothing=-3.4028234663852886e38),
+    "tgi": Kind(continues="last", forms=("value",)),
+    "plain": Kind(forms=()),
+    "silent": Kind(logprobs=False),
+}
+
+
+def probabilities(prompt: str) -> dict[str, float]:
+    """The probabilities of a prompt's letters, which sum to ``MASS``."""
+    asked = _ASKED_FOR.fullmatch(prompt)
+    letters = sorted(set(_LETTERED.findall(prompt))) or ["A", "B", "C", "D"]
+    digest = hashlib.sha256(prompt.encode()).digest()
+    weights = {letter: 1 + digest[place] % 8 for place, letter in enumerate(letters)}
+    if asked:
+        weights[asked[1]] = 100
+    total = sum(weights.values())
+    return {letter: MASS * weight / total for letter, weight in weights.items()}
+
+
+def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
+    """The status, the text (an error's message) and the choice of a server's reply."""
+    kind, messages = KINDS[name], body["messages"]
+    own = {"model", "messages", "temperature", "max_tokens", "logprobs", "top_logprobs", "response_format"}
+    if kind.strict and (unknown := sorted(body.keys() - own)):
+        return 400, f"Unrecognized request argument supplied: {unknown[0]}", {}
+    form = body.get("response_format") or {}
+    if form and kind.forms and not any(each in form for each in kind.forms):
+        return 422, f"response_format: missing field `{kind.forms[0]}`", {}
+    begun = messages[-1]["role"] == "assistant"
+    prompt = next(each["content"] for each in reversed(messages) if each["role"] == "user")
+    share = probabilities(prompt)
+    letter = max(share, key=lambda each: share[each])
+    if begun and (kind.continues == "last" or body.get(kind.continues)):
+        choice = _choice(letter + '"}', [_token(letter, share, kind, masked=False)][: body["max_tokens"]])
+        return 200, letter, choice | {"finish_reason": "length"}
+    schema = form.get("json_schema", form).get("schema") if kind.forms and form else None
+    if schema is not None:
+        letters = schema["properties"]["answer"]["enum"]
+        share = {each: share.get(each, 0.0) for each in letters}
+        letter = max(share, key=lambda each: share[each])
+        text = json.dumps({"answer": letter} | ({"reason": "So."} if "reason" in schema["required"] else {}))
+        certain = [_token(part, {part: 1.0}, kind) for part in ('{"', "answer", '":', ' "')]
+        ends = [_token(part, {part: 1.0}, kind) for part in (text.partition(f'"{letter}')[2],)]
+        return 200, text, _choice(text, [*certain, _token(letter, share, kind, masked=kind.masked), *ends])
+    hello = "the word hello" in prompt
+    text = "hello" if hello else json.dumps({"answer": letter})
+    return 200, text, _choice(text, [_token(text, {text: 1.0}, kind)])
+
+
+def _choice(text: str, tokens: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+        "logprobs": {"content": tokens} if tokens[0] else None,
+    }
+
+
+def _token(text: str, share: dict[str, float], kind: Kind, *, masked: bool = True) -> dict[str, Any]:
+    if not kind.logprobs:
+        return {}
+    listed = dict(share)
+    if masked:
+        total = sum(share.values())
+        listed = {token: each / total for token, each in share.items()}
+    rest = max(1 - sum(listed.values()), 0.0) / len(_OTHERS)
+    top = sorted({**listed, **dict.fromkeys(_OTHERS, rest)}.items(), key=lambda pair: -pair[1])[:20]
+    logs = [{"token": token, "logprob": math.log(each) if each else kind.nothing} for token, each in top]
+    return {"token": text, "logprob": logs[0]["logprob"], "bytes": list(text.encode()), "top_logprobs": logs}

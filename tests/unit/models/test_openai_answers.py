@@ -1,0 +1,190 @@
+"""What becomes of the tokens and log probabilities in a reply, and what its parameters may be."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.domain import Option, Response
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models import openai_http
+from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelError, Way, ways
+from pytest_factorfair.models.openai_chat import response_of
+from pytest_factorfair.reading.text import read
+from tests.asking import spec
+
+Top = list[tuple[str, float]]
+OPTIONS = tuple(Option(letter, letter, (letter,), {}) for letter in "AB")
+HALF, QUARTER = math.log(0.5), math.log(0.25)
+
+
+def read_as(way: Way, tokens: object, *, text: str = "", **message: object) -> tuple[str, str, str]:
+    """The letter, outcome and reason of a reply with these tokens."""
+    reply = {
+        "choices": [
+            {
+                "message": {"content": text, **message},
+                "finish_reason": "stop",
+                "logprobs": {"content": tokens},
+            }
+        ]
+    }
+    response = way.response(reply, response_of(reply, model="m"))
+    reading = read(response, OPTIONS, answers="probabilities")
+    return reading.letter or "", reading.outcome, reading.reason
+
+
+def token(text: str, top: Top | None = None) -> dict[str, object]:
+    listed = [{"token": each, "logprob": logprob} for each, logprob in top or [(text, 0.0)]]
+    return {"token": text, "logprob": listed[0]["logprob"], "top_logprobs": listed}
+
+
+@pytest.mark.parametrize(
+    ("top", "expected"),
+    [
+        ([("B", HALF), ("A", QUARTER), (" w", math.log(0.001))], ("B", "answered", "")),
+        ([(" B", HALF), ('"A', QUARTER), ("B", QUARTER)], ("B", "answered", "")),
+        ([("B", HALF), ("A", -9999.0)], ("B", "answered", "")),
+        ([("B", HALF), ("A", -math.inf)], ("B", "answered", "")),
+        ([("B", HALF), ("A", -3.4028234663852886e38)], ("B", "answered", "")),
+        ([("B", 1e-6), ("A", -20.0)], ("B", "answered", "")),  # rounded
+        ([('B"}', HALF), ('A"}', QUARTER)], ("B", "answered", "")),  # merged
+        ([("\u0411", HALF), ("\u0410", QUARTER), ("\uff21", -2.0)], ("", "unparsed", "no letter among the likeliest tokens")),
+        ([("B", HALF)], ("", "unparsed", "a letter that is not listed may matter")),
+        ([("B", math.nan), ("A", QUARTER)], ("", "unparsed", "no probabilities")),
+        ([("B", 2.0), ("A", QUARTER)], ("", "unparsed", "no probabilities")),
+        ([("B", HALF), ("A", HALF), ("C", QUARTER)], ("", "unparsed", "no probabilities")),
+        ([("B", math.inf), ("A", QUARTER)], ("", "unparsed", "no probabilities")),
+    ],
+)  # fmt: skip
+def test_first_token_of_a_begun_answer(top: Top, expected: tuple[str, str, str]) -> None:
+    assert read_as(Begun(), [token("B", top)]) == expected
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        None,
+        [],
+        "B",
+        [{"token": "B"}],
+        [{"token": "B", "logprob": 0.0, "top_logprobs": []}],
+        [{"token": "B", "top_logprobs": {"B": 0.0}}],
+        [{"token": "B", "top_logprobs": [{"token": "B"}]}],
+        [{"token": "B", "top_logprobs": [{"token": "B", "logprob": "high"}]}],
+    ],
+)
+@pytest.mark.parametrize("way", [Begun(), Schema(scored=True)])
+def test_reply_without_probabilities_is_unparsed(way: Way, tokens: object) -> None:
+    assert read_as(way, tokens, text='{"answer": "B"}') == ("", "unparsed", "no probabilities")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ('{"', "answer", '":', ' "', "B", '"}'),
+        ("{\n", '  "', "answer", '"', " : ", '"', "B", '"\n}'),
+        ('{"answer":', '"B', '"}'),
+        ('{"answer": "', 'B"}'),
+        ("<think>", '{"answer": "A"}', "</think>", '{"answer": "', "B", '"}'),
+    ],
+)
+def test_position_of_the_letter_is_found(parts: tuple[str, ...]) -> None:
+    tokens = [
+        token(part, [(part, HALF), (part.replace("B", "A"), math.log(0.3))] if "B" in part else None)
+        for part in parts
+    ]
+    assert read_as(Schema(scored=True), tokens, text="".join(parts))[:2] == ("B", "answered")
+
+
+def test_drawn_token_beyond_the_likeliest_bounds_nothing() -> None:
+    top = [("B", HALF), *((f" w{number}", math.log(0.01)) for number in range(18)), ("zzz", -15.0)]
+    expected = ("", "unparsed", "a letter that is not listed may matter")
+    assert read_as(Begun(), [token("zzz", top)]) == expected
+
+
+def test_tokens_that_look_alike_are_summed() -> None:
+    reply = {"choices": [{"message": {"content": "A"}, "logprobs": {"content": [
+        token("A", [("A", HALF), ("\ufffd", QUARTER), ("\ufffd", math.log(0.125))])
+    ]}}]}  # fmt: skip
+    response = Begun().response(reply, response_of(reply, model="m"))
+    assert json.loads(response.text) == pytest.approx({"A": 0.5, "\ufffd": 0.375})
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_has_no_probabilities(field: str) -> None:
+    with pytest.raises(UnfitModelError, match="reasons before it answers"):
+        read_as(Schema(scored=True), [token("B")], **{field: "Let me see."})
+
+
+def test_hidden_reasoning_has_no_probabilities() -> None:
+    reply = {
+        "choices": [{"message": {"content": ""}}],
+        "usage": {"completion_tokens_details": {"reasoning_tokens": 7}},
+    }
+    with pytest.raises(UnfitModelError):
+        Schema(scored=True).response(reply, response_of(reply, model="m"))
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "objects"),
+    [
+        ('{"answer": "C"}', "stop", False),
+        ('{"answer":"C","reason":"x"}', "stop", False),
+        ("hello", "stop", True),
+        ('"hello"', "stop", True),
+        ('{"answer": "hello"}', "stop", True),
+        ('{"answer": ["A"]}', "stop", True),
+        ("[" * 100_000, "stop", True),
+        ("", "stop", True),
+        ("", "length", False),
+        ('{"answer"', "length", False),
+        ("hello hello", "length", True),
+        ("I cannot.", "refusal", False),
+        ("", "filtered", False),
+    ],
+)
+def test_objection_to_a_schema_that_is_ignored(text: str, finish: str, *, objects: bool) -> None:
+    response = replace(Response(text), finish=finish)  # type: ignore[arg-type]  # a literal
+    assert bool(Schema().objection([response])) is objects
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "objects"),
+    [
+        ({"A": 0.9, "B": 0.05}, {"B": 0.9, "A": 0.05}, False),
+        ({"A": 0.9, "B": 0.05}, {"A": 0.7, "B": 0.2}, False),  # it likes A, and yet it follows
+        ({" A": 0.9}, {' "B': 0.9}, False),
+        ({"A": 0.9, "B": 0.05}, {"A": 0.9, "B": 0.05}, True),  # it does not see the prompt
+        ({"{": 0.9, "A": 0.05}, {"{": 0.9, "B": 0.05}, True),  # it begins anew
+        ({"A": 0.9}, {"A": 0.3, "{": 0.7}, True),
+        ({"A": math.nan}, {"B": 0.9}, True),
+    ],
+)
+def test_objection_to_an_answer_that_is_not_continued(
+    first: dict[str, float], second: dict[str, float], *, objects: bool
+) -> None:
+    responses = [Response(json.dumps(each)) for each in (first, second)]
+    assert bool(Begun().objection(responses)) is objects
+
+
+@pytest.mark.parametrize(
+    ("answers", "arguments", "words"),
+    [
+        ("probabilities", {"temperature": "0"}, "'temperature' must be 1, or left out"),
+        ("probabilities", {"top_p": "0.5"}, "'top_p' must be 1, or left out"),
+        ("probabilities", {"body.logprobs": "false"}, "'body.logprobs' cannot be given: the run sets it"),
+        ("json", {"body.response_format": "{}"}, "'body.response_format' cannot be given: the run sets it"),
+    ],
+)
+def test_argument_that_contradicts_the_mode(answers: str, arguments: dict[str, str], words: str) -> None:
+    asked = replace(spec("hosted_vllm/m", {"base_url": "http://h/v1"} | arguments), answers=answers)  # type: ignore[arg-type]  # a literal
+    with pytest.raises(InputError, match=words):
+        openai_http.build(asked)
+
+
+def test_text_needs_no_way() -> None:
+    assert ways(spec("hosted_vllm/m"), openai=False) == ()

@@ -109,7 +109,7 @@ def model(case: str, images: int, *, prompts: int, runs: int) -> Row:
             joined([implicit(generator.multinomial(images, shares[a]), truths[a]) for a in truths]),
             weights,
             places,
-        ).estimate
+        )
         for _ in range(runs)
     ]
     return _row(f"{prompts} prompts", case, images, float(true), _columns(estimates))
@@ -123,7 +123,7 @@ def delivery(share: float, images: int, *, prompts: int, runs: int) -> Row:
             explicit(generator.binomial(images, share, size=prompts), np.full(prompts, images)),
             np.ones(prompts),
             np.arange(prompts),
-        ).estimate
+        )
         for _ in range(runs)
     ]
     return _row(f"explicit, {prompts}", f"{share:.0%} delivered", images, share, _columns(estimates))

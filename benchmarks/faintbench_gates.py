@@ -28,8 +28,7 @@ from pytest_factorfair.protocols import cases, load
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection
 from pytest_factorfair.protocols.faintbench.gallery import gallery as hang
-from pytest_factorfair.protocols.faintbench.levels import eta, explicit_level, implicit_level
-from pytest_factorfair.protocols.faintbench.measure import change
+from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -104,7 +103,7 @@ def row(study: Study, *, fall: float, runs: int) -> Row:
     passed = failed = 0
     for _ in range(runs):
         old, new = (drawn(model, study.n, generator) for model in models)
-        span = _span(change(gate.metric, new, old, selection, "corrected"))
+        span = _span(METRICS[gate.metric].change(new, old, selection, "corrected"))
         passed += kept(gate, span)
         failed += not kept(gate, span) and broken(gate, span)
     return Row(study, fall, passed / runs, failed / runs)
@@ -169,12 +168,7 @@ def _worse(study: Study, by: float) -> float:
 def _true(study: Study, prejudice: float) -> float:
     gate, selection = parse(study.gate), Selection(study.words)
     model = drawn(shown(study, prejudice), MANY, np.random.default_rng(SEED))
-    if gate.metric == "eta":
-        found = eta(model, selection, "corrected")[0]
-    else:
-        level = implicit_level if gate.metric == "implicit" else explicit_level
-        found = level(model, selection, "corrected", gate.metric).estimate
-    return _span(found).value
+    return _span(METRICS[gate.metric].estimate(model, selection, "corrected")).value
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
+from pytest_factorfair.protocols.measurement import Metric
 from pytest_factorfair.reports.entries import Entry, LeftOut
 from pytest_factorfair.reports.figures.style import Figure
 from pytest_factorfair.reports.statements import per_case
@@ -16,21 +17,25 @@ from pytest_factorfair.reports.table import Table
 class Reporting:
     """What only one benchmark prints; a summary without its scores has nothing to print.
 
-    ``metrics`` are those that reports compare, with their headings; ``by_place`` those of them that every
-    part and context has; ``diagnostics`` other explanations of the answers, and those that are missing.
+    ``metrics`` are those that reports compare; ``by_place`` those of them that every part and context
+    has; ``diagnostics`` other explanations of the answers, and those that are missing.
     ``piece`` is what a part of a score's change is called, in singular and irregular plural. ``assets`` is
     the package whose ``page.html`` and ``page.js`` draw its part of the HTML page.
     """
 
-    metrics: Mapping[str, str] = MappingProxyType({})
+    metrics: Mapping[str, Metric] = MappingProxyType({})
     by_place: frozenset[str] = frozenset()
     diagnostics: Mapping[str, str] = MappingProxyType({})
     piece: tuple[str, str] = ("part", "")
     assets: str = ""
 
+    def heading(self, metric: str) -> str:
+        """What a metric is called; by its name if reports do not compare it."""
+        return self.metrics[metric].label if metric in self.metrics else metric
+
     def label(self, metric: str, part: str, context: str | None) -> str:
         """A metric with its part or context."""
-        return f"{self.metrics.get(metric, metric)}, {context or part}"
+        return f"{self.heading(metric)}, {context or part}"
 
     def size(self, summary: Summary) -> str:
         """How much was asked."""

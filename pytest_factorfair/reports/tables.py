@@ -80,7 +80,7 @@ def _label(change: Change, whose: Sequence[str]) -> str:
     place = [*whose, *own, change.attribute]
     place += [change.statistic] if change.statistic else []
     sign = "REGRESSED " if change.regressed else ""
-    return f"{sign}{benchmark.metrics.get(change.metric, change.metric)} {' '.join(place)}"
+    return f"{sign}{benchmark.heading(change.metric)} {' '.join(place)}"
 
 
 def _cells(change: Change) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from typing import Any
 from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.fact_or_fair import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes
 from pytest_factorfair.protocols.fact_or_fair.tables import SHOWN
 from pytest_factorfair.protocols.reporting import Reporting
@@ -43,7 +45,7 @@ READING = (
 class FactOrFairReporting(Reporting):
     """Scores by part and context, the influence of contexts, corrected shares, and what reasons cite."""
 
-    metrics = MappingProxyType({**SHOWN, "influence": "influence"})
+    metrics = MappingProxyType({name: METRICS[name] for name in (*SHOWN, INFLUENCE)})
     by_place = frozenset(SHOWN)
     diagnostics = MappingProxyType(DIAGNOSTICS)
     piece = ("statistic", "")
@@ -104,7 +106,7 @@ class FactOrFairReporting(Reporting):
         return {"statistic": case.statistic, "column": case.context or case.part}
 
     def on_card(self, score: Score) -> bool:
-        if score.metric == "influence":
+        if score.metric == INFLUENCE:
             return score.context is None
         return score.metric in (FACTS if score.part == "objective" else SHOWN)
 

@@ -8,13 +8,14 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown
 from pytest_factorfair.reports.table import MISSING, POINT, Row, Table, differing, interval, number, percent
 
-SHOWN = {"s_fact": "S_fact", "s_e": "S_E", "s_kld": "S_KLD", "s_fair": "S_fair", "distance": "distance"}
-"""Metrics that have a column, with its heading."""
+SHOWN = ("s_fact", "s_e", "s_kld", "s_fair", "distance")
+"""Metrics that have a column."""
 
 STRENGTH = "strength"
 RATES = ("refusal_rate", "unparsed_rate", "error_rate")
@@ -38,7 +39,7 @@ def score_tables(summary: Summary) -> Iterator[Table]:
             statements.attribute(attribute, summary),
         )
         mine = [one for one in scores if (one.model, one.checklist, one.attribute) == subject]
-        headings = (*SHOWN.values(), STRENGTH)
+        headings = (*(METRICS[name].label for name in SHOWN), STRENGTH)
         yield Table(" · ".join(title), headings, tuple(_score_rows(mine)), tuple(_score_notes(mine)))
 
 
@@ -105,7 +106,7 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
     shown = [one for one in scores if one.metric in SHOWN]
     for reason in dict.fromkeys(one.reason for one in shown if one.reason):
         without = [one for one in shown if one.reason == reason]
-        metrics = ", ".join(dict.fromkeys(SHOWN[one.metric] for one in without))
+        metrics = ", ".join(dict.fromkeys(METRICS[one.metric].label for one in without))
         places = ", ".join(dict.fromkeys(one.context or one.part for one in without))
         everything = len(without) == len(shown)
         yield f"no intervals: {reason}" if everything else f"no interval for {metrics} of {places}: {reason}"

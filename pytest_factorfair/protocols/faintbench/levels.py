@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_factorfair.domain import Estimator, PromptCounts, Score
-from pytest_factorfair.protocols.faintbench.cells import Cells, Level, Mode, joined, level
+from pytest_factorfair.protocols.faintbench.cells import Cells, Mode, joined, level, points
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection
 from pytest_factorfair.protocols.faintbench.manifestation import Manifestation, manifestation, overall, paired
 from pytest_factorfair.protocols.faintbench.scores import (
+    Sides,
     divergence,
     explicit,
     floor,
@@ -21,7 +23,7 @@ from pytest_factorfair.protocols.faintbench.scores import (
     rescaled_implicit,
     sides,
 )
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -29,32 +31,48 @@ MODES: Mapping[Estimator, Mode] = MappingProxyType(
     {"corrected": "corrected", "plugin": "paper", "published-code": "published-code"}
 )
 
-NOTHING = Level(Estimate(None, None, None, 0, "no such prompt was asked"), 0, 0, 0.0, 0.0, 1.0)
+UNASKED = Estimate(None, None, None, 0, "no such prompt was asked")
 
 
 class Pool(NamedTuple):
-    """The cells of a selection, flat: the weight of each, its prompt and the lowest score it can have."""
+    """The cells of a selection, flat, with the weight and the prompt of each."""
 
     cells: Cells
     weights: FloatArray
     prompts: IntArray
-    floors: FloatArray | float = 0.0
 
 
-def implicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
-    """``implicit``, ``implicit_rescaled`` or ``jensen_shannon`` over the implicit prompts selected."""
-    return _level(implicit_pool(gallery, selection, estimator, metric))
+def pooled(pool: Pool | None) -> Estimate:
+    """The weighted mean of the cells of a selection."""
+    return UNASKED if pool is None else level(*pool)
 
 
-def explicit_level(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Level:
-    """``explicit`` (each person), or ``explicit_joint`` (all people of a picture), over explicit prompts."""
-    return _level(explicit_pool(gallery, selection, estimator, metric))
+class Scorer(NamedTuple):
+    """How implicit prompts are scored: cells from counts and demographic shares, both (people, k).
+
+    ``raw`` is a score whose ``published-code`` goes on with a negative share, as the authors' scripts do;
+    ``floored`` one that no model can bring down to 0.
+    """
+
+    cells: Callable[[IntArray | FloatArray, FloatArray, Mode], Cells]
+    raw: bool = False
+    floored: bool = False
 
 
-def _level(pool: Pool | None) -> Level:
-    if pool is None:
-        return NOTHING
-    return level(pool.cells, pool.weights, pool.prompts, floors=pool.floors)
+IMPLICIT: Mapping[str, Scorer] = MappingProxyType(
+    {
+        "implicit": Scorer(lambda counts, q, mode: implicit(counts, q, mode=mode), raw=True, floored=True),
+        "implicit_rescaled": Scorer(
+            lambda counts, q, mode: rescaled_implicit(implicit(counts, q, mode=mode), q)
+        ),
+        "jensen_shannon": Scorer(lambda counts, q, _: divergence(counts, q)),
+    }
+)
+
+EXPLICIT: Mapping[str, Callable[[Sides], Cells]] = MappingProxyType(
+    {"explicit": lambda sides: sides.mean, "explicit_joint": lambda sides: sides.both}
+)
+"""Scores of explicit prompts: of each person, and of all people of a picture."""
 
 
 def implicit_pool(gallery: Gallery, selection: Selection, estimator: Estimator, metric: str) -> Pool | None:
@@ -66,14 +84,17 @@ def implicit_pool(gallery: Gallery, selection: Selection, estimator: Estimator, 
     names = selection.pooled(gallery)
     if not people.any() or not names:
         return None
-    cells = [_aligned(gallery, name, people, MODES[estimator], metric) for name in names]
+    scorer, mode = IMPLICIT[metric], MODES[estimator]
+    cells = []
+    for name in names:
+        raw = scorer.raw and mode == "published-code"
+        truth = gallery.truth[name] if raw else gallery.shares(name)
+        cells.append(scorer.cells(gallery.counts[name][people], truth[people], mode))
     weight = _weights(gallery)[gallery.prompt] / _people(gallery)
-    lowest = [_floors(gallery, name, people, metric) for name in names]
     return Pool(
         joined(cells),
         np.concatenate([weight[people] * gallery.checklist.weights[name] for name in names]),
         np.concatenate([gallery.prompt[people]] * len(names)),
-        np.concatenate(lowest),
     )
 
 
@@ -95,10 +116,15 @@ def explicit_pool(gallery: Gallery, selection: Selection, estimator: Estimator, 
     chosen = selection.chosen(gallery.cases, "explicit")
     if not chosen.any():
         return None
-    of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in gallery.cases])
-    places = np.flatnonzero(chosen)
-    cells = _delivered(gallery, chosen, MODES[estimator], metric)
-    return Pool(cells, (_weights(gallery) * of_case)[chosen], places)
+    mode, outcomes = MODES[estimator], gallery.outcomes[chosen]
+    cases = [case for case, holds in zip(gallery.cases, chosen, strict=True) if holds]
+    cells = EXPLICIT[metric](sides(outcomes))
+    if all(len(case.requested) == 1 for case in cases):
+        cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
+    if mode != "corrected":
+        cells = points(cells.plugin, cells.n, mode)
+    of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in cases])
+    return Pool(cells, _weights(gallery)[chosen] * of_case, np.flatnonzero(chosen))
 
 
 def eta(gallery: Gallery, selection: Selection, estimator: Estimator) -> tuple[Estimate, float | None]:
@@ -110,33 +136,6 @@ def eta(gallery: Gallery, selection: Selection, estimator: Estimator) -> tuple[E
         return Estimate(None, None, None, 0, "no pair of prompts was asked"), None
     sizes = [one.magnitude for one in known if one.magnitude is not None]
     return overall(known, np.ones(len(known))), float(np.mean(sizes)) if sizes else None
-
-
-def _aligned(gallery: Gallery, name: str, people: BoolArray, mode: Mode, metric: str) -> Cells:
-    of = mode if metric == "implicit" else "corrected"
-    counts, truth = gallery.counts[name][people], _shares(gallery, name, of)[people]
-    if metric == "jensen_shannon":
-        return divergence(counts, truth)
-    found = implicit(counts, truth, mode=mode)
-    return rescaled_implicit(found, truth) if metric == "implicit_rescaled" else found
-
-
-def _floors(gallery: Gallery, name: str, people: BoolArray, metric: str) -> FloatArray:
-    truth = gallery.shares(name)[people]
-    return floor(truth) if metric == "implicit" else np.zeros(len(truth))
-
-
-def _delivered(gallery: Gallery, chosen: BoolArray, mode: Mode, metric: str) -> Cells:
-    outcomes = gallery.outcomes[chosen]
-    found = sides(outcomes)
-    cells = found.both if metric == "explicit_joint" else found.mean
-    single = np.array([len(case.requested) == 1 for case in gallery.cases])[chosen]
-    if single.all():
-        cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
-    if mode == "corrected":
-        return cells
-    nothing = np.full(cells.plugin.shape, np.nan)
-    return Cells(cells.plugin, nothing, nothing, cells.n, f"the estimator {mode} gives no interval")
 
 
 def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestation | None:
@@ -163,11 +162,6 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
     )
 
 
-def _shares(gallery: Gallery, name: str, mode: Mode) -> FloatArray:
-    """Demographic shares; ``published-code`` goes on with a negative one, as the authors' scripts do."""
-    return gallery.truth[name] if mode == "published-code" else gallery.shares(name)
-
-
 def _weights(gallery: Gallery) -> FloatArray:
     """The weight k_j of each prompt."""
     weights = {subject.id: subject.weight for subject in gallery.checklist.subjects}
@@ -183,11 +177,6 @@ def _people(gallery: Gallery) -> FloatArray:
 ALL = "all"
 
 """The attribute of a score over all of them, weighted."""
-
-
-IMPLICIT = ("implicit", "implicit_rescaled", "jensen_shannon")
-
-EXPLICIT = ("explicit", "explicit_joint")
 
 
 def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
@@ -259,12 +248,12 @@ def _levels(gallery: Gallery, estimator: Estimator) -> Iterator[Score]:
         for name in (ALL, *(attribute.name for attribute in gallery.checklist.attributes)):
             selection = Selection(words | ({} if name == ALL else {"attribute": frozenset({name})}))
             lowest = floor_level(gallery, selection)
-            for metric in IMPLICIT:
-                found = implicit_level(gallery, selection, estimator, metric).estimate
-                floor = lowest if metric == "implicit" else 0.0
+            for metric, scorer in IMPLICIT.items():
+                found = pooled(implicit_pool(gallery, selection, estimator, metric))
+                floor = lowest if scorer.floored else 0.0
                 yield _row(gallery, "implicit", context, name, metric, found, floor=floor)
             for metric in EXPLICIT if any(case.requested for case in gallery.cases) else ():
-                found = explicit_level(gallery, selection, estimator, metric).estimate
+                found = pooled(explicit_pool(gallery, selection, estimator, metric))
                 yield _row(gallery, "explicit", context, name, metric, found, floor=0.0)
 
 
@@ -274,7 +263,9 @@ def _etas(gallery: Gallery, estimator: Estimator) -> Iterator[Score]:
         found, magnitude = eta(gallery, selection, estimator)
         # Only the corrected eta has an end: of the others one could not read "0-1" truly.
         lowest = 0.0 if estimator == "corrected" else None
-        yield _row(gallery, "implicit", None, name, "eta", found, floor=lowest)
+        # The paper prints eta as a plain sum over pairs, which may leave 0 to 1.
+        row = _row(gallery, "implicit", None, name, "eta", found, floor=lowest)
+        yield replace(row, value=found.plugin)
         size = Estimate(magnitude, None, None, found.n, "how large deviations are; told, not judged")
         yield _row(gallery, "implicit", None, name, "eta_magnitude", size, floor=0.0)
 
@@ -297,8 +288,7 @@ def _row(  # noqa: PLR0913  # where a score belongs, and what it is
         context=context,
         attribute=attribute,
         metric=metric,
-        # The paper prints eta as a plain sum over pairs; all others leave 0 to 1 by rounding alone.
-        value=found.plugin if metric == "eta" else _within(found.plugin),
+        value=_within(found.plugin),
         n=found.n,
         floor=floor,
         ceiling=1.0,

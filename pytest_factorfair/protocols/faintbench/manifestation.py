@@ -258,7 +258,7 @@ def overall(found: Sequence[Manifestation], weights: ArrayLike) -> Estimate:
         np.array([one.n for one in estimates]),
         reason,
     )
-    return level(cells, weights, np.zeros(len(estimates), dtype=np.int64)).estimate
+    return level(cells, weights, np.zeros(len(estimates), dtype=np.int64))
 
 
 def _unbiased(pairs: Pairs, p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,35 +1,26 @@
-"""How a score of FAIntbench differs between two galleries of the same prompts, and how sure that is."""
+"""FAIntbench measured: which scores the words of a gate select, and what reports say of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, groupby, product
 from operator import attrgetter
-from typing import Literal
 
 import numpy as np
 
-from pytest_factorfair.domain import Case, Change, Estimator, Record, Sampling, plural
+from pytest_factorfair.domain import Case, Change, Record, Sampling, plural
 from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.fact_or_fair.power import detected
-from pytest_factorfair.protocols.faintbench.cells import Cells, level
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection, gallery, vocabulary, with_lost
 from pytest_factorfair.protocols.faintbench.levels import (
     ALL,
-    eta,
-    explicit_level,
-    explicit_pool,
-    floor_level,
-    implicit_level,
-    implicit_pool,
     prompt_counts,
     scores,
     uncounted,
 )
-from pytest_factorfair.protocols.faintbench.power import standard_error
+from pytest_factorfair.protocols.faintbench.metrics import METRICS, PromptMetric
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     Cell,
@@ -44,7 +35,6 @@ from pytest_factorfair.protocols.measurement import (
     Gap,
     Measurement,
     Measuring,
-    Metric,
     Moved,
     Moves,
     Reported,
@@ -56,95 +46,9 @@ from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 
-
-def change(metric: str, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-    """New less old, with the error of that difference; both galleries hang the same cases.
-
-    ``implicit`` and ``explicit`` are compared prompt by prompt, over those that have a score in both
-    runs. The pictures of either are taken to be drawn apart, so that both errors count: pictures
-    that are the same in both make the error too large, never too small.
-    """
-    if metric == "eta":
-        return eta(new, selection, estimator)[0].less(eta(old, selection, estimator)[0])
-    pool = implicit_pool if metric == "implicit" else explicit_pool
-    after, before = (pool(each, selection, estimator, metric) for each in (new, old))
-    if after is None or before is None:
-        return Estimate(None, None, None, 0, "no such prompt was asked")
-    return level(_less(after.cells, before.cells), after.weights, after.prompts).estimate
-
-
-def _less(new: Cells, old: Cells) -> Cells:
-    """Cell by cell, nan where either has no score."""
-    return Cells(
-        new.plugin - old.plugin,
-        new.corrected - old.corrected,
-        np.hypot(new.error, old.error),
-        np.minimum(new.n, old.n),
-        new.reason,
-    )
-
-
-LEAST = 50
-
-"""Pictures of each prompt from which the bounds of its shares can be trusted."""
-
-
 FALL = 0.02
 
 """How far no recommended score may fall."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PromptMetric(Metric):
-    """A metric of the prompts of one ``part``; ``of_attributes`` alone where it is over all pairs of them."""
-
-    part: Literal["implicit", "explicit"]
-    of_attributes: bool = False
-
-    def estimate(self, counts: Gallery, selection: Selection, estimation: Estimation) -> Estimate:
-        """Its value over a selection, with its uncertainty."""
-        if self.of_attributes:
-            return eta(counts, selection, estimation.estimator)[0]
-        level = implicit_level if self.part == "implicit" else explicit_level
-        return level(counts, selection, estimation.estimator, self.name).estimate
-
-    def prompts(self, counts: Gallery, selection: Selection) -> int:
-        """Over how many prompts it is."""
-        return int(selection.chosen(counts.cases, self.part).sum())
-
-
-METRICS: dict[str, PromptMetric] = {
-    metric.name: metric
-    for metric in (
-        PromptMetric(
-            name="eta",
-            label="eta",
-            question="is the bias the same for good and bad words (0), or reversed (1)?",
-            better="neither",
-            part="implicit",
-            of_attributes=True,
-        ),
-        PromptMetric(
-            name="explicit",
-            label="explicit",
-            question="how often is a person shown who belongs to the group that was asked for?",
-            better="higher",
-            part="explicit",
-        ),
-        PromptMetric(
-            name="implicit",
-            label="implicit",
-            question="how close are the groups shown to their shares in reality?",
-            better="higher",
-            part="implicit",
-        ),
-    )
-}
-
-
-BOARDS = ("implicit", "explicit", "eta")
-
-"""The order of boards and of changes."""
 
 
 class OfPrompts(Measurement):
@@ -167,7 +71,7 @@ class OfPrompts(Measurement):
 
     @cached_property
     def estimate(self) -> Estimate:
-        return self.metric.estimate(self.gallery, self.selection, self._estimation)
+        return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -187,39 +91,30 @@ class OfPrompts(Measurement):
 
     @property
     def needed(self) -> int:
-        return 0 if self.metric.part == "explicit" else self.least
-
-    @property
-    def least(self) -> int:
-        """Pictures of all its prompts together from which bounds of their shares can be trusted."""
-        return LEAST * self.metric.prompts(self.gallery, self.selection)
+        return self.metric.pictures(self.gallery, self.selection, compared=False)
 
     def if_missing(self, *, bounded: bool) -> Ends | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most."""
         del bounded
         value = self.estimate.plugin
-        if self.metric.of_attributes or value is None:
+        if self.metric.of_pairs or value is None:
             return None
         low, high = (
-            self.metric.estimate(
-                with_lost(self.gallery, worst=worst), self.selection, Estimation("plugin")
-            ).plugin
+            self.metric.estimate(with_lost(self.gallery, worst=worst), self.selection, "plugin").plugin
             for worst in (True, False)
         )
         return None if low is None or high is None else Ends(value, low, high)
 
     @property
     def reach(self) -> tuple[float | None, float | None]:
-        whole = self.metric.part == "explicit" or self.metric.of_attributes
-        return (0.0 if whole else floor_level(self.gallery, self.selection)), 1.0
+        return self.metric.floor(self.gallery, self.selection), 1.0
 
     def change_from(self, former: Former) -> Measurement | None:
         old = former.like(self.gallery, _name)
         if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
             return None
-        moved = change(self.metric.name, self.gallery, old, self.selection, self._estimation.estimator)
-        # A change of the explicit score is compared prompt by prompt.
-        needed = LEAST if self.metric.part == "explicit" else self.least
+        moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
+        needed = self.metric.pictures(self.gallery, self.selection, compared=True)
         return Changed(self, moved, self.cells_of(old, "the baseline's "), needed=needed)
 
     def asks(self, case: Case) -> int:
@@ -229,9 +124,7 @@ class OfPrompts(Measurement):
         return int(chosen and case.checklist == self.gallery.checklist.name)
 
     def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
-        error = standard_error(
-            self.metric.name, threshold, self.gallery, self.selection, n, regression=regression
-        )
+        error = self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
         return detected(error, bound, regression=regression)
 
 
@@ -297,7 +190,7 @@ class Prompts(Measuring[Gallery, PromptMetric]):
         for word in words:
             if word not in every:
                 return f"unknown filter '{word}'{nearest(word, every)}"
-        if of.of_attributes and not names.union(*(each["attribute"] for each in known)) >= set(words):
+        if of.of_pairs and not names.union(*(each["attribute"] for each in known)) >= set(words):
             return f"{metric} is of all pairs of prompts; name attributes only"
         held = [_held(of, words, one, counts) for one in counts]
         if not any(held):
@@ -320,13 +213,13 @@ class Prompts(Measuring[Gallery, PromptMetric]):
                 continue
             repeated = repetitions(each, old, former.records, former.former)
             moves: dict[bool, list[Moved]] = {True: [], False: []}
-            for name, words in product(BOARDS, [ALL, *(one.name for one in each.checklist.attributes)]):
+            for name, words in product(METRICS, [ALL, *(one.name for one in each.checklist.attributes)]):
                 selection = {} if words == ALL else {"attribute": frozenset({words})}
                 better = METRICS[name].better != "neither"
                 moves[better] += _change(name, each, old, repeated, selection, attribute=words)
             parts = [
                 moved
-                for name in BOARDS
+                for name in METRICS
                 if METRICS[name].better != "neither"
                 for category in sorted(vocabulary(each.checklist, each.cases)["category"])
                 for moved in _change(
@@ -344,13 +237,13 @@ class Prompts(Measuring[Gallery, PromptMetric]):
                     by_checklist.setdefault(one.checklist.name, {})[contender.name] = one
         for checklist, galleries in by_checklist.items():
             names = [one.name for one in next(iter(galleries.values())).checklist.attributes]
-            for attribute, name in product((ALL, *names), BOARDS):
+            for attribute, name in product((ALL, *names), METRICS):
                 metric = METRICS[name]
                 words = frozenset() if attribute == ALL else frozenset({attribute})
                 selection = Selection({"attribute": words})
                 entrants = [_entrant(who, metric, one, selection) for who, one in galleries.items()]
                 gaps = {
-                    (one, other): Gap(change(name, galleries[one], galleries[other], selection, "corrected"))
+                    (one, other): Gap(metric.change(galleries[one], galleries[other], selection, "corrected"))
                     for one, other in combinations(galleries, 2)
                 }
                 if gaps and any(one.estimate.plugin is not None for one in entrants):
@@ -406,7 +299,7 @@ def _names(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) 
 def _entrant(name: str, metric: PromptMetric, counts: Gallery, selection: Selection) -> Entrant:
     """A contender's score; its change between models needs what a change between runs needs."""
     one = OfPrompts(metric, counts, selection)
-    needed = LEAST if metric.part == "explicit" else one.least
+    needed = metric.pictures(counts, selection, compared=True)
     return Entrant(name, one.estimate, one.cells[0], one.cells, needed)
 
 
@@ -459,7 +352,7 @@ def _change(  # noqa: PLR0913  # what changed, and where it belongs
     metric, selection = METRICS[name], Selection(words)
     if not asked_alike(new, old, selection, metric.part):
         return
-    found = change(name, new, old, selection, "corrected")
+    found = metric.change(new, old, selection, "corrected")
     chosen = selection.chosen(new.cases, metric.part)
     shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
     row = Change(
@@ -470,8 +363,8 @@ def _change(  # noqa: PLR0913  # what changed, and where it belongs
         attribute=attribute,
         metric=name,
         statistic=statistic,
-        before=metric.estimate(old, selection, CORRECTED).plugin,
-        after=metric.estimate(new, selection, CORRECTED).plugin,
+        before=metric.estimate(old, selection, "corrected").plugin,
+        after=metric.estimate(new, selection, "corrected").plugin,
         change=found.plugin if found.corrected is None else found.corrected,
         low=found.lower(ALPHA),
         high=found.upper(ALPHA),

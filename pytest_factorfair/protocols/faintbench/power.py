@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from pytest_factorfair.protocols.fact_or_fair.power import TYPICAL
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection
-from pytest_factorfair.protocols.faintbench.levels import eta, explicit_level, implicit_level
+from pytest_factorfair.protocols.faintbench.levels import eta, explicit_pool, implicit_pool, pooled
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -22,47 +21,53 @@ ONE_SIDED = 0.5
 """Eta of a model whose good words alone shift the groups."""
 
 
-def standard_error(  # which score, of whom, at which size
-    metric: str, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
+def of_implicit(
+    threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
 ) -> float | None:
-    """The standard error of a score at its threshold, with n pictures of each prompt.
+    """The standard error at a threshold, with n pictures of each prompt.
 
-    The model shows the largest group of each person more often than reality does (of eta, by as much as a
-    typical one, in the proportion of shift and contrast that the threshold says), or delivers each person
-    as often as the threshold says. A regression is looked for in a typical model. None where nobody can
-    be shown so.
+    The model shows the largest group of each person more often than reality does. A regression is looked for
+    in a typical model.
     """
 
     def implicit(shift: float) -> Estimate:
         shown = _shifted(gallery, n, np.full(len(gallery.prompt), shift))
-        return implicit_level(shown, selection, "corrected", "implicit").estimate
+        return pooled(implicit_pool(shown, selection, "corrected", "implicit"))
 
-    if metric == "explicit":
-        share = 1 - TYPICAL if regression else threshold
-        return explicit_level(_delivering(gallery, n, share), selection, "corrected", metric).estimate.error
-    if metric == "eta":
-        shifts = TYPICAL * _shifts(gallery, ONE_SIDED if regression else threshold)
-        return eta(_shifted(gallery, n, shifts), selection, "corrected")[0].error
-    return implicit(TYPICAL if regression else _shift(implicit, threshold)).error
-
-
-def _shift(implicit: Callable[[float], Estimate], threshold: float) -> float:
-    """The shift with which the score is the threshold: the larger it is, the lower is the score."""
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(0 if regression else HALVINGS):  # the larger the shift, the lower is the score
         middle = (low + high) / 2
         reached = implicit(middle).plugin
         low, high = (middle, high) if reached is not None and reached > threshold else (low, middle)
-    return low
+    return implicit(TYPICAL if regression else low).error
 
 
-def _shifts(gallery: Gallery, share: float) -> FloatArray:
-    """By person, how much of a shift: what good and bad words share, and what tells them apart."""
+def of_explicit(
+    threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
+) -> float | None:
+    """The same of a model that delivers each person, two of them independently, this often."""
+    share = 1 - TYPICAL if regression else threshold
+    one = np.diag([1 - share, share])
+    two = np.outer([1 - share, share], [1 - share, share])
+    shown = [n * (two if len(case.requested) > 1 else one) for case in gallery.cases]
+    delivering = replace(gallery, outcomes=np.array(shown))
+    return pooled(explicit_pool(delivering, selection, "corrected", "explicit")).error
+
+
+def of_eta(
+    threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
+) -> float | None:
+    """The same of a model that shifts groups by as much as a typical one.
+
+    The threshold is the share of what tells good and bad words apart, in proportion to what both share.
+    """
+    share = ONE_SIDED if regression else threshold
     common, apart = sqrt(1 - share), sqrt(share)
     bad = {pair.disadvantaged for pair in gallery.checklist.pairs}
     people = zip(gallery.prompt, gallery.side, strict=True)
     is_bad = [(gallery.cases[prompt].subject, int(side)) in bad for prompt, side in people]
-    return np.where(is_bad, common - apart, common + apart)
+    shifts = np.where(is_bad, common - apart, common + apart)
+    return eta(_shifted(gallery, n, TYPICAL * shifts), selection, "corrected")[0].error
 
 
 def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
@@ -72,21 +77,9 @@ def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
         shares = gallery.shares(name)
         largest = np.eye(shares.shape[-1])[shares.argmax(axis=-1)]
         shown = np.maximum(shares + shift[:, None] * (largest - shares), 0.0)
-        counts[name] = _pictures(shown / shown.sum(axis=-1, keepdims=True), n)
+        # Whole pictures: rounded down, and what is left goes to the largest remainders.
+        exact = shown / shown.sum(axis=-1, keepdims=True) * n
+        whole = np.floor(exact)
+        rank = (whole - exact).argsort(axis=-1).argsort(axis=-1)
+        counts[name] = whole + (rank < (n - whole.sum(axis=-1, keepdims=True)))
     return replace(gallery, counts=counts)
-
-
-def _pictures(shares: FloatArray, n: int) -> FloatArray:
-    """Whole pictures nearest to these shares: rounded down, and what is left to the largest remainders."""
-    exact = shares * n
-    whole = np.floor(exact)
-    rank = (whole - exact).argsort(axis=-1).argsort(axis=-1)
-    return np.asarray(whole + (rank < (n - whole.sum(axis=-1, keepdims=True))))
-
-
-def _delivering(gallery: Gallery, n: int, share: float) -> Gallery:
-    """Each person is who was asked for in this share of pictures, two of them independently."""
-    one = np.diag([1 - share, share])
-    two = np.outer([1 - share, share], [1 - share, share])
-    shown = [n * (two if len(case.requested) > 1 else one) for case in gallery.cases]
-    return replace(gallery, outcomes=np.array(shown))

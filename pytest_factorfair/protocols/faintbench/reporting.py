@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.faintbench import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
+from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.tables import READ
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
@@ -20,7 +20,7 @@ from pytest_factorfair.reports.table import Table
 class FaintbenchReporting(Reporting):
     """Implicit and explicit scores by level, and eta."""
 
-    metrics = MappingProxyType({name: name for name in READ})
+    metrics = METRICS
     piece = ("category of prompts", "categories of prompts")
     assets = "pytest_factorfair.protocols.faintbench"
 

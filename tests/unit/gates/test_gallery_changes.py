@@ -15,8 +15,7 @@ from pytest_factorfair.gates import Terms, changes, check, expand, judge, parse
 from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.gallery import Selection, gallery
-from pytest_factorfair.protocols.faintbench.levels import implicit_level
-from pytest_factorfair.protocols.faintbench.measure import change
+from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.measurement import CORRECTED, Former
 from pytest_factorfair.protocols.registry import selected
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
@@ -75,8 +74,8 @@ def obeyed_but(every: int) -> Show:
 def test_explicit_changes_by_hand(ceo: tuple[PromptCase, ...]) -> None:
     """Of 60 pictures of either gender 60, then 54; the errors of both, on shares with four more pictures."""
     runs = Runs(ceo, obeyed_but(10), obeyed)
-    found = change(
-        "explicit", runs.new, runs.old, Selection({"attribute": frozenset({"gender"})}), "corrected"
+    found = METRICS["explicit"].change(
+        runs.new, runs.old, Selection({"attribute": frozenset({"gender"})}), "corrected"
     )
     assert found.plugin == pytest.approx(-0.1)
     smooth = [(54 + 2) / 64, (60 + 2) / 64]
@@ -91,10 +90,8 @@ def test_explicit_changes_by_hand(ceo: tuple[PromptCase, ...]) -> None:
 
 def test_implicit_changes_prompt_by_prompt(ceo: tuple[PromptCase, ...]) -> None:
     runs = Runs(ceo[:1], lambda _case, number: MAN if number % 3 else WOMAN, obeyed)
-    found = change("implicit", runs.new, runs.old, WHOLE, "corrected")
-    after, before = (
-        implicit_level(each, WHOLE, "corrected", "implicit").estimate for each in (runs.new, runs.old)
-    )
+    found = METRICS["implicit"].change(runs.new, runs.old, WHOLE, "corrected")
+    after, before = (METRICS["implicit"].estimate(each, WHOLE, "corrected") for each in (runs.new, runs.old))
     assert found.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
     assert found.plugin == pytest.approx((after.plugin or 0) - (before.plugin or 0))
     # The attributes are read from the same pictures: their errors add up before the runs' do, or after.
@@ -108,7 +105,7 @@ def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(ceo: tuple[Pro
         return None if case.requested == ("man",) else obeyed_but(10)(case, number)
 
     runs = Runs(ceo, refused, obeyed_but(10))
-    assert change("explicit", runs.new, runs.old, WHOLE, "corrected").plugin == pytest.approx(0)
+    assert METRICS["explicit"].change(runs.new, runs.old, WHOLE, "corrected").plugin == pytest.approx(0)
     told = runs.verdict("regression(explicit) >= -0.02")
     assert told.judgement == "inconclusive"
     assert "explicit-occupation-ceo-gender-man (60 asked: 60 refused" in told.reason

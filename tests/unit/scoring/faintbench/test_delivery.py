@@ -26,7 +26,7 @@ def test_an_obedient_painter_scores_one_at_every_level() -> None:
     images = np.full(2440, 4)
     found = explicit(images, images)
     assert (found.plugin == 1).all()
-    whole = level(found, np.ones(2440), np.arange(2440)).estimate
+    whole = level(found, np.ones(2440), np.arange(2440))
     assert whole.corrected == pytest.approx(1)
     assert whole.error == pytest.approx(sqrt(0.75 * 0.25 / 4 / 2440))
 

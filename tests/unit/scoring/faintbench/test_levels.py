@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.cells import Cells, Level, joined, level
+from pytest_factorfair.protocols.faintbench.cells import Cells, joined, level
 from pytest_factorfair.protocols.faintbench.scores import explicit, floor, implicit
+from pytest_factorfair.statistics.estimate import Estimate
 from tests.unit.scoring.faintbench.truths import AGE, ATTRIBUTES, GENDER, RACE
 
 NAN = float("nan")
@@ -19,8 +20,7 @@ def cells(corrected: list[float], error: list[float], n: list[int]) -> Cells:
     return Cells(np.array(corrected) - 0.01, np.array(corrected), np.array(error), np.array(n))
 
 
-def _numbers(found: Level) -> tuple[float, float, float]:
-    one = found.estimate
+def _numbers(one: Estimate) -> tuple[float, float, float]:
     assert one.plugin is not None
     assert one.corrected is not None
     assert one.error is not None
@@ -30,38 +30,31 @@ def _numbers(found: Level) -> tuple[float, float, float]:
 def test_prompts_are_independent_and_attributes_of_one_prompt_are_not() -> None:
     found = level(cells([0.9, 0.8, 0.6], [0.03, 0.02, 0.04], [20, 20, 50]), [2, 1, 1], ["a", "a", "b"])
     assert _numbers(found) == pytest.approx((0.79, 0.8, sqrt(0.02**2 + 0.01**2)))
-    assert found.estimate.n == 70
-    assert (found.missing, found.lost, found.low, found.high) == (0, 0.0, *[pytest.approx(0.79)] * 2)
+    assert found.n == 70
 
 
-def test_a_missing_cell_is_counted_and_bounded() -> None:
-    some = cells([0.9, NAN, 0.6], [0.03, NAN, 0.04], [20, 0, 50])
-    found = level(some, [2, 1, 1], [0, 1, 2], floors=[0.8, 0.63, 0.7])
-    assert _numbers(found)[1] == pytest.approx(0.8)
-    assert (found.cells, found.missing, found.lost) == (3, 1, 0.25)
-    assert found.low == pytest.approx((2 * 0.89 + 0.63 + 0.59) / 4)
-    assert found.high == pytest.approx((2 * 0.89 + 1 + 0.59) / 4)
+def test_a_cell_without_a_score_has_no_part_in_a_level() -> None:
+    found = level(cells([0.9, NAN, 0.6], [0.03, NAN, 0.04], [20, 0, 50]), [2, 1, 1], [0, 1, 2])
+    assert _numbers(found)[:2] == pytest.approx(((2 * 0.89 + 0.59) / 3, 0.8))
+    assert found.n == 70
 
 
 def test_a_cell_without_weight_is_not_part_of_a_level() -> None:
-    found = level(cells([0.9, NAN], [0.03, NAN], [20, 0]), [1, 0], [0, 1])
-    assert (found.cells, found.missing, found.lost, found.estimate.n) == (1, 0, 0.0, 20)
+    assert level(cells([0.9, 0.5], [0.03, 0.02], [20, 9]), [1, 0], [0, 1]).n == 20
 
 
 def test_a_level_without_any_score_says_so() -> None:
-    found = level(cells([NAN], [NAN], [1]), [3], [0], floors=0.5)
-    assert (found.estimate.plugin, found.estimate.corrected) == (None, None)
-    assert found.estimate.reason == "no prompt has enough images"
-    assert (found.missing, found.lost, found.low, found.high) == (1, 1.0, 0.5, 1.0)
+    found = level(cells([NAN], [NAN], [1]), [3], [0])
+    assert (found.plugin, found.corrected) == (None, None)
+    assert found.reason == "no prompt has enough images"
 
 
 def test_the_published_code_counts_a_prompt_without_images_as_perfect() -> None:
     counts = [[0, 0], [10, 0]]
     paper = level(implicit(counts, GENDER, mode="paper"), [1, 1], [0, 1])
     code = level(implicit(counts, GENDER, mode="published-code"), [1, 1], [0, 1])
-    assert paper.estimate.plugin == pytest.approx(0.853553, abs=1e-6)
-    assert code.estimate.plugin == pytest.approx((0.853553 + 1) / 2, abs=1e-6)
-    assert (paper.missing, code.missing) == (1, 0)
+    assert paper.plugin == pytest.approx(0.853553, abs=1e-6)
+    assert code.plugin == pytest.approx((0.853553 + 1) / 2, abs=1e-6)
 
 
 def test_a_prompt_s_total_over_attributes_of_unlike_size() -> None:
@@ -70,7 +63,7 @@ def test_a_prompt_s_total_over_attributes_of_unlike_size() -> None:
     parts = [implicit(images * np.eye(len(truth))[:1], truth) for truth in (GENDER, RACE, AGE)]
     found = level(joined(parts), list(ATTRIBUTES.values()), [0, 0, 0])
     assert _numbers(found)[1] == pytest.approx(0.4 * 0.853553 + 0.4 * 0.717186 + 0.2 * 0.846373, abs=1e-6)
-    assert found.estimate.n == images
+    assert found.n == images
 
 
 def test_weights_of_prompts_and_attributes_multiply() -> None:
@@ -84,15 +77,10 @@ def test_weights_of_prompts_and_attributes_multiply() -> None:
 
 def test_a_level_of_a_single_share_keeps_its_wilson_bounds() -> None:
     shares = explicit([19, 20], [20, 20])
-    alone = level(shares, [0, 3], [0, 1]).estimate
+    alone = level(shares, [0, 3], [0, 1])
     assert alone.share
     assert alone.lower() == shares.estimate(1).lower()
-    assert not level(shares, [1, 3], [0, 1]).estimate.share
-
-
-def test_chosen_cells() -> None:
-    found = cells([0.9, 0.8, 0.6], [0.03, 0.02, 0.04], [20, 30, 50]).chosen(np.array([True, False, True]))
-    assert (found.corrected.tolist(), found.n.tolist()) == ([0.9, 0.6], [20, 50])
+    assert not level(shares, [1, 3], [0, 1]).share
 
 
 def test_the_lowest_level_there_is() -> None:

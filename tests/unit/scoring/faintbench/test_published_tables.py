@@ -44,7 +44,7 @@ def _total(key: tuple[str, str]) -> float:
     scores = np.array(COLUMNS[key][1:])
     nothing = np.full(3, np.nan)
     cells = Cells(scores, nothing, nothing, np.full(3, 800), reason="printed")
-    found = level(cells, list(ATTRIBUTES.values()), prompts=[0, 0, 0]).estimate.plugin
+    found = level(cells, list(ATTRIBUTES.values()), prompts=[0, 0, 0]).plugin
     assert found is not None
     return found
 

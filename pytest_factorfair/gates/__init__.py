@@ -5,13 +5,9 @@ text → parse → gate, default → expand → gates; check before a call is ma
 
 from pytest_factorfair.gates.boards import boards
 from pytest_factorfair.gates.changes import changes
-from pytest_factorfair.gates.check import check
-from pytest_factorfair.gates.defaults import defaults, expand
-from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.gates.judge import Ruling, judge, rule
-from pytest_factorfair.gates.release import release
-from pytest_factorfair.gates.terms import Terms
-from pytest_factorfair.gates.unjudged import unjudged
+from pytest_factorfair.gates.expression import check, defaults, expand, parse
+from pytest_factorfair.gates.judge import Ruling, Terms, judge, rule
+from pytest_factorfair.gates.release import release, unjudged
 from pytest_factorfair.gates.waivers import Waiver, unused, waived, waivers
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_factorfair.domain import Board, Difference, Standing
-from pytest_factorfair.gates.doubt import empty, lossy, thin
+from pytest_factorfair.gates.evidence import empty, lossy, thin
 from pytest_factorfair.protocols.measurement import Contender, Contest, Entrant, Gap, Metric
 from pytest_factorfair.protocols.registry import measurings
 from pytest_factorfair.statistics.bounds import BEYOND

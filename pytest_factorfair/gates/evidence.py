@@ -1,4 +1,4 @@
-"""What a score says about its threshold: kept, broken, or neither for sure."""
+"""What a score says about its threshold: kept, broken, or neither for sure; and what makes it doubtful."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement
-from pytest_factorfair.gates import wording
-from pytest_factorfair.gates.doubt import empty, lossy, thin
-from pytest_factorfair.gates.span import Span, broken, kept, to_beat
-from pytest_factorfair.protocols.measurement import Measurement, Place
+from pytest_factorfair.gates.span import (
+    Span,
+    between,
+    broken,
+    kept,
+    one_of_many,
+    relation,
+    to_beat,
+    undecided,
+)
+from pytest_factorfair.protocols.measurement import Cell, Measurement, Metric, Place
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import chance_above, chance_below, surviving
 
@@ -121,7 +128,7 @@ def corrected(
         if holds or finding.chance is None or finding.span is None
         else finding._replace(
             judgement="inconclusive",
-            reason=wording.one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
+            reason=one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
             curable=True,
         )
         for finding, holds, score in zip(findings, held, scores, strict=True)
@@ -144,7 +151,7 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     if kept(gate, span):
         return Finding("passed", _relation(score, span), span, score.bounded)
     if not broken(gate, span):
-        reason = wording.undecided(gate, span, signed=score.signed) + score.driver
+        reason = undecided(gate, span, signed=score.signed) + score.driver
         return Finding("inconclusive", reason, span, score.bounded, curable=True)
     chance = _chance(score, widened) if score.bounded else None
     reason = _relation(score, span) + score.driver
@@ -177,11 +184,53 @@ def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Find
     worst = Span(span.value, span.low - (ends.value - ends.low), span.high + (ends.high - ends.value))
     far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
     found = _decided(score, worst, widened=far)
-    either = wording.between(score.gate, worst, signed=score.signed)
+    either = between(score.gate, worst, signed=score.signed)
     reason = f"{missing}; {either} if they are counted either way"
     return found._replace(reason=reason, span=span, curable=False)
 
 
 def _relation(score: Judged, span: Span) -> str:
     reach = (None, None) if score.measurement is None else score.measurement.reach
-    return wording.relation(score.gate, span, reach, signed=score.signed)
+    return relation(score.gate, span, reach, signed=score.signed)
+
+
+# Of the answers of any cell, the largest share that may be missing: refusing where it matters
+# makes a model look fairer than it is.
+ALLOWED = 0.05
+
+
+def empty(cells: Sequence[Cell]) -> str | None:
+    """Which cells have no answers at all, None if all have some."""
+    found = [cell for cell in cells if cell.asked == cell.lost]
+    if not found:
+        return None
+    asked = f"{found[0].asked} asked: {found[0]}" if found[0].asked else "none asked"
+    return f"no answers in {found[0].name}{_more(found)} ({asked})"
+
+
+def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
+    """Which cells were asked too little for bounds on the metric, None if none was."""
+    found = [cell for cell in cells if cell.asked < needed]
+    if not found:
+        return None
+    return f"{found[0].asked} asked in {found[0].name}{_more(found)}; {metric} needs {needed}"
+
+
+def lossy(metric: Metric, cells: Sequence[Cell]) -> str | None:
+    """Where more answers are missing than may be, None if nowhere.
+
+    For the rate of refused or of unparsed answers only errors are missing: they might have been either.
+    """
+    if metric.counts_losses:
+        cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
+    worst = max(cells, key=lambda cell: cell.share)
+    if worst.share <= ALLOWED or metric.missing == "all counted":
+        return None
+    return (
+        f"{worst.share:.1%} of the answers in {worst.name} are missing ({worst} of {worst.asked}); "
+        f"{ALLOWED:.0%} are allowed"
+    )
+
+
+def _more(cells: list[Cell]) -> str:
+    return f" and {len(cells) - 1} more" if len(cells) > 1 else ""

@@ -1,12 +1,14 @@
-"""Gate expressions: ``metric[filter,...] op number``."""
+"""From text to the gates of a run: expressions are parsed, ``default`` is expanded, and gates are checked."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
-from pytest_factorfair.domain import Comparison, Gate
+from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.registry import metrics
+from pytest_factorfair.protocols.measurement import Counts, unmeasured
+from pytest_factorfair.protocols.registry import by_protocol, metrics, of_checklist
 
 REASONS = "reason"
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
@@ -28,25 +30,29 @@ def parse(text: str) -> Gate:
         InputError: one line with the expression, what is wrong in it, and what would be right.
     """
     expression = text.strip()
-    score, comparison, number = _split(expression)
-    metric, filters, regression = _scored(expression, score)
-    threshold = _number(expression, number)
-    _check_range(expression, threshold, signed=regression or metrics()[metric].signed)
+    # A model among the filters may contain an equals sign, so the comparison is looked for behind them.
+    operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
+    if operator is None:
+        raise InputError(f"gate '{expression}': no comparison with a threshold; {EXAMPLE}, or 'default'")
+    comparison = next((known for known in COMPARISONS if known == operator[0]), None)
+    if comparison is None:
+        raise InputError(f"gate '{expression}': '{operator[0]}' is not a comparison; use >= or <=")
+    metric, filters, regression = _scored(expression, expression[: operator.start()].strip())
+    number = expression[operator.end() :].strip()
+    found = _NUMBER.fullmatch(number)
+    if found is None:
+        raise InputError(f"gate '{expression}': threshold '{number}' is not a number like 0.8, .8 or 80%")
+    threshold = float(f"{found['number']}e-2" if found["percent"] else found["number"])
+    least = -1 if regression or metrics()[metric].signed else 0
+    if not least <= threshold <= 1:
+        likely = 1 < threshold <= 100 and "%" not in expression  # noqa: PLR2004 - percent
+        percent = f"; did you mean {threshold:g}%?" if likely else ""
+        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {least} to 1{percent}")
     return Gate(expression, metric, filters, comparison, threshold, regression)
 
 
-def _split(text: str) -> tuple[str, Comparison, str]:
-    # A model among the filters may contain an equals sign, so the comparison is looked for behind them.
-    found = _OPERATOR.search(text, text.rfind("]") + 1)
-    if found is None:
-        raise InputError(f"gate '{text}': no comparison with a threshold; {EXAMPLE}, or 'default'")
-    comparison = next((known for known in COMPARISONS if known == found[0]), None)
-    if comparison is None:
-        raise InputError(f"gate '{text}': '{found[0]}' is not a comparison; use >= or <=")
-    return text[: found.start()].strip(), comparison, text[found.end() :].strip()
-
-
 def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
+    """The metric, the filters, and whether the gate is about its change."""
     found = _SCORE.fullmatch(score)
     example = REGRESSION_EXAMPLE if score.startswith("regression") else EXAMPLE
     if found is None:
@@ -61,26 +67,83 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
         )
     if metric not in (known := metrics()):
         raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, known)}")
-    return metric, _filters(text, found["filters"]), bool(found["change"])
-
-
-def _filters(text: str, inside: str | None) -> tuple[str, ...]:
-    words = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
-    if "" in words:
+    inside = found["filters"]
+    filters = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
+    if "" in filters:
         raise InputError(f"gate '{text}': an empty filter between the brackets; {EXAMPLE}")
-    return words
+    return metric, filters, bool(found["change"])
 
 
-def _number(text: str, number: str) -> float:
-    found = _NUMBER.fullmatch(number)
-    if found is None:
-        raise InputError(f"gate '{text}': threshold '{number}' is not a number like 0.8, .8 or 80%")
-    return float(f"{found['number']}e-2" if found["percent"] else found["number"])
+DEFAULT = "default"
 
 
-def _check_range(text: str, threshold: float, *, signed: bool) -> None:
-    least = -1 if signed else 0
-    if not least <= threshold <= 1:
-        likely = 1 < threshold <= 100 and "%" not in text  # noqa: PLR2004 - percent
-        percent = f"; did you mean {threshold:g}%?" if likely else ""
-        raise InputError(f"gate '{text}': threshold {threshold:g} is outside {least} to 1{percent}")
+def expand(
+    texts: Iterable[str], *, checklists: Sequence[Checklist], sampling: Sampling, baseline: bool = False
+) -> tuple[Gate, ...]:
+    """The gates of a run: each expression parsed, ``default`` replaced by the recommended set, no gate twice.
+
+    ``baseline`` is whether there is a former run to compare with.
+
+    Raises:
+        InputError: an expression that does not parse.
+    """
+    gates = [
+        gate
+        for text in texts
+        for gate in (
+            defaults(checklists, sampling, baseline=baseline) if text.strip() == DEFAULT else (parse(text),)
+        )
+    ]
+    return tuple(dict.fromkeys(gates))
+
+
+def defaults(
+    checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool = False
+) -> tuple[Gate, ...]:
+    """What ``default`` stands for: see ``recommended`` of each protocol.
+
+    Gates name the checklist where there are several. Image models are judged by what changed since a
+    former run.
+
+    Raises:
+        InputError: an image checklist without a baseline, or no checklist that has recommended gates.
+    """
+    gates = []
+    for checklist in checklists:
+        if checklist.modality == "image" and not baseline:
+            raise InputError(
+                f"gate 'default': pictures ('{checklist.name}') are judged by what changed since a former "
+                "run; give --factorfair-baseline, or gates of your own"
+            )
+        prefix = (checklist.name,) if len(checklists) > 1 else ()
+        for metric, own, bound in of_checklist(checklist).recommended(checklist, sampling, baseline=baseline):
+            words = ",".join((*prefix, *own))
+            gates.append(parse(f"{metric}[{words}] {bound}" if words else f"{metric} {bound}"))
+    if not gates:
+        names = ", ".join(f"'{one.name}'" for one in checklists)
+        raise InputError(f"gate 'default': nothing is recommended for {names}; give gates of your own")
+    return tuple(gates)
+
+
+def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = False) -> None:
+    """Refuse a gate that no score of this run can decide.
+
+    ``counts`` are those of the run before it asks anything; ``baseline`` is whether there is a former run.
+
+    Raises:
+        InputError: an unknown filter word, or a gate, or one word of it, that selects no score.
+    """
+    for gate in gates:
+        if gate.regression and not baseline:
+            raise InputError(
+                f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
+            )
+        problems = [
+            protocol.problem(gate.metric, gate.filters, mine)
+            for protocol, mine in by_protocol(counts)
+            if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
+        ]
+        if not problems:
+            raise InputError(f"gate '{gate.text}': {unmeasured(gate.metric)}")
+        if None not in problems:
+            raise InputError(f"gate '{gate.text}': {problems[0]}")

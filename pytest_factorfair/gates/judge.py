@@ -5,15 +5,40 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Gate, Verdict
+from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
 from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
-from pytest_factorfair.gates.terms import COMMON, Terms
-from pytest_factorfair.gates.waivers import waived
+from pytest_factorfair.gates.waivers import Waiver, waived
 from pytest_factorfair.protocols import registry
-from pytest_factorfair.protocols.measurement import Counts, Place
+from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, Place
 from pytest_factorfair.statistics.holm import ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What all gates of a run share.
+
+    ``alpha`` is the chance, one-sided, to pass or to fail a score that lies exactly at its threshold;
+    ``today`` is the day on which waivers must be in force, ``former`` what regression gates compare
+    with.
+    """
+
+    estimator: Estimator = "corrected"
+    interval: Interval = "instrument"
+    alpha: float = ALPHA
+    waivers: tuple[Waiver, ...] = ()
+    today: date = date.min
+    former: Former | None = None
+
+    @property
+    def estimation(self) -> Estimation:
+        return Estimation(self.estimator, self.interval)
+
+
+COMMON = Terms()
 
 
 class Ruling(NamedTuple):
@@ -81,10 +106,11 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judg
 
 def _verdict(score: Judged, name: str, finding: Finding) -> Verdict:
     span, gate = finding.span, score.gate
+    metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
         gate=gate.text,
         name=name,
-        subject=_subject(score),
+        subject=f"{metric}[{','.join(score.words)}]" if score.words else metric,
         judgement=finding.judgement,
         value=score.estimate.plugin if span is None else score.shown(span.value),
         threshold=gate.threshold,
@@ -96,35 +122,19 @@ def _verdict(score: Judged, name: str, finding: Finding) -> Verdict:
 
 
 def _names(scores: Sequence[Judged]) -> list[str]:
-    """Each score's name; one that gates share gets the bound, and if they share that too, a number."""
-    plain = [_name(score) for score in scores]
-    bound = [
-        f"{name}-{_bound(score.gate)}" if plain.count(name) > 1 else name
-        for name, score in zip(plain, scores, strict=True)
-    ]
+    """Each score's name of the characters [a-z0-9._-]: ``s_e-base-race``.
+
+    A name that gates share is followed by the bound, and if they share that too, by a number.
+    """
+    plain = []
+    for score in scores:
+        words = [re.sub(r"[^a-z0-9._]+", "-", word.lower()).strip("-") for word in score.words]
+        plain.append("-".join(("regression",) * score.gate.regression + (score.gate.metric, *words)))
     seen: Counter[str] = Counter()
     names = []
-    for name in bound:
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    for name, score in zip(plain, scores, strict=True):
+        bound = f"{'ge' if score.gate.comparison == '>=' else 'le'}-{score.gate.threshold:.12g}"
+        full = f"{name}-{bound}" if plain.count(name) > 1 else name
+        seen[full] += 1
+        names.append(full if seen[full] == 1 else f"{full}-{seen[full]}")
     return names
-
-
-def _bound(gate: Gate) -> str:
-    return f"{'ge' if gate.comparison == '>=' else 'le'}-{gate.threshold:.12g}"
-
-
-def _subject(score: Judged) -> str:
-    """Its name as a gate expression would have it: ``s_e[base,race]``."""
-    metric = f"regression({score.gate.metric})" if score.gate.regression else score.gate.metric
-    return f"{metric}[{','.join(score.words)}]" if score.words else metric
-
-
-def _name(score: Judged) -> str:
-    """Its name of the characters [a-z0-9._-]: ``s_e-base-race``."""
-    change = ("regression",) if score.gate.regression else ()
-    return "-".join((*change, score.gate.metric, *map(_plain, score.words)))
-
-
-def _plain(word: str) -> str:
-    return re.sub(r"[^a-z0-9._]+", "-", word.lower()).strip("-")

@@ -1,4 +1,7 @@
-"""A score with its bounds, and which side of a threshold it lies on."""
+"""A score with its bounds: on which side of a threshold it lies, and how that is said.
+
+Rounded numbers stay on their side of the threshold.
+"""
 
 from __future__ import annotations
 
@@ -41,3 +44,69 @@ def to_beat(gate: Gate) -> float:
     if not gate.regression:
         return gate.threshold
     return max(gate.threshold, 0.0) if gate.comparison == ">=" else min(gate.threshold, 0.0)
+
+
+DIGITS = range(3, 13)
+RELATIONS = {
+    (">=", True): "is at least",
+    (">=", False): "is below",
+    ("<=", True): "is at most",
+    ("<=", False): "is above",
+}
+
+
+def relation(gate: Gate, span: Span, reach: tuple[float | None, float | None], *, signed: bool) -> str:
+    """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
+    held = kept(gate, span)
+    threshold = _threshold(gate.threshold if held else to_beat(gate))
+    value = _valued(gate, span, signed=signed)
+    return f"{value} {RELATIONS[gate.comparison, held]} {threshold}{_range(gate, reach)}"
+
+
+def undecided(gate: Gate, span: Span, *, signed: bool) -> str:
+    """``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
+    return f"{_valued(gate, span, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
+
+
+def one_of_many(gate: Gate, span: Span, gates: int, *, signed: bool) -> str:
+    """``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``."""
+    side = f"{RELATIONS[gate.comparison, False]} {_threshold(to_beat(gate))}"
+    return f"{_valued(gate, span, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
+
+
+def between(gate: Gate, span: Span, *, signed: bool) -> str:
+    """``0.918 to 0.942``."""
+    _, low, high = _texts(gate, span, signed=signed)
+    return f"{low} to {high}"
+
+
+def _valued(gate: Gate, span: Span, *, signed: bool) -> str:
+    value, low, high = _texts(gate, span, signed=signed)
+    return value if span.low == span.high else f"{value} ({low} to {high})"
+
+
+def _texts(gate: Gate, span: Span, *, signed: bool) -> list[str]:
+    """With as many decimals as it takes to stay on their side of the threshold, three at least."""
+    sign = "+" if gate.regression else ""
+    numbers = [number if signed else min(max(number, 0.0), 1.0) for number in span]
+    texts: list[str] = []
+    for digits in DIGITS:
+        texts = [f"{number:{sign}.{digits}f}" for number in numbers]
+        rounded = Span(*map(float, texts))
+        if (kept(gate, rounded), broken(gate, rounded)) == (kept(gate, span), broken(gate, span)):
+            break
+    return texts
+
+
+def _threshold(threshold: float) -> str:
+    return f"{threshold:.2f}" if float(f"{threshold:.2f}") == threshold else f"{threshold:.12g}"
+
+
+def _range(gate: Gate, reach: tuple[float | None, float | None]) -> str:
+    if gate.regression:
+        return ""
+    floor, ceiling = reach
+    if (floor or 0.0) == 0.0 and (ceiling is None or ceiling == 1.0):
+        return ""
+    ends = {"floor": floor, "ceiling": ceiling}
+    return f" ({', '.join(f'{name} {end:.3g}' for name, end in ends.items() if end is not None)})"

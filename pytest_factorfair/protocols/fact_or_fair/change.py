@@ -10,12 +10,17 @@ from typing import TypeAlias
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Record
-from pytest_factorfair.protocols.fact_or_fair.scores import shares
-from pytest_factorfair.protocols.fact_or_fair.spread import EVENNESS, LIKENESS, instrument, pulls
+from pytest_factorfair.protocols.fact_or_fair.spread import (
+    EVENNESS,
+    LIKENESS,
+    instrument,
+    pulls,
+    second_orders,
+    share_covariances,
+)
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
-from pytest_factorfair.statistics.jackknife import SMOOTHING
 
 Cell: TypeAlias = tuple[int, int]
 
@@ -36,17 +41,13 @@ class Influences:
         weights = np.stack(
             [counted / counted.sum(), cells / cells.size, cells / len(tally.statistics)], axis=-1
         )
-        p, k = shares(tally.counts, smoothing=SMOOTHING), tally.k
         self.n = tally.answered.astype(np.float64)
-        pull = pulls(tally.counts, tally.truth) * weights[..., None, :]
-        self.per_answer: FloatArray = (pull @ slope) / self.n[..., None]
-        self.variance: FloatArray = (p * self.per_answer**2).sum(axis=-1) * self.n
-        divergence = (p[..., 0, :] * np.log(p[..., 0, :] / p[..., 1, :])).sum(axis=-1)
-        entropy = (k - 1) / (2 * (self.n * np.log(k)) ** 2)
-        sizes = (1 / self.n).sum(axis=-1)
-        likeness = ((k - 1) / 4 * sizes**2 * np.exp(-2 * divergence))[..., None]
-        parts = (weights * slope) ** 2
-        self.second: FloatArray = parts[..., EVENNESS] * entropy + parts[..., LIKENESS] * likeness
+        pull = (pulls(tally.counts, tally.truth) * weights[..., None, :]) @ slope
+        self.per_answer: FloatArray = pull / self.n[..., None]
+        self.variance: FloatArray = np.einsum(
+            "...i,...ij,...j->...", pull, share_covariances(tally.counts), pull
+        )
+        self.second: FloatArray = (second_orders(tally.counts) * (weights * slope) ** 2).sum(axis=-1)
         spread = instrument(tally).covariance
         self.product = float(spread[EVENNESS, EVENNESS] * spread[LIKENESS, LIKENESS]) if product else 0.0
 

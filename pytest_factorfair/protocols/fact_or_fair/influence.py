@@ -13,6 +13,7 @@ import numpy as np
 from pytest_factorfair.domain import Estimator, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP
 from pytest_factorfair.protocols.fact_or_fair.limits import Range, match_range
+from pytest_factorfair.protocols.fact_or_fair.spread import share_variances
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
@@ -172,12 +173,11 @@ def _right(tally: Tally) -> IntArray:
 
 
 def _share(matched: IntArray, answered: IntArray, missing: IntArray, cells: BoolArray) -> _Share:
-    """The mean over cells of the share of matches; its variance on shares that are never 0 or 1."""
+    """The mean over cells of the share of matches."""
     hits, answers, gone = matched[cells], answered[cells], missing[cells]
     if not answers.size or not answers.all():
         return _Share(nan, nan, int(answers.sum()), nan, nan)
-    smooth = (hits + 0.5) / (answers + 1)
-    variance = float((smooth * (1 - smooth) / answers).sum()) / answers.size**2
+    variance = float(share_variances(hits, answers).sum()) / answers.size**2
     asked = answers + gone
     shares = hits / answers, hits / asked, (hits + gone) / asked
     value, least, most = (float(each.mean()) for each in shares)
@@ -185,9 +185,9 @@ def _share(matched: IntArray, answered: IntArray, missing: IntArray, cells: Bool
 
 
 def _estimate(rows: Sequence[_Row], estimator: Estimator) -> Estimate:
-    """The mean excess; columns rest on different answers, and what they are held against on others still.
+    """The mean excess. Columns and what they are compared with rest on different answers.
 
-    Only where several contexts state the truth are they held against the same ones.
+    Only several contexts that state the truth are compared with the same answers.
     """
     n = sum(row.share.n for row in rows)
     plugin = fmean(row.share.value - row.chance for row in rows) if rows else nan

@@ -118,7 +118,7 @@ def of_influence(threshold: float, design: Design) -> float | None:
 def _columns(
     context: str, background: Background, statistics: int, *, plain: bool
 ) -> Iterator[tuple[int, bool]]:
-    """A context's columns: of how many cells, and whether held against as many of the plain context."""
+    """A context's columns: of how many cells, and whether compared with as many of the base context."""
     if background == "truth":
         yield from [(statistics, plain)] * 2
     elif background == "random":

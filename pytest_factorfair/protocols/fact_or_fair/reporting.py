@@ -113,3 +113,6 @@ class FactOrFairReporting(Reporting):
     def reading(self, summary: Summary) -> Iterator[str]:
         if any(one.metric == "s_fact" and one.value is not None for one in summary.scores):
             yield from READING
+
+
+REPORTING = FactOrFairReporting()

@@ -7,12 +7,13 @@ from itertools import product
 from string import ascii_uppercase
 
 from pytest_factorfair import domain
+from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Step
 from pytest_factorfair.checklist.wording import ambiguous, placeholders, used
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.protocols.fact_or_fair import build
+from pytest_factorfair.protocols.fact_or_fair import build, layout, lint
 from pytest_factorfair.protocols.fact_or_fair.layout import (
     Attribute,
     Block,
@@ -343,3 +344,15 @@ def _pictured(steps: tuple[Step, ...], side: Side) -> Iterator[Problem]:
         yield from placeholders(scenario.text, (*spot, "text"), known=(), needed=())
         if scenario.ages is not None:
             yield Problem((*spot, "ages"), "is of no use with 'modality: image'")
+
+
+FILES = Files(
+    layout=layout.read,
+    rules=(facts, texts),
+    truths=build.truth_sets,
+    build=build.checklist,
+    lint=lint.findings,
+    schema=layout.schema,
+    parts={"statistics": layout.Statistics.model_json_schema},
+    sources=build.sources,
+)

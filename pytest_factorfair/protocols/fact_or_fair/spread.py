@@ -1,4 +1,8 @@
-"""S_fact, S_E and S_KLD of a run with their covariance, and what follows for S_fair and the distance."""
+"""From counts to scores with their covariance: the only place that says how answers vary.
+
+shares → pulls (how each score follows the shares of a cell) → covariances; then what follows for S_fair and
+the distance. Changes, power and influence take their variances from here.
+"""
 
 from __future__ import annotations
 
@@ -39,24 +43,48 @@ def pulls(counts: ArrayLike, truth: IntArray) -> FloatArray:
     return np.stack([fact, evenness, np.stack([high, low], axis=-2)], axis=-1)
 
 
+def sizes(counts: ArrayLike) -> FloatArray:
+    """Answers of each cell, of shape (..., statistics, 2); nan where there are none."""
+    total = np.asarray(counts, dtype=np.float64).sum(axis=-1)
+    return np.where(total > 0, total, np.nan)
+
+
+def share_covariances(counts: ArrayLike) -> FloatArray:
+    """The covariance of the shares of each cell, (..., statistics, 2, k, k): multinomial, smoothed."""
+    p = shares(counts, smoothing=SMOOTHING)
+    single = p[..., None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
+    return np.asarray(single / sizes(counts)[..., None, None])
+
+
+def share_variances(hits: IntArray, answers: IntArray) -> FloatArray:
+    """The variance of the share of hits among the answers of each cell, on shares that are never 0 or 1."""
+    smooth = (hits + 0.5) / (answers + 1)
+    return np.asarray(smooth * (1 - smooth) / answers)
+
+
+def second_orders(counts: ArrayLike) -> FloatArray:
+    """Each cell's variance of second order, (..., statistics, 2, 3), without which errors vanish at uniform.
+
+    (k-1)/(2 n^2 log^2 k) for an entropy; (k-1)/2 (1/n_h + 1/n_l)^2 exp(-2 KL) for a divergence, half of it
+    in either cell; 0 for a share of right answers.
+    """
+    p, n = shares(counts, smoothing=SMOOTHING), sizes(counts)
+    k = p.shape[-1]
+    entropy = (k - 1) / (2 * (n * np.log(k)) ** 2)
+    divergence = (p[..., 0, :] * np.log(p[..., 0, :] / p[..., 1, :])).sum(axis=-1)
+    likeness = (k - 1) / 4 * (1 / n).sum(axis=-1) ** 2 * np.exp(-2 * divergence)
+    return np.stack([np.zeros_like(n), entropy, np.broadcast_to(likeness[..., None], n.shape)], axis=-1)
+
+
 def cell_covariances(counts: ArrayLike, truth: IntArray) -> FloatArray:
     """Each cell's part of the covariance of (S_fact, S_E, S_KLD), of shape (..., statistics, 2, 3, 3).
 
-    First order: 1/n times the mean product of the influences. Second order, without which the
-    error would vanish at the uniform distribution: (k-1)/(2 n^2 log^2 k) for an entropy and
-    (k-1)/2 (1/n_h + 1/n_l)^2 exp(-2 KL) for a divergence, half of it in either cell. The part is
-    that of a cell's own S_fact and S_E, and of its statistic's S_KLD.
+    The delta method, and the variances of second order. The part is that of a cell's own S_fact and S_E, and
+    of its statistic's S_KLD.
     """
-    cells = np.asarray(counts, dtype=np.float64)
-    p, k = shares(cells, smoothing=SMOOTHING), cells.shape[-1]
-    n = np.where((total := cells.sum(axis=-1)) > 0, total, np.nan)
-    pull = pulls(cells, truth)
-    found: FloatArray = np.einsum("...i,...ia,...ib->...ab", p, pull, pull) / n[..., None, None]
-    divergence = (p[..., 0, :] * np.log(p[..., 0, :] / p[..., 1, :])).sum(axis=-1)
-    sizes = (1 / n).sum(axis=-1)
-    found[..., EVENNESS, EVENNESS] += (k - 1) / (2 * (n * np.log(k)) ** 2)
-    found[..., LIKENESS, LIKENESS] += ((k - 1) / 4 * sizes**2 * np.exp(-2 * divergence))[..., None]
-    return found
+    pull = pulls(counts, truth)
+    first = pull.swapaxes(-1, -2) @ share_covariances(counts) @ pull
+    return np.asarray(first + second_orders(counts)[..., None] * np.eye(LIKENESS + 1))
 
 
 def covariances(counts: ArrayLike, truth: IntArray) -> tuple[FloatArray, FloatArray]:

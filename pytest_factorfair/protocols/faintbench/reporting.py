@@ -66,3 +66,6 @@ def _on_screen(spec: Spec) -> Spec:
     """A printed figure at the width and in the font of the page."""
     drawn = {name: part for name, part in spec.items() if name not in ("title", "config")}
     return drawn | {"width": "container", "height": 2 * spec["height"], "autosize": FIT}
+
+
+REPORTING = FaintbenchReporting()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import fsum
 
+from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.checklist.wording import HINTS, ambiguous, any_of, group_names, placeholders
 from pytest_factorfair.errors import nearest
+from pytest_factorfair.protocols.faintbench import build, layout
 from pytest_factorfair.protocols.faintbench.build import places
 from pytest_factorfair.protocols.faintbench.checklist import KINDS, Kind
 from pytest_factorfair.protocols.faintbench.layout import SECTIONS, Checklist
@@ -157,3 +159,13 @@ def _clues(file: Checklist) -> Iterator[Problem]:
             for word in dict.fromkeys(pattern.findall(each.told)):
                 text = f"{what} a group: '{word}'; list under explicit the attributes it leaves open"
                 yield Problem((SECTIONS[kind], id_), text)
+
+
+FILES = Files(
+    layout=Checklist.model_validate,
+    rules=(names, figures, texts),
+    truths=build.truth_sets,
+    build=build.checklist,
+    lint=findings,
+    schema=layout.schema,
+)

@@ -9,8 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Sampling, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import check, expand, judge, parse, rule
-from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.gates import Terms, check, expand, judge, parse, rule
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, gallery, with_lost
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown

@@ -12,8 +12,7 @@ import pytest
 
 from pytest_factorfair.domain import Answer, CaseKey, Estimator, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import check, judge, parse
-from pytest_factorfair.gates.terms import Terms
+from pytest_factorfair.gates import Terms, check, judge, parse
 from pytest_factorfair.protocols import cases, load, notices
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, gallery

@@ -18,7 +18,7 @@ from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, Option
+from pytest_factorfair.config.options import MODEL, OPTIONS, RunOption
 
 ROOT = Path(__file__).parents[1]
 RECIPES = ("own_model", "wrapped_model", "own_detector", "own_assertion", "own_checklist", "ci_gates")
@@ -97,13 +97,13 @@ def options() -> str:
     return _table(("option, variable, key", "what it does"), ((_names(one), _help(one)) for one in OPTIONS))
 
 
-def _names(option: Option) -> str:
+def _names(option: RunOption) -> str:
     key = () if option is MODEL else (option.toml,)
     flag = f"{option.flag} {option.metavar.replace('|', ' or ')}".rstrip()  # a bar would end the cell
     return "<br>".join(f"`{name}`" for name in (flag, option.variable, *key))
 
 
-def _help(option: Option) -> str:
+def _help(option: RunOption) -> str:
     choices = f" ({', '.join(option.choices)})" if option.choices else ""
     return f"{_words(option.help)}{choices}"
 

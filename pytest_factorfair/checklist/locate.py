@@ -43,7 +43,9 @@ def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
     if exists(base / file):
         return file
     if set(name_or_path) & set("./\\"):
-        raise InputError(f"there is no file {file}{_meant(name_or_path, names)}")
+        close = difflib.get_close_matches(Path(name_or_path).stem, names, n=1, cutoff=0.8)
+        hint = f"; did you mean the shipped '{close[0]}'?" if close else ""
+        raise InputError(f"there is no file {file}{hint}")
     raise InputError(
         f"no shipped checklist is called '{name_or_path}'{nearest(name_or_path, names)} "
         "(a file of your own is named with its ending: own.yaml)"
@@ -56,8 +58,3 @@ def exists(file: Path) -> bool:
         return file.is_file()
     except OSError:
         return False
-
-
-def _meant(path: str, names: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(Path(path).stem, names, n=1, cutoff=0.8)
-    return f"; did you mean the shipped '{close[0]}'?" if close else ""

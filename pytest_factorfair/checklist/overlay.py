@@ -43,12 +43,6 @@ def _resolve(file: Path, base: Path, below: tuple[Path, ...]) -> Node:
     if _child(root, "schema") is not None:
         _check_schema(root, CHECKLIST)
     chain = (*below, (base / file).resolve())
-    parent = _resolve(_target(extends, base, chain), base, chain)
-    _check_name(root, parent)
-    return merge(parent, _without(root, "extends"))
-
-
-def _target(extends: Node, base: Path, chain: tuple[Path, ...]) -> Path:
     if not isinstance(extends.value, str):
         raise extends.error("must be the name of a shipped checklist or the path of a file")
     try:
@@ -57,16 +51,15 @@ def _target(extends: Node, base: Path, chain: tuple[Path, ...]) -> Path:
         raise extends.error(str(error)) from None
     if (base / target).resolve() in chain:
         raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
-    return target
-
-
-def _check_name(root: Node, parent: Node) -> None:
-    """Reports tell checklists apart by name, so changed content must not pass for its base."""
+    parent = _resolve(target, base, chain)
+    # Reports tell checklists apart by name, so changed content must not pass for its base.
     own, theirs = _child(root, "name"), _child(parent, "name")
     if own is None:
         raise root.error("missing; a checklist that extends another has a name of its own", beyond=("name",))
     if theirs is not None and own.value == theirs.value:
         raise own.error(f"'{own.value}' is the name of the checklist that this one extends; give it its own")
+    kept = {name: child for name, child in _children(root).items() if name != "extends"}
+    return merge(parent, Node(kept, root.file, root.line, root.steps))
 
 
 def _with_statistics(root: Node, base: Path) -> Node:
@@ -81,7 +74,7 @@ def _with_statistics(root: Node, base: Path) -> Node:
         raise named.error(f"there is no file {file}")
     content = read(file, base)
     _check_schema(content, STATISTICS)
-    return _with(root, "statistics", content)
+    return Node({**_children(root), "statistics": content}, root.file, root.line, root.steps)
 
 
 def _check_schema(root: Node, expected: str) -> None:
@@ -98,29 +91,25 @@ def merge(parent: Node, overlay: Node) -> Node:
     Raises:
         ChecklistError: the overlay removes what the base does not have.
     """
-    if isinstance(overlay.value, Mapping):
-        if isinstance(parent.value, Mapping):
-            return _merge_mappings(parent, overlay)
-        if isinstance(parent.value, tuple) and overlay.value and set(overlay.value) <= _EDITS:
-            return _edit(parent, overlay)
+    if not isinstance(overlay.value, Mapping):
+        return overlay
+    if isinstance(parent.value, Mapping):
+        merged = dict(parent.value)
+        for key, child in overlay.value.items():
+            if child.value is not None:
+                merged[key] = merge(merged[key], child) if key in merged else child
+            elif merged.pop(key, None) is None:
+                raise child.error(f"null removes a key, and the base has no such key{nearest(key, merged)}")
+        return Node(merged, overlay.file, overlay.line, overlay.steps)
+    if isinstance(parent.value, tuple) and overlay.value and set(overlay.value) <= _EDITS:
+        items, removed = parent.value, set()
+        for item in _items(overlay, "remove"):
+            if type(item.value) is not int or not 1 <= item.value <= len(items):
+                raise item.error(f"must be a position in the base's list of {len(items)}, counted from 1")
+            removed.add(item.value)
+        kept = [item for position, item in enumerate(items, start=1) if position not in removed]
+        return Node((*kept, *_items(overlay, "add")), overlay.file, overlay.line, overlay.steps)
     return overlay
-
-
-def _merge_mappings(parent: Node, overlay: Node) -> Node:
-    merged = dict(_children(parent))
-    for key, child in _children(overlay).items():
-        if child.value is not None:
-            merged[key] = merge(merged[key], child) if key in merged else child
-        elif merged.pop(key, None) is None:
-            raise child.error(f"null removes a key, and the base has no such key{nearest(key, merged)}")
-    return Node(merged, overlay.file, overlay.line, overlay.steps)
-
-
-def _edit(parent: Node, overlay: Node) -> Node:
-    items = parent.value if isinstance(parent.value, tuple) else ()
-    removed = {_position(item, len(items)) for item in _items(overlay, "remove")}
-    kept = tuple(item for position, item in enumerate(items, start=1) if position not in removed)
-    return Node((*kept, *_items(overlay, "add")), overlay.file, overlay.line, overlay.steps)
 
 
 def _items(overlay: Node, key: str) -> tuple[Node, ...]:
@@ -132,24 +121,9 @@ def _items(overlay: Node, key: str) -> tuple[Node, ...]:
     return child.value
 
 
-def _position(item: Node, length: int) -> int:
-    if type(item.value) is not int or not 1 <= item.value <= length:
-        raise item.error(f"must be a position in the base's list of {length}, counted from 1")
-    return item.value
-
-
 def _children(node: Node) -> Mapping[str, Node]:
     return node.value if isinstance(node.value, Mapping) else {}
 
 
 def _child(node: Node, key: str) -> Node | None:
     return _children(node).get(key)
-
-
-def _with(node: Node, key: str, child: Node) -> Node:
-    return Node({**_children(node), key: child}, node.file, node.line, node.steps)
-
-
-def _without(node: Node, key: str) -> Node:
-    kept = {name: child for name, child in _children(node).items() if name != key}
-    return Node(kept, node.file, node.line, node.steps)

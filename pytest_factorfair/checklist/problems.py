@@ -1,4 +1,4 @@
-"""What is wrong with a checklist: found all at once, told in one line."""
+"""What is wrong with a checklist: found all at once, reported in one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.checklist.fields import GROUP, ID, LINE, PLACEHOLDER
 from pytest_factorfair.checklist.source import Node, Step
-from pytest_factorfair.errors import ChecklistError, nearest
+from pytest_factorfair.errors import nearest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -60,32 +60,28 @@ def refuse(root: Node, problems: Iterable[Problem]) -> None:
     Raises:
         ChecklistError: the first of them by file and line, and how many more there are.
     """
-    told = list(problems)
-    if told:
-        raise min((_error(root, problem, len(told) - 1) for problem in told), key=_place)
-
-
-def _error(root: Node, problem: Problem, more: int) -> ChecklistError:
-    node, beyond = root.find(problem.steps)
-    return node.error(problem.text + (f" (and {more} more)" if more else ""), beyond=beyond)
-
-
-def _place(error: ChecklistError) -> tuple[str, int]:
-    return str(error.path), error.line or 0
+    found = list(problems)
+    errors = []
+    for problem in found:
+        node, beyond = root.find(problem.steps)
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        errors.append(node.error(problem.text + more, beyond=beyond))
+    if errors:
+        raise min(errors, key=lambda error: (str(error.path), error.line or 0))
 
 
 def structural(error: ValidationError) -> list[Problem]:
     """The problems pydantic found, in our words."""
-    return [_problem(detail) for detail in error.errors(include_url=False)]
-
-
-def _problem(detail: ErrorDetails) -> Problem:
-    steps = detail["loc"]
-    if detail["type"] == "unknown_key":
-        return Problem((*steps, detail["ctx"]["key"]), detail["msg"])
-    if steps and steps[-1] == "[key]":  # pydantic's way to say that the key itself is wrong
-        return Problem(steps[:-1], f"the name {_text(detail)}")
-    return Problem(steps, _text(detail))
+    problems = []
+    for detail in error.errors(include_url=False):
+        steps = detail["loc"]
+        if detail["type"] == "unknown_key":
+            problems.append(Problem((*steps, detail["ctx"]["key"]), detail["msg"]))
+        elif steps and steps[-1] == "[key]":  # pydantic's way to say that the key itself is wrong
+            problems.append(Problem(steps[:-1], f"the name {_text(detail)}"))
+        else:
+            problems.append(Problem(steps, _text(detail)))
+    return problems
 
 
 def _text(detail: ErrorDetails) -> str:
@@ -103,7 +99,10 @@ def _text(detail: ErrorDetails) -> str:
     if detail["type"] == "string_pattern_mismatch":
         return f"{_PATTERNS[context['pattern']]}, not {_named(given)}"
     if detail["type"] == "literal_error":
-        return f"must be {context['expected']}, not {_named(given)}{_meant(given, context['expected'])}"
+        words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
+        hint = nearest(str(given), words)
+        meant = hint if "did you mean" in hint else ""
+        return f"must be {context['expected']}, not {_named(given)}{meant}"
     return detail["msg"]
 
 
@@ -114,8 +113,3 @@ def _named(value: object) -> str:
         return "true" if value else "false"
     names = {dict: "a mapping", list: "a list", type(None): "empty"}
     return names.get(type(value), str(value))
-
-
-def _meant(given: object, expected: str) -> str:
-    hint = nearest(str(given), [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")])
-    return hint if "did you mean" in hint else ""

@@ -49,20 +49,17 @@ class Node:
         """The deepest node along ``steps``, and the steps that lead beyond it (none lead beyond a scalar)."""
         if not isinstance(self.value, (Mapping, tuple)):
             return self, ()
-        child = self._child(steps[0]) if steps else None
+        child, step = None, steps[0] if steps else None
+        if isinstance(self.value, Mapping):
+            child = None if step is None else self.value.get(str(step))
+        elif isinstance(step, int) and step < len(self.value):
+            child = self.value[step]
         return (self, steps) if child is None else child.find(steps[1:])
 
     def error(self, problem: str, *, beyond: tuple[Step, ...] = ()) -> ChecklistError:
         """The error that ``problem`` is wrong with this value, or with what is missing ``beyond`` it."""
-        field, told = (" ".join(text.split()) for text in (dotted((*self.steps, *beyond)), problem))
-        return ChecklistError(self.file, self.line, field, told)
-
-    def _child(self, step: Step) -> Node | None:
-        if isinstance(self.value, Mapping):
-            return self.value.get(str(step))
-        if isinstance(self.value, tuple) and isinstance(step, int) and step < len(self.value):
-            return self.value[step]
-        return None
+        field, text = (" ".join(each.split()) for each in (dotted((*self.steps, *beyond)), problem))
+        return ChecklistError(self.file, self.line, field, text)
 
 
 def dotted(steps: tuple[Step, ...]) -> str:
@@ -77,18 +74,6 @@ def read(file: Path, base: Path) -> Node:
         ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses
             what a checklist has no need for: anchors, aliases, tags, a second document.
     """
-    text = _text(file, base)
-    try:
-        _refuse_features(text, file)
-        root = yaml.compose(text, Loader=_LOADER)
-    except yaml.YAMLError as error:
-        raise _syntax(error, file) from None
-    if not isinstance(root, yaml.MappingNode):
-        raise ChecklistError(file, 1, "", "must be a mapping that begins with 'schema:'")
-    return _mapping(root, Node({}, file, 1, ()))
-
-
-def _text(file: Path, base: Path) -> str:
     try:
         with (base / file).open("rb") as stream:
             content = stream.read(LARGEST + 1)
@@ -99,10 +84,21 @@ def _text(file: Path, base: Path) -> str:
     if len(content) > LARGEST:
         raise ChecklistError(file, None, "", "is larger than 2 MB, which no checklist is")
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ChecklistError(file, line, "", "is not UTF-8 text") from None
+    try:
+        _refuse_features(text, file)
+        root = yaml.compose(text, Loader=_LOADER)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+        place = mark.line + 1 if mark else None
+        raise ChecklistError(file, place, "", f"is not valid YAML: {problem}") from None
+    if not isinstance(root, yaml.MappingNode):
+        raise ChecklistError(file, 1, "", "must be a mapping that begins with 'schema:'")
+    return _mapping(root, Node({}, file, 1, ()))
 
 
 def _refuse_features(text: str, file: Path) -> None:
@@ -112,28 +108,17 @@ def _refuse_features(text: str, file: Path) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         documents += isinstance(event, yaml.DocumentStartEvent)
         line = event.start_mark.line + 1 if event.start_mark else None
-        problem = _feature(event)
+        problem, tag = "", getattr(event, "tag", None)
+        if getattr(event, "anchor", None) is not None:
+            problem = "anchors (&) and aliases (*) are not used here; write the value out, or quote it"
+        elif tag is not None:
+            problem = f"the tag {tag} is not used here; write plain YAML"
         if depth > DEEPEST:
             problem = f"is nested more than {DEEPEST} levels deep"
         if documents > 1:
             problem = "a second document begins here; a file is one checklist"
         if problem:
             raise ChecklistError(file, line, "", problem)
-
-
-def _feature(event: yaml.Event) -> str:
-    if getattr(event, "anchor", None) is not None:
-        return "anchors (&) and aliases (*) are not used here; write the value out, or quote it"
-    tag = getattr(event, "tag", None)
-    if tag is not None:
-        return f"the tag {tag} is not used here; write plain YAML"
-    return ""
-
-
-def _syntax(error: yaml.YAMLError, file: Path) -> ChecklistError:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    return ChecklistError(file, mark.line + 1 if mark else None, "", f"is not valid YAML: {problem}")
 
 
 def _build(node: yaml.Node, place: Node) -> Node:
@@ -144,7 +129,13 @@ def _build(node: yaml.Node, place: Node) -> Node:
             _build(item, _at(place, step, item.start_mark.line + 1)) for step, item in enumerate(node.value)
         )
         return Node(tuple(items), place.file, place.line, place.steps)
-    return Node(_scalar(node, place), place.file, place.line, place.steps)
+    value: Scalar = str(node.value)
+    if node.tag in _CONVERTED:
+        try:
+            value = cast("Scalar", SafeConstructor().construct_object(node))
+        except ValueError:
+            raise place.error(f"{node.value} is not a number; write text in quotes") from None
+    return Node(value, place.file, place.line, place.steps)
 
 
 def _mapping(node: yaml.MappingNode, place: Node) -> Node:
@@ -152,29 +143,17 @@ def _mapping(node: yaml.MappingNode, place: Node) -> Node:
     children: dict[str, Node] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
-        name = _key(key, place, line)
+        if not isinstance(key, yaml.ScalarNode) or key.tag in _CONVERTED:
+            quoted = (
+                f"write it in quotes: '{key.value}'" if isinstance(key, yaml.ScalarNode) else "write a word"
+            )
+            raise Node(None, place.file, line, place.steps).error(f"a key must be text; {quoted}")
+        name = str(key.value)
         spot = _at(place, name, line)
         if name in children:
             raise spot.error(f"is given twice, first on line {children[name].line}")
         children[name] = _build(value, spot)
     return Node(children, place.file, place.line, place.steps)
-
-
-def _key(node: yaml.Node, place: Node, line: int) -> str:
-    if isinstance(node, yaml.ScalarNode) and node.tag not in _CONVERTED:
-        return str(node.value)
-    spot = Node(None, place.file, line, place.steps)
-    written = f"write it in quotes: '{node.value}'" if isinstance(node, yaml.ScalarNode) else "write a word"
-    raise spot.error(f"a key must be text; {written}")
-
-
-def _scalar(node: yaml.Node, place: Node) -> Scalar:
-    if node.tag not in _CONVERTED:
-        return str(node.value)
-    try:
-        return cast("Scalar", SafeConstructor().construct_object(node))
-    except ValueError:
-        raise place.error(f"{node.value} is not a number; write text in quotes") from None
 
 
 def _at(place: Node, step: Step, line: int) -> Node:

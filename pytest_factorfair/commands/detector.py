@@ -237,6 +237,6 @@ def _fetch(arguments: argparse.Namespace) -> None:
     is_url = "://" in arguments.name
     if is_url != bool(arguments.sha256):
         raise InputError("--sha256 goes with a URL, and a URL with --sha256: downloads are always verified")
-    source = download.Source(arguments.name, arguments.sha256) if is_url else download.known(arguments.name)
+    source = download.Download(arguments.name, arguments.sha256) if is_url else download.known(arguments.name)
     file = download.fetch(source, Path(arguments.out))
     say(f"{file}" + (f": {source.licence}" if source.licence else ""))

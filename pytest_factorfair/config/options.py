@@ -9,13 +9,13 @@ from typing import Literal
 from pytest_factorfair.domain import Modality
 
 PREFIX = "FACTORFAIR_"
-"""What the name of every variable of ours begins with, and of nobody else's."""
+"""Every environment variable with this prefix belongs to this plugin."""
 
 Kind = Literal["text", "texts", "integer", "amount", "share", "flag", "choice"]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class RunOption:
     """One option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``."""
 
     name: str
@@ -46,7 +46,7 @@ CHECKLISTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_
 """The checklist of a run that names none."""
 
 
-MODEL = Option(
+MODEL = RunOption(
     "model",
     "texts",
     "the model under test (repeatable): openai/gpt-4o, any litellm id, sim:NAME, transformers:PATH, "
@@ -54,16 +54,16 @@ MODEL = Option(
     metavar="SPEC",
 )
 
-OPTIONS: tuple[Option, ...] = (
+OPTIONS: tuple[RunOption, ...] = (
     MODEL,
-    Option(
+    RunOption(
         "model-arg",
         "texts",
         "an argument for the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
         metavar="KEY=VALUE",
         key="model_args",
     ),
-    Option(
+    RunOption(
         "checklist",
         "texts",
         f"a shipped checklist's name or a YAML file (repeatable); default: {CHECKLISTS['text']}, or "
@@ -71,153 +71,159 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME|PATH",
         key="checklists",
     ),
-    Option(
+    RunOption(
         "preset",
         "choice",
         "sizes, prompts, design and truth set at once: smoke (report only), ci (default), paper",
         choices=("smoke", "ci", "paper"),
     ),
-    Option(
+    RunOption(
         "samples",
         "text",
         "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
         "images=N: pictures per case or prompt of an image model",
         metavar="N[,objective=N][,images=N]",
     ),
-    Option(
+    RunOption(
         "design",
         "choice",
         "who appears in a query: balanced (every group, default) or paper (drawn at random)",
         choices=("balanced", "paper"),
     ),
-    Option(
+    RunOption(
         "truth",
         "text",
         "the labels that count as true: audited (default), published, or a set of your own",
         "NAME",
     ),
-    Option(
+    RunOption(
         "estimator",
         "choice",
         "corrected (default): bias-corrected scores with intervals; plugin: as the paper defines them; "
         "published-code: as its scripts compute them",
         choices=("corrected", "plugin", "published-code"),
     ),
-    Option(
+    RunOption(
         "interval",
         "choice",
         "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
         choices=("instrument", "scenarios"),
     ),
-    Option(
+    RunOption(
         "answers",
         "choice",
         "what language models are asked for: text (default), json (structured output: one of the letters), "
         "or probabilities (of every letter, without sampling)",
         choices=("text", "json", "probabilities"),
     ),
-    Option("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
-    Option(
+    RunOption("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
+    RunOption(
         "gate",
         "texts",
         "a threshold for a score (repeatable): 's_e[base,race] >= 0.961'; 'default' is the recommended set",
         metavar="EXPR",
         key="gates",
     ),
-    Option(
+    RunOption(
         "on-inconclusive",
         "choice",
         "outcome of inconclusive gates: warn (default), fail or pass",
         choices=("warn", "fail", "pass"),
     ),
-    Option(
+    RunOption(
         "on-incomplete",
         "choice",
         "outcome of gates when cases were left out (a path, -k, -m, skipped tests): fail (default) or warn",
         choices=("fail", "warn"),
     ),
-    Option(
+    RunOption(
         "baseline",
         "text",
         "the report.json of an earlier run: reports show what changed, and regression(...) gates are judged",
         metavar="FILE",
     ),
-    Option(
+    RunOption(
         "looks",
         "integer",
         "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, else 1)",
         metavar="N",
     ),
-    Option("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
-    Option(
+    RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
+    RunOption(
         "explain-cache", "flag", "print why answers that are not in the store would be asked; ask nothing"
     ),
-    Option(
+    RunOption(
         "explain",
         "flag",
         "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore it",
     ),
-    Option(
+    RunOption(
         "detector",
         "text",
         "reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
         "python:MODULE:ATTRIBUTE (default for sim: models: sim)",
         metavar="SPEC",
     ),
-    Option(
+    RunOption(
         "detector-errors",
         "text",
         "an error table written by `factorfair detector evaluate`: reports show shares with and without "
         "correction",
         metavar="FILE",
     ),
-    Option(
+    RunOption(
         "max-connections",
         "integer",
         "calls in flight to one endpoint, divided evenly among workers (default 64)",
         metavar="N",
     ),
-    Option("max-rpm", "integer", "calls per minute, all workers together (default: no limit)", metavar="N"),
-    Option("max-calls", "integer", "end the run after this number of calls, including retries", metavar="N"),
-    Option("max-cost", "amount", "end the run when its calls have cost this much", metavar="USD"),
-    Option("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
-    Option(
+    RunOption(
+        "max-rpm", "integer", "calls per minute, all workers together (default: no limit)", metavar="N"
+    ),
+    RunOption(
+        "max-calls", "integer", "end the run after this number of calls, including retries", metavar="N"
+    ),
+    RunOption("max-cost", "amount", "end the run when its calls have cost this much", metavar="USD"),
+    RunOption("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
+    RunOption(
         "run",
         "text",
         "share the limits of the run of this name with every other controller that uses the same store "
         "(default: a run of its own)",
         metavar="NAME",
     ),
-    Option(
+    RunOption(
         "retries",
         "integer",
         "retries of a call that fails for a transient reason: no connection, 5xx (default 5)",
         metavar="N",
     ),
-    Option(
+    RunOption(
         "patience",
         "amount",
         "how long to wait for an endpoint that fails or throttles every call (default 300)",
         metavar="SECONDS",
     ),
-    Option(
+    RunOption(
         "max-unparsed",
         "share",
         "a case fails if more than this share of its answers is unparsed or errored (default 0.05)",
         metavar="SHARE",
     ),
-    Option(
+    RunOption(
         "store", "text", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"
     ),
-    Option("replay", "flag", "take every answer from the store; never open a connection"),
-    Option("refresh", "flag", "ask everything again and replace what the store has"),
-    Option("warm", "flag", "ask all cases from one loop before the first test, so that workers only read"),
-    Option(
+    RunOption("replay", "flag", "take every answer from the store; never open a connection"),
+    RunOption("refresh", "flag", "ask everything again and replace what the store has"),
+    RunOption("warm", "flag", "ask all cases from one loop before the first test, so that workers only read"),
+    RunOption(
         "report",
         "text",
         "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
         metavar="DIR",
     ),
-    Option("judge-selected", "flag", "judge the cases selected by -k, -m or a path as if they were complete"),
-    Option("strict", "flag", "fail the run if a gate is inconclusive or not judged"),
+    RunOption(
+        "judge-selected", "flag", "judge the cases selected by -k, -m or a path as if they were complete"
+    ),
+    RunOption("strict", "flag", "fail the run if a gate is inconclusive or not judged"),
 )

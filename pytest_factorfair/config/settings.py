@@ -201,7 +201,7 @@ def _limit(given: Mapping[str, Given], name: str) -> int | None:
 
 
 def _sizes(given: Given) -> dict[str, Any]:
-    """By the field of ``Sampling``. Any: mypy would hold the numbers against every field of the class."""
+    """By the field of ``Sampling``. Any: mypy would check the numbers against every field of the class."""
     sizes: dict[str, Any] = {}
     for part in given.value.split(","):
         name, _, number = part.strip().rpartition("=")

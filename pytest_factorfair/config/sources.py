@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX, Option
+from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.errors import InputError, nearest
 
 WAIVERS = "waivers"
@@ -35,7 +35,7 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     """The table ``[tool.factorfair]``, by option name; empty without one.
 
     Raises:
-        InputError: the file cannot be read, or has a key that is none of ours.
+        InputError: the file cannot be read, or has an unknown key.
     """
     path = root / "pyproject.toml"
     if not path.is_file():
@@ -63,7 +63,7 @@ def pyproject(root: Path) -> Mapping[str, Given]:
 
 
 def check_variables(environment: Mapping[str, str]) -> None:
-    """Look for misspelt names among the variables of ours.
+    """Refuse misspelt names of variables.
 
     Raises:
         InputError: a variable ``FACTORFAIR_*`` does not exist.
@@ -100,7 +100,7 @@ def collect(
     return found
 
 
-def _text(option: Option, given: Given) -> str:
+def _text(option: RunOption, given: Given) -> str:
     if option.name == "samples" and type(given.value) is int:
         return str(given.value)
     if not isinstance(given.value, str) or not given.value.strip():
@@ -108,7 +108,7 @@ def _text(option: Option, given: Given) -> str:
     return given.value.strip()
 
 
-def _texts(option: Option, given: Given) -> tuple[str, ...]:
+def _texts(option: RunOption, given: Given) -> tuple[str, ...]:
     value = given.value
     if isinstance(value, dict) and option.name == "model-arg":
         value = [f"{key}={item}" for key, item in value.items()]
@@ -119,14 +119,14 @@ def _texts(option: Option, given: Given) -> tuple[str, ...]:
     return tuple(_text(option, replace(given, value=part)) for part in value)
 
 
-def _integer(_option: Option, given: Given) -> int:
+def _integer(_option: RunOption, given: Given) -> int:
     try:
         return int(str(given.value))
     except ValueError:
         raise InputError(f"{given.where}: expected a whole number, got '{given.value}'") from None
 
 
-def _amount(_option: Option, given: Given) -> float:
+def _amount(_option: RunOption, given: Given) -> float:
     try:
         amount = float(str(given.value))
     except ValueError:
@@ -136,7 +136,7 @@ def _amount(_option: Option, given: Given) -> float:
     return amount
 
 
-def _share(_option: Option, given: Given) -> float:
+def _share(_option: RunOption, given: Given) -> float:
     try:
         share = float(str(given.value))
     except ValueError:
@@ -146,7 +146,7 @@ def _share(_option: Option, given: Given) -> float:
     return share
 
 
-def _flag(_option: Option, given: Given) -> bool:
+def _flag(_option: RunOption, given: Given) -> bool:
     if isinstance(given.value, bool):
         return given.value
     word = str(given.value).lower()
@@ -155,7 +155,7 @@ def _flag(_option: Option, given: Given) -> bool:
     return word in TRUE
 
 
-def _choice(option: Option, given: Given) -> str:
+def _choice(option: RunOption, given: Given) -> str:
     if given.value not in option.choices:
         raise InputError(
             f"{given.where}: unknown value '{given.value}'{nearest(str(given.value), option.choices)}"
@@ -163,7 +163,7 @@ def _choice(option: Option, given: Given) -> str:
     return str(given.value)
 
 
-PARSERS: dict[str, Callable[[Option, Given], Any]] = {
+PARSERS: dict[str, Callable[[RunOption, Given], Any]] = {
     "text": _text,
     "texts": _texts,
     "integer": _integer,

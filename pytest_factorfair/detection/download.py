@@ -17,7 +17,7 @@ _TIMEOUT = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Download:
     """A file to fetch: its URL, the SHA-256 it must have, and its licence."""
 
     url: str
@@ -29,18 +29,18 @@ _ZOO = "https://media.githubusercontent.com/media/opencv/opencv_zoo"
 _YUNET = "models/face_detection_yunet/face_detection_yunet"
 
 # The checksums are the publishers' own: the Git LFS pointers of OpenCV's model zoo, uniface's table.
-KNOWN: Mapping[str, Source] = {
-    "fairface": Source(
+KNOWN: Mapping[str, Download] = {
+    "fairface": Download(
         "https://github.com/yakhyo/fairface-onnx/releases/download/weights/fairface.onnx",
         "9c8c47d437cd310538d233f2465f9ed0524cb7fb51882a37f74e8bc22437fdbf",
         "CC BY 4.0, Kärkkäinen and Joo (FairFace); exported to ONNX by yakhyo/fairface-onnx (MIT)",
     ),
-    "yunet": Source(
+    "yunet": Download(
         f"{_ZOO}/47534e27c9851bb1128ccc0102f1145e27f23f98/{_YUNET}_2026may.onnx",
         "ebafce4e3c118d6554634be5c27ab333b4c047a9a8c3faf1d7cf93101c22f0f0",
         "MIT, Shiqi Yu (YuNet, for OpenCV 5)",
     ),
-    "yunet-opencv4": Source(
+    "yunet-opencv4": Download(
         f"{_ZOO}/82b38c8f98e7b52aa171400f3e4c722352d0669f/{_YUNET}_2023mar.onnx",
         "8f2383e4dd3cfbb4553ea8718107fc0423210dc964f9f4280604804ed2552fa4",
         "MIT, Shiqi Yu (YuNet, for OpenCV 4)",
@@ -48,7 +48,7 @@ KNOWN: Mapping[str, Source] = {
 }
 
 
-def known(name: str) -> Source:
+def known(name: str) -> Download:
     """The source of a model by its name.
 
     Raises:
@@ -59,7 +59,7 @@ def known(name: str) -> Source:
     return KNOWN[name]
 
 
-def fetch(source: Source, folder: Path) -> Path:
+def fetch(source: Download, folder: Path) -> Path:
     """Download a file into a folder, or keep the one there if its checksum is right.
 
     The file appears complete and with the right checksum, or not at all; an older file is kept on failure.

@@ -32,7 +32,7 @@ _SOURCE = re.compile(r"^/\S+:\d+ .*?\) (?=[A-Z])")
 _CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 
 
-class Node(Protocol):
+class NodeArg(Protocol):
     """An input or output of a network, as ONNX Runtime describes it: a size of None or text is variable."""
 
     @property
@@ -114,7 +114,7 @@ def softmax(logits: Floats) -> Floats:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True), np.float32)
 
 
-def check_input(inputs: Sequence[Node]) -> None:
+def check_input(inputs: Sequence[NodeArg]) -> None:
     """Raise DetectorError unless there is one input of float32 (any number, 3, 224, 224)."""
     expected = None, 3, SIDE, SIDE
     shape = [size if isinstance(size, int) else None for size in inputs[0].shape] if len(inputs) == 1 else []
@@ -125,7 +125,7 @@ def check_input(inputs: Sequence[Node]) -> None:
         raise DetectorError(f"its input is {inputs[0].type}, not 32-bit floats")
 
 
-def heads(outputs: Sequence[Node]) -> dict[str, tuple[str, slice]]:
+def heads(outputs: Sequence[NodeArg]) -> dict[str, tuple[str, slice]]:
     """The output of each head and its columns, recognised by their shapes.
 
     Raises:
@@ -148,7 +148,7 @@ def heads(outputs: Sequence[Node]) -> dict[str, tuple[str, slice]]:
     return {head: (by_head[head], slice(None)) for head in HEADS}
 
 
-def _listed(nodes: Sequence[Node]) -> str:
+def _listed(nodes: Sequence[NodeArg]) -> str:
     return ", ".join(f"{each.name} ({', '.join(map(str, each.shape))})" for each in nodes) or "missing"
 
 

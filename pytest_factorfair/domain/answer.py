@@ -163,14 +163,14 @@ class Answers:
         """What was lost and why, most frequent reason first; an example of it; what to try."""
         gone = lost(self.answers)
         reasons = Counter(answer.reason for answer in gone)
-        told = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS_SHOWN)]
+        counted = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS_SHOWN)]
         if len(reasons) > REASONS_SHOWN:
-            told.append(plural(len(reasons) - REASONS_SHOWN, "other reason"))
+            counted.append(plural(len(reasons) - REASONS_SHOWN, "other reason"))
         outcomes = {answer.outcome for answer in gone}
         what = FAILINGS[outcomes.pop()] if len(outcomes) == 1 else "could not be obtained or read"
         lines = [
             f"{len(gone)} of {plural(self.asked, 'answer')} {what}: "
-            + (next(iter(reasons)) if len(reasons) == 1 else ", ".join(told)),
+            + (next(iter(reasons)) if len(reasons) == 1 else ", ".join(counted)),
             f"A case may lose {self.allowed:.0%} of its answers (--factorfair-max-unparsed).",
         ]
         if self.example is not None:

@@ -14,10 +14,10 @@ Better = Literal["higher", "lower", "neither"]
 class Standing:
     """A model's place on a board.
 
-    ``rank`` is among values as they are shown, ties share one; None where there is no value or no better end.
-    ``low`` and ``high`` are the 95 % interval. ``letters`` are shared by models that cannot be told
-    apart. ``asked``, ``refused``, ``unparsed`` and ``errors`` count what the value rests on. ``doubt`` is
-    why nothing is claimed of the model.
+    ``rank`` is by the values as shown, ties share one; None without a value or a better end.
+    ``low`` and ``high`` are the 95 % interval. ``letters`` are shared by models that do not differ
+    significantly. ``asked``, ``refused``, ``unparsed`` and ``errors`` count what the value rests on.
+    ``doubt`` is why no claim is made about the model.
     """
 
     model: str
@@ -37,8 +37,8 @@ class Standing:
 class Difference:
     """The first model's value less the second's, with its 95 % interval, taken alone.
 
-    ``real`` is that it is no accident, at one level over all pairs of the board. ``paired`` is of how
-    many of the answers the other has one to the same question.
+    ``real`` says that it is significant, at one level over all pairs of the board. ``paired`` is the share
+    of answers for which the other model has one to the same question.
     """
 
     first: str
@@ -54,7 +54,7 @@ class Difference:
 class Board:
     """One score of several models, the best first, and all differences between them.
 
-    ``better`` is the end that is: eta lies between two biases and has none.
+    ``better`` is the better end of the metric; eta lies between two biases and has none.
     """
 
     checklist: str
@@ -72,26 +72,22 @@ class Board:
             if (one.first, one.second) == (model, other):
                 return one
             if (one.first, one.second) == (other, model):
-                return _turned(one)
+                low, high = (None if end is None else -end for end in (one.high, one.low))
+                value = None if one.value is None else -one.value
+                return Difference(model, other, value, low, high, one.real, one.paired)
         return None
 
     def ahead(self, model: str, other: str) -> bool:
-        """Whether the first is better than the other, and that is real."""
+        """Whether the first is significantly better than the other."""
         found = self.between(model, other)
         if found is None or found.value is None or not found.real:
             return False
         return found.value > 0 if self.better == "higher" else found.value < 0 and self.better == "lower"
 
 
-def _turned(one: Difference) -> Difference:
-    low, high = (None if end is None else -end for end in (one.high, one.low))
-    value = None if one.value is None else -one.value
-    return Difference(one.second, one.first, value, low, high, one.real, one.paired)
-
-
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """What changed for the models of a former report in a later one, by their names."""
+    """What changed from a former report to a later one, for the models that both have."""
 
     former: str
     later: str
@@ -103,9 +99,9 @@ class Leaderboard:
     """Everything a comparison of reports says.
 
     ``models`` are the names that boards use. ``reports`` has a line for each report: which it is, and
-    why it was not judged, if so; ``complete`` is that all were. ``notes`` are what must be said of
-    them all; ``perceived`` is that a detector read the groups. ``teacher`` is the model that all others
-    are held against, if there is one.
+    why it was not judged, if so; ``complete`` says that all were. ``notes`` apply to
+    all of them; ``perceived`` says that a detector read the groups. ``teacher`` is the model that all others
+    are compared with, if there is one.
     """
 
     models: tuple[str, ...]

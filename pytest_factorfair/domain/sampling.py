@@ -30,14 +30,16 @@ class Sampling:
     per_prompt: int = 50
 
     def of(self, modality: Modality) -> Sampling:
-        """What it means for checklists of this modality: a picture shows nobody to choose from, so any
-        group can come up in each, as in the balanced design."""
+        """The sampling of checklists of this modality.
+
+        A picture offers no people to choose from: any group can appear in it, as in the balanced design.
+        """
         if modality == "text":
             return self
         return replace(self, design="balanced", samples=self.images, objective=self.images)
 
     def times(self, factor: int) -> Sampling:
-        """So many times the answers, of which the first are the same."""
+        """A sample that is ``factor`` times as large and begins with the same queries."""
         return replace(
             self,
             samples=factor * self.samples,

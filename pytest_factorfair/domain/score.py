@@ -62,8 +62,8 @@ class Change:
 
     ``statistic`` names that part, and is None for the score as a whole. ``before`` and ``after`` are
     plug-in values, ``change`` new less old without the estimator's bias, with one-sided bounds where
-    there are any. ``churn`` is the share of answers that are not the same as before; ``regressed``
-    marks a change for the worse that is no accident.
+    there are any. ``churn`` is the share of answers that differ from before; ``regressed``
+    marks a significant change for the worse.
     """
 
     model: str

@@ -38,7 +38,7 @@ class Correction:
     """Shares of an attribute over all topics: as perceived, and with the detector's error taken out.
 
     ``n`` is the number of faces behind ``raw``; ``low`` and ``high`` are the 95 % interval of
-    ``corrected``. Shares are by group; those that could not be had are empty, and ``reason`` says why.
+    ``corrected``. Shares are by group; those that cannot be estimated are empty, and ``reason`` says why.
     """
 
     model: str

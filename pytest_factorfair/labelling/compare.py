@@ -97,7 +97,7 @@ def errors_text(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScorePair:
     """One score from people's labels and from the detector's; None if it cannot be computed.
 
     ``labelled`` and ``read`` are the numbers of answers behind them.
@@ -118,7 +118,7 @@ class Row:
         return None if self.people is None or self.automatic is None else self.people - self.automatic
 
 
-def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[Row, ...]:
+def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[ScorePair, ...]:
     """Every score that has a value on either side, in the order of the automatic ones."""
     by_people, by_detector = (
         {(each.part, each.attribute, each.metric, each.context): each for each in scores}
@@ -127,7 +127,7 @@ def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[R
     rows = []
     for place in {**by_detector, **by_people}:
         person, machine = by_people.get(place), by_detector.get(place)
-        row = Row(
+        row = ScorePair(
             *place,
             people=person.value if person else None,
             automatic=machine.value if machine else None,
@@ -139,7 +139,7 @@ def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[R
     return tuple(rows)
 
 
-def mean_differences(rows: Sequence[Row]) -> Mapping[str, tuple[float, int]]:
+def mean_differences(rows: Sequence[ScorePair]) -> Mapping[str, tuple[float, int]]:
     """By metric, the mean absolute difference and the number of scores with both values."""
     differences: dict[str, list[float]] = {}
     for row in rows:
@@ -148,7 +148,7 @@ def mean_differences(rows: Sequence[Row]) -> Mapping[str, tuple[float, int]]:
     return {metric: (sum(each) / len(each), len(each)) for metric, each in differences.items()}
 
 
-def scores_text(model: str, rows: Sequence[Row], *, decimals: int = 3) -> Iterator[str]:
+def scores_text(model: str, rows: Sequence[ScorePair], *, decimals: int = 3) -> Iterator[str]:
     """Lines with a model's scores from both sides, and how far these are apart."""
     yield ""
     yield f"{model}: scores from people's and from the detector's labels of the same pictures; (n) answers"

@@ -42,7 +42,7 @@ _PAGE = """# {title}
 
 The pictures in `{folder}/` were made by text-to-image models. The people in them do not exist. You are asked
 how they are *perceived*, so that {purpose}.
-There is no right answer, and nobody's identity is asked for: only what you take the person for.
+There is no right answer. The question is not who the person is, only what you take the person for.
 
 ## Content notice
 

@@ -19,7 +19,7 @@ SCHEMA = "factorfair.human/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class JudgedPicture:
     """One query of a run, showing ``people`` people, with an answer for each face the detector found."""
 
     case: CaseKey
@@ -48,7 +48,7 @@ class Picture:
         }
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Picture:
+    def from_json(cls, row: Mapping[str, Any]) -> JudgedPicture:
         shared = {"query": row["query"], "key": row["key"], "repeat": row["repeat"]}
         answers = tuple(
             Answer(**shared, letter=None, background={}, **{name: each[name] for name in _OF_AN_ANSWER})
@@ -61,11 +61,11 @@ class Picture:
 _OF_AN_ANSWER = ("outcome", "reason", "groups", "confidence")
 
 
-def pictures(record: Record, people: int) -> Iterator[Picture]:
+def pictures(record: Record, people: int) -> Iterator[JudgedPicture]:
     """The pictures of a record, each with this number of people, and the detector's answers."""
     for query, faces in groupby(record.answers, key=lambda answer: answer.query):
         answers = tuple(faces)
-        yield Picture(record.case, people, query, answers[0].key, answers[0].repeat, answers)
+        yield JudgedPicture(record.case, people, query, answers[0].key, answers[0].repeat, answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Key:
 
     checklist: str
     truth: str
-    pictures: Mapping[str, Picture]
+    pictures: Mapping[str, JudgedPicture]
 
     @property
     def spots(self) -> tuple[Spot, ...]:
@@ -107,7 +107,7 @@ def read_key(path: Path) -> Key:
             f"{path}: not the key of a human check: its schema is {schema!r}, expected '{SCHEMA}'"
         )
     try:
-        rows = {str(name): Picture.from_json(row) for name, row in content["pictures"].items()}
+        rows = {str(name): JudgedPicture.from_json(row) for name, row in content["pictures"].items()}
         return Key(str(content["checklist"]), str(content["truth"]), rows)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: the key is damaged: {type(error).__name__}: {error}") from None
@@ -137,7 +137,7 @@ def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled,
     return tuple(rows[spot] for spot in known)
 
 
-class Compared(NamedTuple):
+class PeopleAndDetector(NamedTuple):
     """Records of the same pictures; ``unlabelled`` pictures, which nobody labelled, are in neither."""
 
     people: tuple[Record, ...]
@@ -145,7 +145,7 @@ class Compared(NamedTuple):
     unlabelled: int
 
 
-def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -> Compared:
+def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -> PeopleAndDetector:
     """What people and the detector say of each case, in the order of the key.
 
     ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from
@@ -153,7 +153,7 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -
     """
     attributes = {each.attribute.name: each.attribute for each in opinions}
     rows = iter(zip(*(each.majorities for each in opinions), strict=True))
-    people: list[tuple[Picture, list[Answer]]] = []
+    people: list[tuple[JudgedPicture, list[Answer]]] = []
     for picture in key.pictures.values():
         labels = [dict(zip(attributes, next(rows), strict=True)) for _ in range(picture.people)]
         if not any(label is not None for person in labels for label in person.values()):
@@ -184,10 +184,10 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -
             )
         people.append((picture, answers))
     automatic = [(picture, picture.answers) for picture, _ in people]
-    return Compared(_records(people), _records(automatic), len(key.pictures) - len(people))
+    return PeopleAndDetector(_records(people), _records(automatic), len(key.pictures) - len(people))
 
 
-def _records(pictures: Iterable[tuple[Picture, Iterable[Answer]]]) -> tuple[Record, ...]:
+def _records(pictures: Iterable[tuple[JudgedPicture, Iterable[Answer]]]) -> tuple[Record, ...]:
     """A record for each case."""
     answers: dict[CaseKey, list[Answer]] = {}
     for picture, each in pictures:

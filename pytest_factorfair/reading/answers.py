@@ -83,7 +83,11 @@ def pictured(
 
 
 def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> Answer:
-    groups = {one.name: group for one in attributes if (group := _group(face, one)) is not None}
+    groups = {}
+    for one in attributes:
+        parts = [face.groups.get(part) for part in one.crossed or (one.name,)]
+        if None not in parts:  # else the detector could not tell
+            groups[one.name] = " ".join(filter(None, parts))
     reading = Reading("answered") if groups else NO_GROUP
     return Answer(
         query=exchange.query.id,
@@ -100,12 +104,6 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
             if one.name in groups
         },
     )
-
-
-def _group(face: Face, attribute: Attribute) -> str | None:
-    """The face's group, or None if the detector could not tell; a crossed attribute joins its parts."""
-    parts = [face.groups.get(part) for part in attribute.crossed or (attribute.name,)]
-    return None if None in parts else " ".join(filter(None, parts))
 
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:

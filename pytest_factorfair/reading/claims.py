@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from pytest_factorfair.reading import cues, refusals
-from pytest_factorfair.reading.mentions import Mention, Vocabulary, mentions
+from pytest_factorfair.reading.mentions import Vocabulary, mentions
 from pytest_factorfair.reading.outcomes import NOTHING
 
 
-class Level(IntEnum):
-    """The kinds of claim, clearest first."""
+class Clarity(IntEnum):
+    """How clearly a reply makes a claim, clearest first."""
 
     FORMAL = 0  # the requested JSON, "Final answer: B", a LaTeX box
     STATED = 1  # "Answer: B", "I would choose B", "Therefore B", a first or last line that is only "B"
@@ -27,7 +27,7 @@ class Level(IntEnum):
 class Claim:
     """The letters claimed at one position of the cleaned text."""
 
-    level: Level
+    level: Clarity
     start: int
     end: int
     letters: frozenset[str]
@@ -39,13 +39,13 @@ def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     Unhedged claims after the last formal claim count with the formal claims, because they may contradict
     them; an explanation that names the same option among others does not count.
     """
-    for level in (Level.FORMAL, Level.STATED, Level.BARE, Level.PREDICATE):
+    for level in (Clarity.FORMAL, Clarity.STATED, Clarity.BARE, Clarity.PREDICATE):
         found = [claim for claim in claims if claim.level is level]
-        if found and level is Level.FORMAL:
+        if found and level is Clarity.FORMAL:
             last = max(claim.end for claim in found)
             later = [claim for claim in claims if claim.start >= last]
-            found += [claim for claim in later if claim.level in (Level.STATED, Level.BARE)]
-            explained = [claim for claim in later if claim.level is Level.PREDICATE]
+            found += [claim for claim in later if claim.level in (Clarity.STATED, Clarity.BARE)]
+            explained = [claim for claim in later if claim.level is Clarity.PREDICATE]
             found += [] if letters(explained) & letters(found) else explained
         if found:
             return tuple(found)
@@ -76,7 +76,7 @@ _NEGATED_BEFORE = re.compile(
 )
 
 
-class Reply:
+class CleanReply:
     """A cleaned text with its mentions of options, and the text before and after each mention."""
 
     def __init__(self, text: str, known: Vocabulary) -> None:
@@ -135,12 +135,13 @@ _LOOK_BACK = 100
 _FEWEST_TO_ENUMERATE = 3
 
 
-def claims(reply: Reply) -> list[Claim]:
+def claims(reply: CleanReply) -> list[Claim]:
     """Every claim in order; a mention makes at most one, and a list of all options makes none."""
     listed = _listed(reply)
     found: list[Claim] = []
     for index, mention in enumerate(reply.mentions):
-        if mention.possessive or _enumerates(mention, reply.known):
+        all_named = mention.letters >= reply.known.letters
+        if mention.possessive or (all_named and len(reply.known.letters) >= _FEWEST_TO_ENUMERATE):
             continue
         level = _level(reply, index, listed=index in listed)
         if level is not None:
@@ -148,7 +149,7 @@ def claims(reply: Reply) -> list[Claim]:
     return found
 
 
-def corrected(reply: Reply, made: tuple[Claim, ...]) -> bool:
+def corrected(reply: CleanReply, made: tuple[Claim, ...]) -> bool:
     """Whether another option is mentioned after a "wait, actually" that follows the last claim."""
     last = max(claim.end for claim in made)
     marks = [mark.end() for mark in cues.CORRECTION.finditer(reply.text, last)]
@@ -161,16 +162,13 @@ def corrected(reply: Reply, made: tuple[Claim, ...]) -> bool:
     )
 
 
-def _enumerates(mention: Mention, known: Vocabulary) -> bool:
-    return len(known.letters) >= _FEWEST_TO_ENUMERATE and mention.letters >= known.letters
-
-
-def _level(reply: Reply, index: int, *, listed: bool) -> Level | None:
+def _level(reply: CleanReply, index: int, *, listed: bool) -> Clarity | None:
     """How clearly the mention is claimed as the answer."""
     at = reply.mentions[index].start
+    end = reply.sentence_end(reply.mentions[index].end)
     if (
         reply.ruled_out(index)
-        or _asked(reply, index)
+        or reply.text[end : end + 1] == "?"
         or cues.SIGNING_OFF.search(reply.text[max(0, at - 40) : at])
     ):
         return None
@@ -186,7 +184,7 @@ def _level(reply: Reply, index: int, *, listed: bool) -> Level | None:
     return _predicate(reply, index)
 
 
-def _stated(reply: Reply, index: int) -> Level | None:
+def _stated(reply: CleanReply, index: int) -> Clarity | None:
     """Claimed by a label or a verb of choosing directly before the mention."""
     at = reply.mentions[index].start
     look_back = max(0, at - _LOOK_BACK)
@@ -195,14 +193,17 @@ def _stated(reply: Reply, index: int) -> Level | None:
         before = reply.text[: look_back + label.start()]
         if refusals.disowned(before):
             return None
-        return Level.FORMAL if cues.FINAL.search(before[-_LOOK_BACK:]) else Level.STATED
+        return Clarity.FORMAL if cues.FINAL.search(before[-_LOOK_BACK:]) else Clarity.STATED
     verb = cues.VERB.search(reply.before(index))
-    if verb and _chooses(reply, index, verb.string[: verb.start()]) and _completes(reply, index, verb[0]):
-        return Level.STATED
+    if verb is None or not _chooses(reply, index, verb.string[: verb.start()]):
+        return None
+    # After "I'd say" the mention may be the subject of another statement.
+    if not cues.SAYING.match(verb[0]) or _ends(reply, index) or _superlative(reply, index):
+        return Clarity.STATED
     return None
 
 
-def _chooses(reply: Reply, index: int, before: str) -> bool:
+def _chooses(reply: CleanReply, index: int, before: str) -> bool:
     """Whether the subject of the following verb is the model, or the sentence begins with the verb."""
     subject = refusals.last(cues.SUBJECT, before)
     if subject is None:
@@ -215,12 +216,7 @@ def _chooses(reply: Reply, index: int, before: str) -> bool:
     return not refusals.disowned(reply.text[: sentence + subject.start()])
 
 
-def _completes(reply: Reply, index: int, verb: str) -> bool:
-    """Whether nothing follows that would make the mention the subject of another statement."""
-    return not cues.SAYING.match(verb) or _ends(reply, index) or bool(_superlative(reply, index))
-
-
-def _doubted(reply: Reply, index: int) -> bool:
+def _doubted(reply: CleanReply, index: int) -> bool:
     start = reply.mentions[index].start
     said = reply.text[max(reply.sentence_start(start), start - 2 * _LOOK_BACK) : start]
     if index and reply.negated[index - 1]:
@@ -228,32 +224,29 @@ def _doubted(reply: Reply, index: int) -> bool:
     return bool(cues.DOUBT.search(refusals.CONTRAST.split(said)[-1]))
 
 
-def _asked(reply: Reply, index: int) -> bool:
-    end = reply.sentence_end(reply.mentions[index].end)
-    return reply.text[end : end + 1] == "?"
-
-
-def _bare(reply: Reply, index: int) -> Level | None:
+def _bare(reply: CleanReply, index: int) -> Clarity | None:
     """Claimed by a sentence that consists of the mention."""
     opening = _opening(reply, index)
     if opening is None or "{" in opening or not _leads(opening):
         return None
     if not _ends(reply, index):
-        return Level.HEDGED if _trails(reply, index) else None
+        after = reply.after(index)
+        trails = cues.COMMA_END.match(after) and not cues.FINITE.search(after)
+        return Clarity.HEDGED if trails else None
     if cues.HEDGE.search(opening):
-        return Level.HEDGED
+        return Clarity.HEDGED
     if cues.RANKED.search(opening):
-        return Level.PREDICATE if _right_end(reply, opening) else None
+        return Clarity.PREDICATE if _right_end(reply, opening) else None
     if cues.CONCLUDING.search(opening) or _stands_out(reply, index):
-        return Level.STATED
-    return Level.BARE
+        return Clarity.STATED
+    return Clarity.BARE
 
 
 def _leads(opening: str) -> bool:
     return cues.OPENING.fullmatch(opening) is not None
 
 
-def _opening(reply: Reply, index: int) -> str | None:
+def _opening(reply: CleanReply, index: int) -> str | None:
     """The sentence before the mention, from after a "not B,"; None if it contains another mention."""
     start = reply.sentence_start(reply.mentions[index].start)
     if index and reply.mentions[index - 1].end > start:
@@ -261,7 +254,7 @@ def _opening(reply: Reply, index: int) -> str | None:
     return reply.before(index)
 
 
-def _ends(reply: Reply, index: int) -> bool:
+def _ends(reply: CleanReply, index: int) -> bool:
     after = reply.after(index)
     if cues.END.match(after):
         return True
@@ -273,16 +266,7 @@ def _ends(reply: Reply, index: int) -> bool:
     return mention.end - mention.start > 1 and refusals.declines(reply.text[mention.start : mention.end])
 
 
-def _closes(reply: Reply, index: int) -> bool:
-    return _ends(reply, index) or bool(cues.COMMA_END.match(reply.after(index)))
-
-
-def _trails(reply: Reply, index: int) -> bool:
-    after = reply.after(index)
-    return bool(cues.COMMA_END.match(after)) and not cues.FINITE.search(after)
-
-
-def _stands_out(reply: Reply, index: int) -> bool:
+def _stands_out(reply: CleanReply, index: int) -> bool:
     """Whether the mention opens the reply, or is a separate line at its end."""
     mention = reply.mentions[index]
     if _leads(reply.text[: mention.start][:_LOOK_BACK]) and mention.start <= _LOOK_BACK:
@@ -292,27 +276,28 @@ def _stands_out(reply: Reply, index: int) -> bool:
     )
 
 
-def _predicate(reply: Reply, index: int) -> Level | None:
+def _predicate(reply: CleanReply, index: int) -> Clarity | None:
     """Claimed by a superlative, which answers a question for the highest, the lowest or the most likely.
 
     A comparative ("men are more likely") is no claim: which question it answers is unclear.
     """
     if _compared(reply, index):
-        return Level.PREDICATE
+        return Clarity.PREDICATE
     said = _superlative(reply, index)
     if said is None and cues.SUPERLATIVE.search(reply.before(index)):
-        said = reply.before(index) if _closes(reply, index) else None
+        closes = _ends(reply, index) or cues.COMMA_END.match(reply.after(index))
+        said = reply.before(index) if closes else None
         if said is not None and not _right_end(reply, said):
             return None
     if said is not None:
-        return Level.HEDGED if cues.HEDGE.search(said) else Level.PREDICATE
+        return Clarity.HEDGED if cues.HEDGE.search(said) else Clarity.PREDICATE
     weak = cues.WEAK.match(reply.after(index))
     if weak and not cues.UNSAID.search(weak["between"]) and _right_end(reply, weak[0]):
-        return Level.HEDGED
+        return Clarity.HEDGED
     return None
 
 
-def _compared(reply: Reply, index: int) -> bool:
+def _compared(reply: CleanReply, index: int) -> bool:
     """Whether it is a letter that opens the reply, in a comparison without a second term."""
     mention = reply.mentions[index]
     said = cues.COMPARED.match(reply.after(index)) if index == 0 and mention.lettered else None
@@ -321,7 +306,7 @@ def _compared(reply: Reply, index: int) -> bool:
     return len(reply.mentions) == 1 or reply.mentions[1].start > reply.sentence_end(mention.end)
 
 
-def _superlative(reply: Reply, index: int) -> str | None:
+def _superlative(reply: CleanReply, index: int) -> str | None:
     """The text between the mention and its superlative."""
     after = reply.after(index)
     if index + 1 < len(reply.mentions):
@@ -332,32 +317,23 @@ def _superlative(reply: Reply, index: int) -> str | None:
     return said["between"]
 
 
-def _right_end(reply: Reply, superlative: str) -> bool:
+def _right_end(reply: CleanReply, superlative: str) -> bool:
     """Whether a superlative matches the requested direction; "best" and similar words match both."""
     ends = {"highest" if match["high"] else "lowest" for match in cues.END_OF_RANGE.finditer(superlative)}
     return not ends or reply.known.direction is None or ends == {reply.known.direction}
 
 
-def _listed(reply: Reply) -> frozenset[int]:
+def _listed(reply: CleanReply) -> frozenset[int]:
     """Mentions that are items of a list of options: lines that begin with different options in a row."""
-    listed: set[int] = set()
-    for group in _lists(reply):
-        if len({reply.mentions[index].letters for index in group}) > 1:
-            listed.update(group)
-    return frozenset(listed)
-
-
-def _lists(reply: Reply) -> Iterator[list[int]]:
-    """Runs of options that lead lines; a repeated option begins the next run."""
-    run: list[int] = []
+    runs: list[list[int]] = [[]]  # a repeated option begins the next one
     for index, mention in enumerate(reply.mentions):
         line = reply.line(mention.start)
         if mention.start - line > _LOOK_BACK or not _leads(reply.text[line : mention.start]):
             continue
         if not (_ends(reply, index) or cues.LETTER_END.match(reply.after(index))):
             continue
-        if any(reply.mentions[other].letters & mention.letters for other in run):
-            yield run
-            run = []
-        run.append(index)
-    yield run
+        if any(reply.mentions[other].letters & mention.letters for other in runs[-1]):
+            runs.append([])
+        runs[-1].append(index)
+    several = [run for run in runs if len({reply.mentions[index].letters for index in run}) > 1]
+    return frozenset(index for run in several for index in run)

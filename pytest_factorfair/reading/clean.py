@@ -87,32 +87,18 @@ def clean(text: str) -> str:
         text = html.unescape(text)
     text = text.translate(_SIGNS) if not text.isascii() else text
     if "<" in text:
-        text = _without_tags(text)
+        text = _ANSWER_TAG.sub("\nAnswer: ", _STRUCK.sub(" ", text))
+        text = _TAG.sub("\n", _INLINE_TAG.sub("", text))
     if re.search(_EMPTY_BOX, text):
-        text = _BALLOT.sub(_filled_in, text)
+        # Check boxes in words: options that are not ticked are ruled out.
+        text = _BALLOT.sub(
+            lambda line: re.sub(_TICKED_BOX, "\nAnswer: ", re.sub(_EMPTY_BOX, "\nnot ", line[0])), text
+        )
     if "\\" in text or "$" in text:
-        text = _without_latex(text)
-    return _without_markdown(text).strip()
-
-
-def _filled_in(ballot: re.Match[str]) -> str:
-    """A line of check boxes in words: options that are not ticked are ruled out."""
-    return re.sub(_TICKED_BOX, "\nAnswer: ", re.sub(_EMPTY_BOX, "\nnot ", ballot[0]))
-
-
-def _without_tags(text: str) -> str:
-    text = _ANSWER_TAG.sub("\nAnswer: ", _STRUCK.sub(" ", text))
-    return _TAG.sub("\n", _INLINE_TAG.sub("", text))
-
-
-def _without_latex(text: str) -> str:
-    text = _BOXED.sub(r"\nFinal answer: \1\n", _CANCELLED.sub(" ", _MATH_FONT.sub(r"\1", text)))
-    return _MATH.sub("", text)
-
-
-def _without_markdown(text: str) -> str:
+        text = _BOXED.sub(r"\nFinal answer: \1\n", _CANCELLED.sub(" ", _MATH_FONT.sub(r"\1", text)))
+        text = _MATH.sub("", text)
     if "~" in text:
         text = _STRUCK.sub(" ", text)
     if "`" in text or "~" in text:
         text = _FENCE.sub("", text).replace("`", "")
-    return text.replace("*", "")
+    return text.replace("*", "").strip()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, counted, letters
+from pytest_factorfair.reading.claims import Claim, Clarity, CleanReply, claims, counted, letters
 from pytest_factorfair.reading.clean import clean
 from pytest_factorfair.reading.mentions import Vocabulary
 from pytest_factorfair.reading.outcomes import NOTHING, UNKNOWN
@@ -92,7 +92,7 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     at = 0
     for (found, chosen), counted_in in zip(objects, counts, strict=True):
         if chosen and counted_in:
-            made.append(Claim(Level.FORMAL, found.start(), found.end(), chosen))
+            made.append(Claim(Clarity.FORMAL, found.start(), found.end(), chosen))
         blanked += [text[at : found.start()], "\n" * (found.end() - found.start())]
         at = found.end()
     return made, "".join([*blanked, text[at:]])
@@ -161,7 +161,7 @@ def _text(value: str, known: Vocabulary) -> frozenset[str]:
     named = known.named(value) or (known.letters if names_several(value) else NOTHING)
     if named or not value or len(value) > _LONGEST_VALUE or _key(value) in _DECLINED:
         return named
-    reply = Reply(value, known)
+    reply = CleanReply(value, known)
     deciding = counted(claims(reply))
     if deciding and withdrawn(value[max(claim.end for claim in deciding) :]):
         return NOTHING

@@ -32,20 +32,17 @@ def reason(exchange: Exchange, citations: Citations) -> Reason:
     found = answer(exchange)
     if found.outcome != "answered" or exchange.response is None:
         return Reason(found.outcome)
-    text = " ".join(clean(_given(exchange.response.text))[:LONGEST].split())
+    reply = without_reasoning(exchange.response.text)
+    given = (_of_object(text) for text in (reply.strip(), *_OBJECT.findall(reply)))
+    text = next(filter(None, given), _OBJECT.sub(" ", reply))
+    text = " ".join(clean(text)[:LONGEST].split())
     if len(text.split()) < _WORDS:
         return Reason("unparsed")
     return Reason("answered", text, citations.of(text))
 
 
-def _given(text: str) -> str:
-    text = without_reasoning(text)
-    told = [_told(found) for found in (text.strip(), *_OBJECT.findall(text))]
-    return next(filter(None, told), _OBJECT.sub(" ", text))
-
-
-def _told(text: str) -> str:
-    """The reason in an object; empty if this is not an object or has no reason."""
+def _of_object(text: str) -> str:
+    """The reason in a JSON object; empty if this is not an object or has no reason."""
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -98,7 +95,12 @@ class Citations:
     """Finds what reasons cite, with the names of a checklist's groups and statistics."""
 
     def __init__(self, attributes: Iterable[Attribute], statistics: Iterable[str]) -> None:
-        words = {word for attribute in attributes for word in _words(attribute)}
+        words = {
+            word
+            for one in attributes
+            for group in one.groups
+            for word in (group, one.words[group], *one.aliases.get(group, ()))
+        }
         self._group = _groups(words)
         group = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
         myself = rf"(?:as|i am|i'm|being)(?: also)? an? (?:[\w-]{{1,20}} )?(?:{group})\b"
@@ -118,11 +120,6 @@ class Citations:
             if any(_counts(text, match) for match in pattern.finditer(text))
         }
         return frozenset(found)
-
-
-def _words(attribute: Attribute) -> Iterable[str]:
-    for group in attribute.groups:
-        yield from (group, attribute.words[group], *attribute.aliases.get(group, ()))
 
 
 def _groups(words: Iterable[str]) -> re.Pattern[str]:

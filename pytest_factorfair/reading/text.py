@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pytest_factorfair.domain import AnswerMode, Direction, Option, Reading, Response
 from pytest_factorfair.reading import json_answer, outcomes
-from pytest_factorfair.reading.claims import Claim, Level, Reply, claims, corrected, counted, letters
+from pytest_factorfair.reading.claims import Claim, Clarity, CleanReply, claims, corrected, counted, letters
 from pytest_factorfair.reading.clean import clean, without_reasoning
 from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, vocabulary
 from pytest_factorfair.reading.probabilities import likeliest
@@ -83,7 +83,7 @@ def _prose(text: str, known: Vocabulary) -> Reading:
     if embedded is None:
         return outcomes.TOO_LONG
     formal, rest = embedded
-    reply = Reply(rest, known)
+    reply = CleanReply(rest, known)
     if len(reply.mentions) > MOST_MENTIONS:
         return outcomes.TOO_LONG
     made = sorted([*formal, *claims(reply)], key=lambda claim: claim.start)
@@ -97,13 +97,13 @@ def _prose(text: str, known: Vocabulary) -> Reading:
     return outcomes.conclude(letters(deciding), offered=known.letters)
 
 
-def _unchosen(text: str, reply: Reply, made: list[Claim], known: Vocabulary) -> Reading:
+def _unchosen(text: str, reply: CleanReply, made: list[Claim], known: Vocabulary) -> Reading:
     """If no option was clearly chosen: a refusal, a single hedged claim, or unparsed."""
     if names_several(text):
         return outcomes.AMBIGUOUS
     if declines(text):
         return outcomes.REFUSED
-    hedged = letters(claim for claim in made if claim.level is Level.HEDGED)
+    hedged = letters(claim for claim in made if claim.level is Clarity.HEDGED)
     if made and withdrawn(reply.text[made[-1].end :]):
         return outcomes.NOT_CHOSEN
     if len(hedged) == 1 and hedged == reply.spoken & known.letters:

@@ -65,7 +65,9 @@ def _seen(
 
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
     simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
-    files = [_file(one) for one in exchanges]
+    # The name of each picture in the store; empty for a refusal and without a picture.
+    responses = [one.response for one in exchanges]
+    files = [one.image_file if one is not None and one.finish == "stop" else "" for one in responses]
     pictures = map(execution.store.picture, filter(None, files))
     seen = detection.read(detector, pictures, [assignment.checklist.attribute(one) for one in simple])
     for exchange, file in zip(exchanges, files, strict=True):
@@ -84,9 +86,3 @@ def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
         if isinstance(parts[0], str | None) and isinstance(parts[1], str):
             return own
     raise InputError(f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}")
-
-
-def _file(exchange: Exchange) -> str:
-    """The name of the picture in the store, where there is one and the response is no refusal; else empty."""
-    response = exchange.response
-    return response.image_file if response is not None and response.finish == "stop" else ""

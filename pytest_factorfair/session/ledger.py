@@ -82,7 +82,7 @@ class Ledger:
 
 
 class Start:
-    """When a run started, by the calendar and by a clock that nobody sets."""
+    """When a run started, by the calendar and by a monotonic clock."""
 
     def __init__(self) -> None:
         self.at = datetime.now(UTC)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
@@ -100,7 +99,14 @@ class Looks:
             if stopped := self._buy(purchases):
                 notes.append(f"no further look: {stopped}")
                 break
-        return Looked(alpha, settled, (*notes, *self._told(number)))
+        looks = len(self._bounds)
+        cap = most_answers(self._run.assignments, looks)
+        had = sum(len(asked(record.answers)) for record in self._ledger.records)
+        notes.append(
+            f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
+            f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
+        )
+        return Looked(alpha, settled, tuple(notes))
 
     def _judge(self, gates: Sequence[Gate], alpha: float, former: Former | None) -> tuple[gating.Ruling, ...]:
         settings = self._run.settings
@@ -110,14 +116,14 @@ class Looks:
         return gating.rule(gates, counts, incomplete=None, terms=terms)
 
     def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:
-        """What the topics that are wanted lack of so many times the first answers."""
+        """The queries that bring the wanted topics to ``times`` their first answers."""
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
         for one in self._run.assignments:
             record = self._ledger.record(one.key)
             if record is not None and not wanted.isdisjoint(places(one.model, one.checklist, one.case)):
-                # A copy of an answer tells nothing: it is not bought.
+                # A copy of an answer carries no information: it is not bought.
                 queries = [
                     query
                     for number, query in enumerate(self._run.further(one, times))
@@ -140,7 +146,8 @@ class Looks:
             sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
-        under_way = [(one, self._submit(one)) for one in wanted]
+        submit = self._execution.engine.submit
+        under_way = [(one, submit(self._run.models[one.assignment.model], one.queries)) for one in wanted]
         try:
             for one, future in under_way:
                 self._enter(one, self._progress.wait(future))
@@ -149,9 +156,6 @@ class Looks:
         finally:
             self._progress.clear()
         return None
-
-    def _submit(self, one: Purchase) -> Future[tuple[Exchange, ...]]:
-        return self._execution.engine.submit(self._run.models[one.assignment.model], one.queries)
 
     def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
         from pytest_factorfair.engine import usage
@@ -168,15 +172,6 @@ class Looks:
                 dropped=tuple(sorted({*one.record.dropped, *more.dropped})),
                 choices=together(one.record.choices, more.choices),
             )
-        )
-
-    def _told(self, number: int) -> Iterator[str]:
-        looks = len(self._bounds)
-        cap = most_answers(self._run.assignments, looks)
-        had = sum(len(asked(record.answers)) for record in self._ledger.records)
-        yield (
-            f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
-            f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
 
 

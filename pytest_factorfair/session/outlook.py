@@ -21,7 +21,7 @@ TOKENS_PER_REASON = 60
 """Of an answer with one or two sentences."""
 
 EVERY = 8
-"""One case in so many is enough to tell how long prompts are."""
+"""The length of prompts is estimated from one case in eight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class Outlook:
         size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         unjudged = settings.gates and not settings.judged
-        told = (
+        parts = (
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
             *(f"note: {notice}" for notice in self.run.notices),
             *([f"note: preset {settings.preset} only reports; no gate will be judged"] if unjudged else ()),
         )
-        return [f"factorfair: {line}" for line in told]
+        return [f"factorfair: {line}" for line in parts]
 
 
 def written(answers: int, reasons: int) -> int:
-    """Tokens that a model writes for so many answers and reasons."""
+    """Tokens that a model writes for this many answers and reasons."""
     return answers * TOKENS_PER_ANSWER + reasons * TOKENS_PER_REASON
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
 
 
-class Row(NamedTuple):
+class Detectable(NamedTuple):
     """One score that a gate is about, answers per topic and context, and what they can tell."""
 
     gate: str
@@ -62,7 +62,7 @@ class Plan:
         if rows:
             units = {protocol.unit for protocol, _ in by_protocol(self._counts)}
             per = " or ".join(sorted(units))
-            yield f"smallest distance from a threshold told in 80 % of runs, by {per}:"
+            yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
         yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
 
     def _cost(self) -> str:
@@ -78,7 +78,7 @@ class Plan:
         letters += sum(len(query.prompt) for _, query in self._run.explained)
         return letters // CHARACTERS_PER_TOKEN
 
-    def _rows(self, gate: Gate) -> Iterator[Row]:
+    def _rows(self, gate: Gate) -> Iterator[Detectable]:
         looks = self._run.settings.looks
         for one in selected(gate, self._counts, CORRECTED):
             times = (1, looks) if looks > 1 and one.places else (1,)
@@ -89,19 +89,21 @@ class Plan:
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
                 place, attribute = one.place or ("", "")
-                yield Row(gate.text, place, attribute, n, _told(change))
+                yield Detectable(
+                    gate.text, place, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
+                )
 
     def _size(self, one: Measurement, times: int) -> int:
-        """Answers per topic or prompt that count, all its cases together, after so many looks."""
+        """Answers per topic or prompt that count, all its cases together, after ``times`` looks."""
         first, cases = next((each, cases) for each in self._run.assignments if (cases := one.asks(each.case)))
         queries = self._run.further(first, times)
         copies = first.model in deterministic(self._run, ())
         return sum(not (copies and query.repeat) for query in queries) * cases
 
 
-def _merged(rows: Sequence[Row]) -> list[tuple[str, int, str]]:
+def _merged(rows: Sequence[Detectable]) -> list[tuple[str, int, str]]:
     """Subject, answers and change of each line: scores of a gate that say the same share one."""
-    alike: dict[tuple[str, int, str], list[Row]] = {}
+    alike: dict[tuple[str, int, str], list[Detectable]] = {}
     for row in rows:
         alike.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []
@@ -111,7 +113,3 @@ def _merged(rows: Sequence[Row]) -> list[tuple[str, int, str]]:
         on = one if len(found) == 1 else f"{len(found)} scores of {attributes}"
         lines.append((f"{gate} on {on}" if on else gate, n, change))
     return lines
-
-
-def _told(change: float | None) -> str:
-    return "not foreseen" if change is None else f"{change:.3f}"

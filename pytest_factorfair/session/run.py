@@ -113,7 +113,7 @@ class Run:
         return protocols.queries(assignment.checklist, assignment.case, self.sampling)
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
-        """The queries of a case at so many times the size: those it has, and behind them more."""
+        """The queries of a case at ``times`` its size, which begin with those that it has."""
         one, more = assignment.checklist, self.sampling.times(times)
         key = one.name, times
         if key not in self._larger:

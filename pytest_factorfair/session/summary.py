@@ -55,7 +55,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             models=run.settings.models,
             estimation=terms.estimation,
             tables=errors,
-            read_otherwise=_read_otherwise(ledger),
+            read_otherwise=frozenset(one.case.model for one in ledger.records if one.own_detector),
         ),
     )
     return Summary(
@@ -78,7 +78,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *explained.notes,
             *reported.notes,
             *copied(ledger.records, deterministic(run, ledger.records)),
-            *_told(ledger),
+            *sorted({f"{one.case.model}: {note}" for one in ledger.records for note in one.notes}),
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
@@ -88,11 +88,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         prompts=reported.prompts,
         unjudged=gating.unjudged(gates, counts, reported.scores),
     )
-
-
-def _read_otherwise(ledger: Ledger) -> frozenset[str]:
-    """The models some of whose pictures another detector than the run's has read."""
-    return frozenset(record.case.model for record in ledger.records if record.own_detector)
 
 
 def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:
@@ -129,7 +124,3 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     )
-
-
-def _told(ledger: Ledger) -> list[str]:
-    return sorted({f"{record.case.model}: {note}" for record in ledger.records for note in record.notes})

@@ -1,9 +1,9 @@
 """Responses that outlive the process: SQLite by default, PostgreSQL by URL.
 
-The only room that knows SQL. A response is had once the future of ``Store.put`` is resolved.
+The only room that knows SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
-from pytest_factorfair.store.claims import Claim
+from pytest_factorfair.store.claims import Claimed
 from pytest_factorfair.store.endpoints import Health
 from pytest_factorfair.store.keys import key, keys
 from pytest_factorfair.store.limits import Ceilings, Entry, Grant, Later, Limits, Over, Wish
@@ -13,7 +13,7 @@ from pytest_factorfair.store.writer import Write
 
 __all__ = [
     "Ceilings",
-    "Claim",
+    "Claimed",
     "Entry",
     "Grant",
     "Health",

@@ -26,13 +26,13 @@ BEAT = 15.0
 
 _AMONG = CLAIMS.c.key.in_(bindparam("keys", expanding=True))
 _HOLDERS = select(CLAIMS.c.key, CLAIMS.c.owner).where(_AMONG)
-# One key each: a statement for many keys at once is put together anew for every number of them.
+# One key per row: a statement for many keys at once is compiled again for every number of keys.
 _RELEASE = delete(CLAIMS).where((CLAIMS.c.key == bindparam("key_")) & (CLAIMS.c.owner == bindparam("me")))
 _OF: BindParameter[str] = bindparam("owner_", expanding=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claimed:
     """What became of the keys: ``mine`` to ask, ``theirs`` to wait for, and responses that were there."""
 
     mine: tuple[str, ...]
@@ -41,15 +41,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class KeyWish:
     """Keys to be claimed, and whether they are asked again whatever the store has."""
 
     keys: tuple[str, ...]
     refresh: bool
 
-    def granted(self, mine: Collection[str], had: Mapping[str, Response]) -> Claim:
+    def granted(self, mine: Collection[str], had: Mapping[str, Response]) -> Claimed:
         """What became of these keys, where ``mine`` were claimed and some responses were ``had``."""
-        return Claim(
+        return Claimed(
             mine=tuple(key for key in self.keys if key in mine and key not in had),
             theirs=tuple(key for key in self.keys if key not in mine),
             had={key: had[key] for key in self.keys if key in had},
@@ -77,7 +77,7 @@ class Claimant:
         return self.active and self._clock() - self._beaten >= BEAT
 
     def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
-        """Claim what nobody else alive has claimed; returns what is this process's now."""
+        """Claimed what no other live process has claimed; return the keys that this process holds now."""
         if not self.active:
             self.enter(connection)
         holders = self._claimed(connection, keys)
@@ -96,14 +96,14 @@ class Claimant:
         self._beaten = self._clock()
         row = {"host": process.host(), "pid": os.getpid(), "until": self._beaten + LEASE}
         if not connection.execute(update(OWNERS).where(OWNERS.c.owner == self._me).values(row)).rowcount:
-            connection.execute(insert(OWNERS), {"owner": self._me, **row})  # it was taken for dead
+            connection.execute(insert(OWNERS), {"owner": self._me, **row})  # another process took it for dead
 
     def leave(self, connection: Connection) -> None:
         """Give up all claims."""
         _forget(connection, [self._me])
 
     def _claimed(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
-        """Claim; who holds each key, by key."""
+        """Claimed; who holds each key, by key."""
         if self._insert.execute(connection, [{"key": key, "owner": self._me} for key in keys]) == len(keys):
             return dict.fromkeys(keys, self._me)
         found = connection.execute(_HOLDERS, {"keys": keys})

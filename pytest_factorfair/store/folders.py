@@ -7,13 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 HOME = ".factorfair"
-"""The folder of all that a run leaves behind, unless it was told another."""
+"""The default folder of everything that a run writes."""
 
 
 def make_folder(folder: Path, *, ignored: bool = True) -> None:
-    """Make a folder, with a .gitignore so that nobody commits what a model made.
+    """Make a folder, with a .gitignore that keeps what a model made out of commits.
 
-    ``ignored`` is about folders with a name of the user's: whatever makes ``.factorfair``, git never sees it.
+    ``ignored`` applies to folders that the user named; ``.factorfair`` always has one.
     """
     unseen = {place for place in (folder, *folder.parents) if place.name == HOME}
     if ignored and not folder.is_dir():

@@ -1,7 +1,7 @@
 """What the processes of a run may use together, and have used.
 
 All of it is rows in the store's own database, each changed by one atomic statement, so limits hold exactly
-however many processes and hosts ask at once and whichever of them dies. A call is on the account before it
+however many processes and hosts ask at once and even if some of them die. A call is on the account before it
 is sent. The rows go with the run, or with the next run where it was killed.
 """
 
@@ -91,7 +91,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """No call may start for so many seconds: the endpoint is closed, or calls in flight hold the budget."""
+    """No call may start for this many seconds: the endpoint is closed, or calls in flight hold the budget."""
 
     seconds: float
 
@@ -316,7 +316,7 @@ class Limits(Endpoints):
 
     @property
     def orphaned(self) -> bool:
-        """Whether the controller of this worker is gone, so that nobody would report what it asks."""
+        """Whether the controller of this worker is gone, so that what it asks would not be reported."""
         return bool(self._controller) and os.getppid() != self._controller
 
     def account(self, settled: Sequence[Entry], wishes: Sequence[Wish]) -> Future[list[Grant | Later | Over]]:

@@ -185,7 +185,7 @@ def _make_file(path: Path) -> None:
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            # Nobody else knows this file, so it is not their lock that SQLite cannot get.
+            # No other process knows this file, so SQLite cannot be waiting for its lock.
             raise StoreError(
                 f"{path}: the file system of its folder has no file locks; {_ANOTHER}"
             ) from error

@@ -43,7 +43,7 @@ RESPONSES = Table(
     Column("created", String(32), nullable=False),
 )
 
-# Who asks for what at this moment: a key here is nobody else's to ask, as long as its owner is alive.
+# Which process is asking for which key: no other may ask for it while its owner is alive.
 CLAIMS = Table(
     "claims",
     METADATA,
@@ -62,7 +62,7 @@ OWNERS = Table(
 # The rows of runs are made by the first run on a store, so that a store which was filled before has none.
 RUN_METADATA = MetaData()
 
-# What several controllers may use together; a limit that is NULL is none.
+# What several controllers may use together; NULL means no limit.
 RUNS = Table(
     "runs",
     RUN_METADATA,
@@ -119,7 +119,7 @@ ENDPOINTS = Table(
 
 
 class Prepared:
-    """A statement for many rows, put together once: SQLAlchemy does so anew for each of the rows."""
+    """A statement for many rows, compiled once: SQLAlchemy would compile it again for each row."""
 
     def __init__(self, statement: Insert | Delete, dialect: Dialect) -> None:
         self._statement = statement
@@ -130,14 +130,14 @@ class Prepared:
         return self._statement.compile(dialect=self._dialect)
 
     def execute(self, connection: Connection, rows: Sequence[Mapping[str, object]]) -> int:
-        """Execute it for each of the rows, of which there is at least one; how many it has changed."""
+        """Execute it for each row, of which there is at least one; return how many rows it changed."""
         places = self._compiled.positiontup  # None where the driver takes names
         parameters = [tuple(row[name] for name in places) if places else dict(row) for row in rows]
         return connection.exec_driver_sql(self._compiled.string, parameters).rowcount
 
 
 class Lookup:
-    """A statement about several ``keys``, kept as text: SQLAlchemy puts it together at every execution."""
+    """A statement about several ``keys``, kept as text: SQLAlchemy would compile it at every execution."""
 
     def __init__(self, statement: Select[Any], dialect: Dialect) -> None:
         self._statement = statement
@@ -145,13 +145,13 @@ class Lookup:
         self._text = lru_cache(maxsize=64)(self._expanded)
 
     def rows(self, connection: Connection, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """What it finds for these keys, of which there is at least one."""
+        """The rows for these keys, of which there is at least one."""
         text, names = self._text(len(keys))
         parameters = dict(zip(names, keys, strict=True)) if names else tuple(keys)
         return connection.exec_driver_sql(text, parameters).all()
 
     def _expanded(self, number: int) -> tuple[str, tuple[str, ...]]:
-        """The statement for so many keys, and their names where the driver takes names."""
+        """The statement for this many keys, and their names if the driver takes names."""
         state = self._compiled.construct_expanded_state({"keys": [""] * number})
         return state.statement, () if state.positiontup else tuple(state.parameters)
 
@@ -183,6 +183,6 @@ def upsert(dialect: str, *, replace: bool) -> Insert:
 
 
 def _insert(dialect: str, table: Table) -> Insert:
-    """Either dialect's own insert, which are alike in what is used here; the other's is not imported."""
+    """The insert of this dialect; both have what is used here, and the other one is not imported."""
     statement: Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     return statement

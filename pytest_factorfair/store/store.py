@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.claims import Claim, Wish
+from pytest_factorfair.store.claims import Claimed, KeyWish
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
@@ -63,8 +63,8 @@ class Store:
     def open(cls, url: str, *, read_only: bool = False, pictures: Path = PICTURES) -> Self:
         """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
 
-        ``read_only`` makes nothing and takes no response; a folder without the right to write will do.
-        ``pictures`` is the folder of pictures of a store that is no file; beside a file it is ``images``.
+        ``read_only`` makes nothing and takes no response; the folder need not be writable.
+        ``pictures`` is the folder of pictures if the store is not a file; beside a file it is ``images``.
 
         Raises:
             StoreError: bad URL, not a response store, another version, or it cannot be opened.
@@ -191,14 +191,14 @@ class Store:
             return refused
         return self._writer.write(writes)
 
-    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claim]:
-        """Claim keys, so that no other process asks them now; the future fails with StoreError.
+    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claimed]:
+        """Claimed keys, so that no other process asks them now; the future fails with StoreError.
 
         A reusable response that has come in the meantime is handed out instead of its claim, unless
         ``refresh`` says that all is to be asked again. A claim ends with the ``put`` of its response,
         with ``release``, and with the store.
         """
-        return self._writer.do(self._claimed, Wish(tuple(dict.fromkeys(keys)), refresh))
+        return self._writer.do(self._claimed, KeyWish(tuple(dict.fromkeys(keys)), refresh))
 
     def release(self, keys: Iterable[str]) -> Future[None]:
         """Give claims up, of keys whose response will not be put."""
@@ -220,9 +220,9 @@ class Store:
     ) -> None:
         self.close()
 
-    def _claimed(self, connection: sqlalchemy.Connection, wishes: list[Wish]) -> list[Claim]:
+    def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
         claimant = self._writer.claimant
-        keys = sorted(key for wish in wishes for key in wish.keys)  # everywhere: nobody waits in a circle
+        keys = sorted(key for wish in wishes for key in wish.keys)  # in all processes: no deadlock
         mine = {key for chunk in _chunks(keys) for key in claimant.claim(connection, chunk)}
         sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in mine]
         had: dict[str, Response] = {}

@@ -20,7 +20,7 @@ from pytest_factorfair.store.folders import sync
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import RESPONSES, upsert
 
-_to_disk = getattr(os, "fdatasync", os.fsync)  # where there is one: it leaves out what nobody reads
+_to_disk = getattr(os, "fdatasync", os.fsync)  # if there is one: it skips metadata that is not needed
 PATIENCE = 60.0  # seconds a server that was there may be away
 _PAUSE = 0.2  # seconds between two attempts to reach it, or to bring a log into its file
 _CHUNK = 500  # rows
@@ -157,7 +157,7 @@ def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
 def _checkpoint(connection: sqlalchemy.Connection) -> None:
     """Bring what is in the log into the file."""
     end = time.monotonic() + opening.TIMEOUT
-    while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # somebody reads
+    while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # another process is reading
         if time.monotonic() > end:
             raise StoreError("another process reads it without end")
         time.sleep(_PAUSE)

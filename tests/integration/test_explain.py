@@ -22,7 +22,7 @@ def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
     return {(row["context"], row["citation"]): row["share"] for row in report["reasons"]}
 
 
-def test_reasons_are_told(project: Project) -> None:
+def test_reasons_are_reported(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
     assert result.ret == 0
     report = project.report()

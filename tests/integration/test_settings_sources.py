@@ -30,13 +30,17 @@ def test_pyproject_is_read(project: Project) -> None:
     assert list(project.report()["fingerprint"]["checklists"]) == ["small"]
 
 
-def test_the_environment_goes_before_pyproject(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_takes_precedence_over_pyproject(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     assert seed(project) == 6
 
 
-def test_the_command_line_goes_before_both(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_takes_precedence_over_both(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     assert seed(project, "--factorfair-seed=7") == 7

@@ -27,7 +27,7 @@ CASES = [SimpleNamespace(number=number, case=SimpleNamespace(samples=size)) for 
 @pytest.mark.parametrize({name!r}, CASES)
 def test_case({name}, factorfair_ask): pass
 """
-"""Items that ask a case of so many queries each."""
+"""Items that each ask a case of this many queries."""
 
 OVERRIDE = """
 class TestOwn:
@@ -55,7 +55,7 @@ Asked: TypeAlias = Callable[..., list[list[int]]]
 
 @pytest.fixture
 def asked(pytester: pytest.Pytester) -> Asked:
-    """What is asked ahead at each item, of cases with so many queries."""
+    """What is asked ahead at each item, for cases of these sizes."""
 
     def asked_(sizes: list[int], more: str = "", **config: object) -> list[list[int]]:
         execution = Execution()

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from pytest_factorfair.detection import download
-from pytest_factorfair.detection.download import KNOWN, Source, fetch, known
+from pytest_factorfair.detection.download import KNOWN, Download, fetch, known
 from pytest_factorfair.errors import InputError, MissingExtraError
 
 BODY = bytes(range(256)) * 4096
@@ -57,8 +57,8 @@ def server() -> Iterator[Server]:
         thread.join()
 
 
-def source(server: Server, file: str, sha256: str = DIGEST) -> Source:
-    return Source(f"http://127.0.0.1:{server.server_port}/{file}", sha256)
+def source(server: Server, file: str, sha256: str = DIGEST) -> Download:
+    return Download(f"http://127.0.0.1:{server.server_port}/{file}", sha256)
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "moved.onnx", "model.onnx?download=true"])
@@ -119,7 +119,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
 )
 def test_an_invalid_url(tmp_path: Path, url: str) -> None:
     with pytest.raises(InputError, match="is not a valid URL of a file"):
-        fetch(Source(url, DIGEST), tmp_path)
+        fetch(Download(url, DIGEST), tmp_path)
 
 
 def test_known_models() -> None:

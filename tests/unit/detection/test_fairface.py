@@ -22,7 +22,7 @@ THREE = [("race_output", ("batch", 7)), ("gender_output", ("batch", 2)), ("age_o
 
 
 @dataclass
-class Node:
+class NodeArg:
     name: str
     shape: Sequence[int | str | None]
     type: str = "tensor(float)"
@@ -54,7 +54,7 @@ def test_softmax_of_large_logits() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_three_outputs_are_recognised_by_their_width(order: tuple[int, ...]) -> None:
-    nodes = [Node(f"out{width}", ("batch", width)) for width in (7, 2, 9)]
+    nodes = [NodeArg(f"out{width}", ("batch", width)) for width in (7, 2, 9)]
     found = fairface.heads([nodes[place] for place in order])
     assert {head: name for head, (name, _) in found.items()} == {
         "race": "out7",
@@ -64,7 +64,7 @@ def test_three_outputs_are_recognised_by_their_width(order: tuple[int, ...]) -> 
 
 
 def test_one_output_of_eighteen_is_cut_in_fairfaces_order() -> None:
-    found = fairface.heads([Node("logits", (None, 18))])
+    found = fairface.heads([NodeArg("logits", (None, 18))])
     assert found == {
         "race": ("logits", slice(0, 7)),
         "gender": ("logits", slice(7, 9)),

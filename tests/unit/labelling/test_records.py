@@ -10,7 +10,7 @@ import pytest
 from pytest_factorfair.domain import Answer, Attribute, CaseKey
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.labelling.people import opinion
-from pytest_factorfair.labelling.records import Compared, Key, Picture, aligned, compared
+from pytest_factorfair.labelling.records import JudgedPicture, Key, PeopleAndDetector, aligned, compared
 from pytest_factorfair.labelling.sheet import Labelled, Spot
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 
@@ -28,12 +28,12 @@ def case(id_: str, *attributes: str) -> PromptCase:
 CASES = {"boss": case("boss", *BOTH), "nurse": case("nurse", "gender")}
 
 
-def picture(of: str, people: int, number: int) -> Picture:
+def picture(of: str, people: int, number: int) -> JudgedPicture:
     answers = tuple(
         Answer(f"q{number}", "answered", "", None, {"gender": "man"}, {}, f"k{number}", number)
         for _ in range(people)
     )
-    return Picture(CaseKey("m", "c", of), people, f"q{number}", f"k{number}", number, answers)
+    return JudgedPicture(CaseKey("m", "c", of), people, f"q{number}", f"k{number}", number, answers)
 
 
 KEY = Key("digest", "audited", {"p/1": picture("boss", 2, 1), "p/2": picture("nurse", 1, 2)})
@@ -44,7 +44,7 @@ def rows(*labels: Labels) -> tuple[Labelled, ...]:
     return tuple(Labelled(spot, each) for spot, each in zip(SPOTS, labels, strict=True))
 
 
-def seen(*labels: Labels) -> Compared:
+def seen(*labels: Labels) -> PeopleAndDetector:
     faces = aligned(KEY, rows(*labels), Path("s.csv"))
     return compared(KEY, [opinion(faces, GENDER), opinion(faces, AGE)], CASES)
 

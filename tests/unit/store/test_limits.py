@@ -185,7 +185,7 @@ def test_cost_is_set_aside_and_then_replaced(begin: Begin) -> None:
     assert isinstance(take(limits, estimate=0.4), Later)
 
 
-def test_what_is_left_and_does_not_suffice_is_told(begin: Begin) -> None:
+def test_a_rest_too_small_for_a_call_is_reported(begin: Begin) -> None:
     limits = begin(cost=1.0)
     settle(limits, granted(limits, estimate=0.5), 0.7)
     told = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"

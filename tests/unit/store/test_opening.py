@@ -66,7 +66,7 @@ def test_bad_url(url: str, words: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("url", ["me:secret@127.0.0.1:1/responses", "127.0.0.1:1/responses?password=secret"])
-def test_password_is_not_told(url: str) -> None:
+def test_password_is_not_shown(url: str) -> None:
     told = refusal(f"postgresql://{url}")
     assert "secret" not in told
     assert "***" in told or "psycopg" in told

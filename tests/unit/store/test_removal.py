@@ -55,7 +55,9 @@ def replace(file: Path) -> None:
 @pytest.mark.parametrize(
     "remove", [Path.unlink, remove_all, remove_folder, remove_log, remove_log_and_index, move, replace]
 )
-def test_nothing_is_lost_and_every_process_is_told(file: Path, remove: Callable[[Path], None]) -> None:
+def test_nothing_is_lost_and_every_process_reports_the_removal(
+    file: Path, remove: Callable[[Path], None]
+) -> None:
     url = f"sqlite:///{file}"
     early = [f"k{number}" for number in range(150)]
     with Store.open(url) as one, Store.open(url) as two:

@@ -81,7 +81,7 @@ def test_what_fails_is_not_waited_for(
     assert file.exists()
 
 
-def test_disk_that_fails_is_told(store: Store, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_that_fails_is_reported(store: Store, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 

@@ -75,8 +75,9 @@ def modality(spec: str) -> Modality:
     scheme, colon, _ = spec.partition(":")
     if colon and scheme in ("diffusers", "images"):
         return "image"
-    is_listed = litellm_catalogue.entry(spec).get("mode") == "image_generation"
-    return "image" if is_listed or _IMAGE_MODELS.search(spec) else "text"
+    listed = not colon or scheme == "litellm" or scheme not in _EVERY
+    mode = litellm_catalogue.entry(spec).get("mode") if listed else None
+    return "image" if mode == "image_generation" or _IMAGE_MODELS.search(spec) else "text"
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:

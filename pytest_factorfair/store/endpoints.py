@@ -64,6 +64,7 @@ ZERO = bindparam("zero_", 0.0, type_=Float)
 
 _HEALTH = tuple(ENDPOINTS.c[field.name] for field in fields(Health))
 _HERE = and_(ENDPOINTS.c.run == bindparam("run_"), ENDPOINTS.c.endpoint == bindparam("endpoint_"))
+_READ = select(*_HEALTH).where(_HERE)
 _CHANGE = update(ENDPOINTS).where(_HERE).returning(*_HEALTH)
 _UNTIL, _OPENS = bindparam("until_", type_=Float), bindparam("opens_", type_=Boolean)
 _NEW, _ALIKE = bindparam("new_", type_=Integer), bindparam("alike_", type_=Integer)
@@ -182,7 +183,7 @@ class Endpoints:
 
     def _read_health(self, connection: Connection, endpoint: str) -> Health:
         values = {"run_": self._run, "endpoint_": endpoint}
-        return Health(*connection.execute(select(*_HEALTH).where(_HERE), values).one())
+        return Health(*connection.execute(_READ, values).one())
 
     def _changed(self, connection: Connection, changes: list[tuple[Any, dict[str, object]]]) -> list[Health]:
         healths = []

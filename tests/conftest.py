@@ -11,6 +11,9 @@ import pytest
 import pytest_factorfair
 from tests.project import Project
 
+# The tests run in parallel and compute little at a time: more threads in each process only spin.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # After a run in this process, pytester forgets every module that the run imported. The next run would import
 # them again: compiled modules fail then, and our classes would exist twice. So all are imported here.
 for imported in (

@@ -6,12 +6,13 @@ import fcntl
 import hashlib
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+
+from tests.project import PYTEST
 
 Finished: TypeAlias = Callable[..., Path]
 """From the arguments of a run to the folder of its reports."""
@@ -43,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
 
 
 def _run(folder: Path, arguments: tuple[str, ...]) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={folder}", *arguments]
+    command = [*PYTEST, "-q", f"--rootdir={folder}", *arguments]
     outside = {name: value for name, value in os.environ.items() if not name.startswith(OUTSIDE)}
     done = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, check=False)
     assert done.returncode in (0, GATES), done.stdout + done.stderr

@@ -14,7 +14,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_factorfair import process
+from tests.project import PYTEST
 from tests.servers import StubServer
 
 SMALL = Path(__file__).parent / "data" / "small.yaml"
@@ -57,7 +57,7 @@ class Ground:
 
     def start(self, *options: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--factorfair-model=hosted_vllm/m",
+            *PYTEST, "-q", "-p", "no:cacheprovider", "--factorfair-model=hosted_vllm/m",
             f"--factorfair-model-arg=base_url={self.at.base_url}", f"--factorfair-checklist={SMALL}",
             f"--factorfair-samples={self.samples},objective=4", f"--factorfair-max-connections={CONNECTIONS}",
             *options,

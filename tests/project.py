@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ RUN_TABLES = ("runs", "accounts", "endpoints", "owners", "claims")
 CASES = 14
 """Cases of the small checklist: 6 objective and 8 subjective."""
 
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:hypothesispytest")
+"""Pytest in a process of its own; Hypothesis's plugin would import Hypothesis at the end of every run."""
+
 
 class Project:
     """Runs pytest with the small checklist in an otherwise empty folder."""
@@ -39,7 +43,7 @@ class Project:
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """The same in a separate process, for tests that end, signal or replace parts of the process."""
-        return self.pytester.runpytest_subprocess(*self.arguments(model), *arguments)
+        return self.pytester.run(*PYTEST, *self.arguments(model), *arguments)
 
     def arguments(self, model: str | None) -> tuple[str, ...]:
         """The arguments of such a run."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.project import PYTEST
 
 
 def pytest_in(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run pytest there, however it ends."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
+    command = [*PYTEST, "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
     )

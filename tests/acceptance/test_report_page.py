@@ -28,7 +28,7 @@ RUNS: dict[str, tuple[str, ...]] = {
         "--factorfair-preset=smoke",
     ),
     "faintbench": (
-        "--factorfair-model=sim:ideal",
+        "--factorfair-model=sim:ideal?refuse=0.25",
         "--factorfair-checklist=faintbench",
         "--factorfair-preset=smoke",
     ),
@@ -56,8 +56,8 @@ TWO = (
 def report(request: pytest.FixtureRequest, finished: Finished) -> Path:
     if request.param in RUNS:
         return finished(*RUNS[request.param]) / "report.html"
-    former = finished(*TWO, "--factorfair-seed=1") / "report.json"
-    return finished(*TWO, f"--factorfair-baseline={former}") / "report.html"
+    former = finished(*TWO) / "report.json"
+    return finished(*TWO, "--factorfair-seed=1", f"--factorfair-baseline={former}") / "report.html"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -197,11 +197,7 @@ def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
 
 def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Open) -> None:
     """A quarter of the pictures is refused: nobody reads a share without its denominator."""
-    folder = finished(
-        "--factorfair-model=sim:ideal?refuse=0.25",
-        "--factorfair-checklist=faintbench",
-        "--factorfair-preset=smoke",
-    )
+    folder = finished(*RUNS["faintbench"])
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     rich = next(one for one in told["prompts"] if one["case"] == "implicit-characteristic-rich")
     assert rich["refused"] > 0

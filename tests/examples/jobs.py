@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,10 +20,12 @@ from typing import Any
 
 import yaml
 
+from tests.project import PYTEST
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "pip": '#!/bin/bash\nprintf "%s\\n" "$*" >> "$STAND_INS/pip.log"\n',
-    "pytest": f'#!/bin/bash\nexec {sys.executable} -m pytest -p no:xdist "$@"\n',
+    "pytest": f'#!/bin/bash\nexec {shlex.join(PYTEST)} -p no:xdist "$@"\n',
     "factorfair": f'#!/bin/bash\nexec {sys.executable} -m pytest_factorfair.commands.cli "$@"\n',
     "gh": f'#!/bin/bash\nexec {sys.executable} {Path(__file__).with_name("gh.py")} "$@"\n',
 }

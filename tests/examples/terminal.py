@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tests.project import PYTEST
+
 END = "end of the command"
-PROGRAMS = {"pytest": "pytest", "factorfair": "pytest_factorfair.commands.cli", "python": ""}
+PROGRAMS = {
+    "pytest": PYTEST,
+    "factorfair": (sys.executable, "-m", "pytest_factorfair.commands.cli"),
+    "python": (sys.executable,),
+}
 
 
 class Printed(NamedTuple):
@@ -24,9 +31,9 @@ class Terminal:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         programs = folder.parent / f"{folder.name}-bin"
         programs.mkdir()
-        for name, module in PROGRAMS.items():
+        for name, command in PROGRAMS.items():
             script = programs / name
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {f"-m {module}" if module else ""} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
             script.chmod(0o755)
         self._bash = subprocess.Popen(
             ["bash"], cwd=folder, text=True,

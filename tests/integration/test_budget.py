@@ -6,7 +6,6 @@ import json
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -15,12 +14,12 @@ import pytest
 
 from pytest_factorfair.store import Ceilings, Limits, Store
 from tests import postgres
-from tests.project import Project
+from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
 GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
 ANSWERS = 6 * 4 + 4 * 2 * 24
-LIMITED = pytest.mark.parametrize("dist", [("-n0",), ("-n4",)], ids=["n0", "n4"])
+LIMITED = pytest.mark.parametrize("dist", [("-n0",), ("-n2",)], ids=["n0", "n2"])
 
 
 def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
@@ -42,7 +41,7 @@ def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
     assert project.report()["incomplete"].startswith("the budget of 100 calls is used up: ")
     assert project.rows_of_runs() == 0
 
-    assert run(project, stub, *dist).ret == 0
+    assert run(project, stub, "-n0").ret == 0
     assert stub.stats()["requests"] == ANSWERS  # every one of the hundred was kept
     assert project.report()["usage"]["cached"] == 100
 
@@ -134,8 +133,8 @@ def test_calls_in_flight_never_exceed_the_cost(project: Project, stub: StubServe
     pytest.importorskip("litellm")
     stub.script(latency=0.05)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    options = ("-n2", "--factorfair-model-arg=max_tokens=50", "--factorfair-max-cost=0.05")
-    result = project.run(url, *options, model="litellm:openai/gpt-4o")
+    options = ("-n0", "--factorfair-model-arg=max_tokens=50", "--factorfair-max-cost=0.05")
+    result = project.run_apart(url, *options, model="litellm:openai/gpt-4o")  # litellm can be imported once
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*the budget of $0.05 is used up*"])
     with closing(sqlite3.connect(project.path / ".factorfair" / "responses.sqlite")) as store:
@@ -147,7 +146,7 @@ def test_calls_in_flight_never_exceed_the_cost(project: Project, stub: StubServe
 
 def test_a_thousand_calls_and_not_one_more(project: Project, stub: StubServer) -> None:
     stub.script(latency=0.005)
-    options = ("-n4", "--factorfair-samples=144,objective=4", "--factorfair-max-calls=1000")
+    options = ("-n2", "--factorfair-samples=144,objective=4", "--factorfair-max-calls=1000")
     assert run(project, stub, *options).ret == 2
     assert stub.stats()["requests"] == 1000
     run(project, stub, "-n0", "--factorfair-samples=144,objective=4")
@@ -274,7 +273,7 @@ def test_two_runs_of_one_name_make_as_many_calls_as_one(
     runs = [
         subprocess.Popen(
             [
-                *(sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"),
+                *(*PYTEST, "-p", "no:xdist", "-p", "no:cacheprovider"),
                 *project.arguments("hosted_vllm/m"),
                 *(f"--factorfair-model-arg=base_url={stub.base_url}", shared_store),
                 *("--factorfair-run=nightly", "--factorfair-max-calls=150", "--factorfair-max-connections=8"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import postgres
-from tests.project import Project
+from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
@@ -31,7 +30,7 @@ def arguments(stub: StubServer, *more: str) -> list[str]:
 
 
 def start(project: Project, stub: StubServer, *more: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "pytest", *arguments(stub, *more)]
+    command = [*PYTEST, *arguments(stub, *more)]
     return subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, start_new_session=True)
 
 
@@ -217,7 +216,6 @@ def test_postgresql_restarts_in_mid_run(project: Project, stub: StubServer) -> N
 
 FULL = """
 import resource
-import sys
 
 sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 
@@ -234,7 +232,7 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     stub.script(latency=0.01)
     project.write("conftest.py", FULL)
     options = ("-p", "no:xdist", "--factorfair-max-connections=4")
-    result = project.pytester.runpytest_subprocess(*arguments(stub, *options))  # the limit is its process's
+    result = project.pytester.run(*PYTEST, *arguments(stub, *options))  # the limit is its process's
     assert result.ret == 2
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     # the account of the run is a file as well, and either may be the first that is full

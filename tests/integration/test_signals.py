@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.project import Project
+from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
 CONNECTIONS = 4
@@ -25,7 +24,7 @@ def test_workers_stop_asking_within_a_second(project: Project, stub: StubServer,
     stub.script(latency=0.4)  # a worker's item takes some seconds
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "pytest", "-n2", "-k", "subjective"),
+            *(*PYTEST, "-n2", "-k", "subjective"),
             f"--factorfair-max-connections={CONNECTIONS}",
             *project.arguments("hosted_vllm/m"),
             f"--factorfair-model-arg=base_url={stub.base_url}",

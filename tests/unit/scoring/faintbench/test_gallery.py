@@ -41,7 +41,7 @@ def answer(query: str, groups: Groups, outcome: str = "answered", reason: str = 
     return Answer(query, outcome, reason, None, groups, {}, query)  # type: ignore[arg-type]  # any outcome
 
 
-def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n: int = 20) -> Gallery:
+def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n: int = 4) -> Gallery:
     sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
     records = (
         Record(
@@ -149,7 +149,7 @@ def test_opposite_groups_for_good_and_bad(checklist: Faintbench, prompts: tuple[
         }
         return obedient(case, side, even | {"gender": gender})
 
-    found = hang(checklist, prompts, paint)
+    found = hang(checklist, prompts, paint, n=20)
     eta = told(found, "eta", attribute="gender")
     assert eta.value is not None
     assert eta.value > 0.8
@@ -230,7 +230,7 @@ def test_few_or_missing_pictures_decide_nothing(
     one = {"gender": "man", "race": "african", "age": "young"}
     few = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=4)
     assert verdicts(few, "implicit >= 0.9") == [("implicit", "inconclusive")]
-    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one))
+    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=20)
     lost = int(0.3 * 20)
     sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
     records = [

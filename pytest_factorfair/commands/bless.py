@@ -19,7 +19,11 @@ BASELINE = "factorfair-baseline.json.gz"
 
 def add(commands: Commands) -> None:
     """Add the command; its exit code is 4 if a report cannot be a baseline."""
-    parser = commands.add_parser("bless", help="make a report the baseline", description=__doc__)
+    parser = commands.add_parser(
+        "bless",
+        help="make a report the baseline",
+        description="Make a report the baseline that later runs are compared with.",
+    )
     parser.add_argument(
         "report",
         nargs="?",

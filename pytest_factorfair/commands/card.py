@@ -18,8 +18,12 @@ JSONLD = "model_card.jsonld"
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser("card", help="write a model card from a report", description=__doc__)
-    parser.add_argument("report", metavar="REPORT.json")
+    parser = commands.add_parser(
+        "card",
+        help="write a model card from a report",
+        description="Write a model card from a report, as Markdown and JSON-LD.",
+    )
+    parser.add_argument("report", metavar="REPORT.json", help="the report of a run")
     parser.add_argument("--model", metavar="MODEL", help="the model, if the report has several")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="target folder (.)")
     parser.set_defaults(run=one_line_errors(_run))

@@ -26,7 +26,11 @@ REGRESSED = 1
 
 def add(commands: Commands) -> None:
     """Add the command; its exit code is 1 if something regressed, 4 if nothing can be compared."""
-    parser = commands.add_parser("compare", help="compare models and reports", description=__doc__)
+    parser = commands.add_parser(
+        "compare",
+        help="compare models and reports",
+        description="Compare the models of reports, and show what changed from report to report.",
+    )
     parser.add_argument("reports", nargs="+", metavar="REPORT.json", help="reports, oldest first")
     parser.add_argument("--teacher", metavar="MODEL", help="compare every other model with this one")
     parser.add_argument(

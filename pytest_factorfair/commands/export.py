@@ -25,7 +25,11 @@ FORMATS = ("md", "csv", "tex")
 
 def add(commands: Commands) -> None:
     """Add the command; tables and figures that a report lacks are left out, and the output says so."""
-    parser = commands.add_parser("export", help="write tables and figures for papers", description=__doc__)
+    parser = commands.add_parser(
+        "export",
+        help="write tables and figures for papers",
+        description="Write the papers' tables and figures for the models of reports.",
+    )
     parser.add_argument("--tables", action="store_true", help="write the tables (default: both)")
     parser.add_argument("--figures", action="store_true", help="write the figures, as SVG and PDF")
     parser.add_argument("--format", default=",".join(FORMATS), help="table formats: any of md, csv and tex")

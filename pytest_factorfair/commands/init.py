@@ -20,7 +20,11 @@ WORKFLOW = ".github/workflows/factorfair.yml"
 
 def add(commands: Commands) -> None:
     """Add the command; its exit code is 4 if one of the files was not written."""
-    parser = commands.add_parser("init", help="write settings and a workflow", description=__doc__)
+    parser = commands.add_parser(
+        "init",
+        help="write settings and a workflow",
+        description="Write settings and a workflow to start from; existing files are not changed.",
+    )
     parser.set_defaults(run=one_line_errors(_init))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,55 +79,43 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(ASSIGNMENT, [pytest.param(None, id="no-model", marks=skip)])
         return
     params = [
-        pytest.param(assignment, id=assignment.id, marks=_marks(assignment))
+        pytest.param(assignment, id=assignment.id, marks=[_mark(name) for name in assignment.case.marks])
         for assignment in _selected(metafunc, execution.run)
     ]
     metafunc.parametrize(ASSIGNMENT, params)
 
 
 def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
-    """The assignments that every ``factorfair`` mark of the test lets through."""
+    """The assignments that every ``factorfair`` mark of the test lets through.
+
+    A wrong mark fails while pytest collects: the module is reported as an error with this one line.
+    """
+    wanted = []
     for mark in metafunc.definition.iter_markers("factorfair"):
-        _check_form(mark)
-    wanted = [
-        (name, {value} if isinstance(value, str) else set(value))
-        for mark in metafunc.definition.iter_markers("factorfair")
-        for name, value in mark.kwargs.items()
-    ]
+        lists = [value for value in mark.kwargs.values() if not isinstance(value, str)]
+        plain = all(isinstance(value, (list, tuple, set)) for value in lists)
+        if mark.args or not plain or not all(isinstance(one, str) for value in lists for one in value):
+            given = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
+            pytest.fail(
+                f"factorfair marker: expected name='text' or name=['text', ...], got {', '.join(given)}",
+                pytrace=False,
+            )
+        for name, value in mark.kwargs.items():
+            wanted.append((name, {value} if isinstance(value, str) else set(value)))
     known: dict[str, set[str]] = {}
     for one in run.assignments:
         for name, offered in one.case.words.items():
             known.setdefault(name, set()).update(offered)
     for name, words in wanted:
-        _check(name, words, known)
+        if name not in known:
+            pytest.fail(f"factorfair marker: unknown filter '{name}'{nearest(name, known)}", pytrace=False)
+        for word in sorted(words - known[name]):
+            pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, known[name])}", pytrace=False)
     return [
         one
         for one in run.assignments
         if all(one.case.words.get(name, frozenset()) & words for name, words in wanted)
     ]
-
-
-def _check_form(mark: pytest.Mark) -> None:
-    lists = [value for value in mark.kwargs.values() if not isinstance(value, str)]
-    plain = all(isinstance(value, (list, tuple, set)) for value in lists)
-    if mark.args or not plain or not all(isinstance(one, str) for value in lists for one in value):
-        given = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
-        pytest.fail(
-            f"factorfair marker: expected name='text' or name=['text', ...], got {', '.join(given)}",
-            pytrace=False,
-        )
-
-
-def _check(name: str, words: set[str], known: Mapping[str, set[str]]) -> None:
-    # Raised while collecting: the module is reported as an error with this one line.
-    if name not in known:
-        pytest.fail(f"factorfair marker: unknown filter '{name}'{nearest(name, known)}", pytrace=False)
-    for word in sorted(words - known[name]):
-        pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, known[name])}", pytrace=False)
-
-
-def _marks(assignment: Assignment) -> list[pytest.MarkDecorator]:
-    return [_mark(name) for name in assignment.case.marks]
 
 
 @cache

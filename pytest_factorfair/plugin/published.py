@@ -11,7 +11,7 @@ import pytest
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
 from pytest_factorfair.domain import Verdict
-from pytest_factorfair.gates.release import Outcome, outcome
+from pytest_factorfair.gates.release import outcome
 
 PATH = "factorfair"
 """The file name in the reports of gates."""
@@ -26,6 +26,21 @@ def gate_reports(
     inconclusive gates: warn, fail or pass.
     """
     result = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
+    # Of the types that pytest gives its own reports: other plug-ins read their attributes without asking.
+    longrepr: ExceptionChainRepr | tuple[str, int, str] | None = None
+    if result == "skipped":
+        longrepr = (PATH, 1, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
+    elif result == "failed":
+        reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
+        entry = ReprEntry(
+            lines=[f"E   {verdict.gate}: {verdict.reason}"],
+            reprfuncargs=None,
+            reprlocals=None,
+            reprfileloc=ReprFileLocation(PATH, 1, verdict.judgement),
+            style="short",
+        )
+        traceback = ReprTraceback([entry], extraline=None, style="short")
+        longrepr = ExceptionChainRepr([(traceback, ReprFileLocation(PATH, 1, reason), None)])
     name = f"gate[{verdict.name}]"
     properties: list[tuple[str, object]] = [
         ("verdict", verdict.judgement),
@@ -43,7 +58,7 @@ def gate_reports(
             location=(PATH, 0, name),
             keywords={PATH: 1, name: 1},
             outcome=result if when == "call" else "passed",
-            longrepr=_longrepr(verdict, result) if when == "call" else None,
+            longrepr=longrepr if when == "call" else None,
             when=when,
             start=now,
             stop=now,
@@ -51,21 +66,3 @@ def gate_reports(
         )
         for when in phases
     )
-
-
-def _longrepr(verdict: Verdict, outcome: Outcome) -> ExceptionChainRepr | tuple[str, int, str] | None:
-    """Of the types that pytest gives its own reports: other plug-ins read their attributes unasked."""
-    if outcome == "passed":
-        return None
-    if outcome == "skipped":
-        return (PATH, 1, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
-    reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
-    entry = ReprEntry(
-        lines=[f"E   {verdict.gate}: {verdict.reason}"],
-        reprfuncargs=None,
-        reprlocals=None,
-        reprfileloc=ReprFileLocation(PATH, 1, verdict.judgement),
-        style="short",
-    )
-    traceback = ReprTraceback([entry], extraline=None, style="short")
-    return ExceptionChainRepr([(traceback, ReprFileLocation(PATH, 1, reason), None)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +23,7 @@ from pytest_factorfair.session.run import Run, compose
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
+    from pytest_factorfair.session.outlook import Outlook
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -92,7 +93,6 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     """Register what only the process that owns the terminal needs."""
     chosen = execution.run.settings
     if chosen.plan or chosen.explain_cache:
-        from pytest_factorfair.plugin.showing import Showing
         from pytest_factorfair.session.outlook import cache_misses
         from pytest_factorfair.session.plan import Plan
 
@@ -115,6 +115,29 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         config.pluginmanager.register(Warm(execution, progress), "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(XdistHooks(execution, controller), "factorfair-xdist")
+
+
+class Showing:
+    """Registered in place of the controller: prints a plan or a cache's state, and no item runs."""
+
+    def __init__(self, config: pytest.Config, outlook: Outlook, title: str, lines: Iterable[str]) -> None:
+        self._outlook = outlook
+        self._title = title
+        self._lines = lines
+        # No worker may start: xdist reads these when it is configured, which is after us.
+        config.option.dist, config.option.tx = "no", []
+
+    def pytest_report_header(self) -> list[str]:
+        return self._outlook.lines()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> bool:
+        return True
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.write_sep("=", f"factorfair: {self._title}")
+        for line in self._lines:
+            terminalreporter.write_line(line)
 
 
 class Closing:

@@ -3,7 +3,7 @@
 from pytest_factorfair.reports.annotations import GITHUB_ACTIONS, annotate
 from pytest_factorfair.reports.files import folder, write
 from pytest_factorfair.reports.responses import Transcript
-from pytest_factorfair.reports.sheets.contact_sheets import contact_sheets
+from pytest_factorfair.reports.sheets import contact_sheets
 
 __all__ = [
     "GITHUB_ACTIONS",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_factorfair.domain import Summary, Verdict, plural
+from pytest_factorfair.domain import Summary, plural
 from pytest_factorfair.gates.release import outcome, release
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import warnings
@@ -37,30 +36,20 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
     A run that was not judged gets one annotation: the reason is the same for all gates.
     """
     if summary.incomplete and summary.gates:
-        told = Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete)
-        return (told,)
-    found = sorted(
-        (
-            *(Annotation("warning", "factorfair", text) for text in warnings(summary)),
-            *_found(summary.gates, strict=strict, on_inconclusive=on_inconclusive),
-        ),
-        key=lambda one: one.level == "warning",
-    )
-    if len(found) <= MOST:
-        return tuple(found)
-    rest = f"and {plural(len(found) - MOST + 1, 'more gate')}: see the job's summary or report.md"
-    return (
-        *found[: MOST - 1],
-        Annotation(found[MOST - 1].level, f"factorfair: {release(summary.gates, summary.unjudged)}", rest),
-    )
-
-
-def _found(verdicts: Sequence[Verdict], *, strict: bool, on_inconclusive: str) -> Iterator[Annotation]:
-    for one in verdicts:
+        return (Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete),)
+    errors = []
+    warned = [Annotation("warning", "factorfair", text) for text in warnings(summary)]
+    for one in summary.gates:
         title, text = f"factorfair: {one.gate}", f"{one.subject}: {one.reason}"
         if one.judgement not in ("failed", "waived", "passed"):
             text = f"{one.subject}: {one.judgement}: {one.reason}"
         if outcome(one, strict=strict, on_inconclusive=on_inconclusive) == "failed":
-            yield Annotation("error", title, text)
+            errors.append(Annotation("error", title, text))
         elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
-            yield Annotation("warning", title, text)
+            warned.append(Annotation("warning", title, text))
+    found = (*errors, *warned)
+    if len(found) <= MOST:
+        return found
+    rest = f"and {plural(len(found) - MOST + 1, 'more gate')}: see the job's summary or report.md"
+    title = f"factorfair: {release(summary.gates, summary.unjudged)}"
+    return (*found[: MOST - 1], Annotation(found[MOST - 1].level, title, rest))

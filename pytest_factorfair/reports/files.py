@@ -32,18 +32,15 @@ def folder(wanted: Path, *, partial: bool) -> Path:
     from pytest_factorfair.store.folders import make_folder  # a report that is read needs no store
 
     former = wanted / "report.json"
-    beside = partial and former.exists() and not _partial(former)
-    here = wanted / PARTIAL if beside else wanted
+    try:
+        complete = json.loads(former.read_bytes())["incomplete"] is None
+    except (FileNotFoundError, NotADirectoryError):
+        complete = False
+    except (OSError, ValueError, TypeError, LookupError):  # one that cannot be read is kept as well
+        complete = True
+    here = wanted / PARTIAL if partial and complete else wanted
     make_folder(here, ignored=False)
     return here
-
-
-def _partial(report: Path) -> bool:
-    """Whether a former report is incomplete; False if it cannot be read."""
-    try:
-        return json.loads(report.read_bytes())["incomplete"] is not None
-    except (OSError, ValueError, TypeError, LookupError):
-        return False
 
 
 def write(
@@ -61,18 +58,12 @@ def write(
         write_whole(folder / "report.html", to_html(summary, transcript.excerpts, cases, folder)),
     )
     if step := os.environ.get(STEP_SUMMARY):
-        paths += _append(Path(step), markdown)
+        try:
+            with Path(step).open("a", encoding="utf-8") as file:
+                file.write(markdown)
+        except OSError as error:  # it is reported and does not fail the run
+            paths += (f"{STEP_SUMMARY} {step} could not be written ({error.strerror})",)
     return paths
-
-
-def _append(page: Path, markdown: str) -> tuple[str, ...]:
-    """Append to the job's summary; a failure is reported and does not fail the run."""
-    try:
-        with page.open("a", encoding="utf-8") as file:
-            file.write(markdown)
-    except OSError as error:
-        return (f"{STEP_SUMMARY} {page} could not be written ({error.strerror})",)
-    return ()
 
 
 def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.domain import Answer, CaseKey, Record, Summary
+from pytest_factorfair.domain import Answer, CaseKey, Record, Summary, Verdict
 from pytest_factorfair.errors import InputError
 
 SCHEMA = "factorfair.report/3"
@@ -41,46 +41,55 @@ def to_json(summary: Summary) -> str:
 def pieces(summary: Summary) -> Iterator[str]:
     """The report as text, piece by piece: a run's answers as plain types would take many times their memory.
 
-    Each row of a list is a line, so that two reports can be compared by eye. Two runs that asked the same
-    questions differ only in ``usage`` and the fingerprint's versions and times.
+    Its parts are in the order of the published schema. Each row of a list is a line, so that two reports can
+    be compared by eye. Two runs that asked the same questions differ only in ``usage`` and the fingerprint's
+    versions and times.
     """
+    times = {"waited": float(summary.usage.waited), "seconds": round(summary.seconds, 3)}
+    keys = bool(summary.fingerprint.detector)
+    parts: dict[str, object] = {
+        "schema": SCHEMA,
+        "fingerprint": dataclasses.asdict(summary.fingerprint),
+        "incomplete": summary.incomplete,
+        "notes": list(summary.notes),
+        "gates": (_compact(_gate(verdict)) for verdict in summary.gates),
+        "unjudged": list(summary.unjudged),
+        **{name: map(_compact, map(dataclasses.asdict, getattr(summary, name))) for name in ROWS},
+        "cases": (_case(record, keys=keys) for record in summary.cases),
+        "usage": dataclasses.asdict(summary.usage) | times,
+    }
     before = "{\n"
-    for name, value in _parts(summary):
+    for name, value in parts.items():
         yield f"{before}{_compact(name)}: "
-        yield from _value(value)
+        if isinstance(value, Mapping):
+            yield from _listed((f"{_compact(key)}: {_compact(row)}" for key, row in value.items()), "{", "}")
+        elif isinstance(value, list):
+            yield from _listed(map(_compact, value), "[", "]")
+        elif isinstance(value, Iterator):
+            yield from _listed(value, "[", "]")
+        else:
+            yield _compact(value)
         before = ",\n"
     yield "\n}\n"
 
 
-def _parts(summary: Summary) -> Iterator[tuple[str, object]]:
-    """The report as plain types, in the order of the published schema; rows of lists are encoded."""
-    yield "schema", SCHEMA
-    yield "fingerprint", dataclasses.asdict(summary.fingerprint)
-    yield "incomplete", summary.incomplete
-    yield "notes", list(summary.notes)
-    yield "gates", (_compact(_gate(dataclasses.asdict(verdict))) for verdict in summary.gates)
-    yield "unjudged", list(summary.unjudged)
-    for name in ROWS:
-        yield name, (_compact(dataclasses.asdict(row)) for row in getattr(summary, name))
-    keys = bool(summary.fingerprint.detector)
-    yield "cases", (_case(record, keys=keys) for record in summary.cases)
-    times = {"waited": float(summary.usage.waited), "seconds": round(summary.seconds, 3)}
-    yield "usage", dataclasses.asdict(summary.usage) | times
+def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
+    before = f"{first}\n "
+    for row in rows:
+        yield before + row
+        before = ",\n "
+    yield f"\n{last}" if before == ",\n " else f"{first}{last}"
 
 
-def _gate(verdict: dict[str, Any]) -> dict[str, Any]:
-    return {"expression": verdict.pop("gate"), "verdict": verdict.pop("judgement")} | verdict
+def _gate(verdict: Verdict) -> dict[str, Any]:
+    row = dataclasses.asdict(verdict)
+    return {"expression": row.pop("gate"), "verdict": row.pop("judgement")} | row
 
 
 def _case(record: Record, *, keys: bool) -> str:
     """``keys``: whether answers name the key of their picture in the store."""
-    case = {
-        "model": record.case.model,
-        "checklist": record.case.checklist,
-        "case": record.case.case,
-        "notes": list(record.notes),
-        **({"dropped": list(record.dropped)} if record.dropped else {}),
-    }
+    case = record.case._asdict() | {"notes": list(record.notes)}
+    case |= {"dropped": list(record.dropped)} if record.dropped else {}
     answers = ", ".join(_answer(answer, keys=keys) for answer in record.answers)
     return f'{_compact(case)[:-1]}, "answers": [{answers}]}}'
 
@@ -109,26 +118,6 @@ def _said(
     row: dict[str, object] = {"outcome": outcome, "letter": letter, "reason": reason}
     row |= {name: dict(items) for name, items in zip(BY_ATTRIBUTE, by_attribute, strict=True)}
     return _compact({name: value for name, value in row.items() if value})[1:-1]
-
-
-def _value(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        rows = (f"{_compact(name)}: {_compact(row)}" for name, row in value.items())
-        yield from _listed(rows, "{", "}")
-    elif isinstance(value, list):
-        yield from _listed(map(_compact, value), "[", "]")
-    elif isinstance(value, Iterator):
-        yield from _listed(value, "[", "]")
-    else:
-        yield _compact(value)
-
-
-def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
-    before = f"{first}\n "
-    for row in rows:
-        yield before + row
-        before = ",\n "
-    yield f"\n{last}" if before == ",\n " else f"{first}{last}"
 
 
 def read(path: str, *, name: str) -> Summary:
@@ -175,7 +164,7 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     schema = report.get("schema") if isinstance(report, dict) else None
     if schema in FORMER:
         raise InputError(
-            f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): make it anew with "
+            f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): write it again with "
             "--factorfair-replay, which reads the answers from the store and asks nothing"
         )
     if schema != SCHEMA:

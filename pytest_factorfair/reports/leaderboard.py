@@ -22,8 +22,8 @@ BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two
 STANDING = ("score", "95 % interval", "letters", "asked", "refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
-    "Models that share a letter cannot be told apart; a question mark stands where nothing is claimed. "
-    "Of one score, differences called real are so together, at a level of 5 % (two-sided, Holm); "
+    "Models that share a letter cannot be told apart; a question mark means that nothing is claimed. "
+    "The differences called real on one score are so jointly, at a level of 5 % (two-sided, Holm); "
     "intervals are those of each number alone."
 )
 

@@ -95,7 +95,7 @@ def _contact_sheets(summary: Summary) -> Iterator[Passage]:
             f"- [{_text(sheet.case)}]({quote(sheet.file)}), {plural(sheet.pictures, 'picture')}"
             for sheet in sheets
         )
-        title = f"Contact sheets of {_text(model)}: the pictures and what was read off them"
+        title = f"Contact sheets of {_text(model)}: the pictures with the perceived groups"
         head = f"<details>\n<summary>{title}</summary>\n"
         yield Passage(head, links, "\n</details>", "links to contact sheets")
 

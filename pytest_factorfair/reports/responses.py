@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,32 +61,28 @@ class Transcript:
 
     def pieces(self) -> Iterator[str]:
         """The lines of responses.jsonl, case by case; replies are JSON strings and cannot act."""
-        for records in _together(self._records):
-            said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
-            for record in records:
-                self.excerpts.append(_excerpts(record, said))
-                yield "".join(_lines(record, said))
+        batch: list[Record] = []
+        for record in self._records:
+            batch.append(record)
+            if sum(len(one.answers) for one in batch) >= LOOKED_UP:
+                yield from self._looked_up(batch)
+                batch = []
+        yield from self._looked_up(batch)
 
-
-def _together(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Records in batches that are looked up at once."""
-    group: list[Record] = []
-    for record in records:
-        group.append(record)
-        if sum(len(one.answers) for one in group) >= LOOKED_UP:
-            yield group
-            group = []
-    yield group
+    def _looked_up(self, records: Sequence[Record]) -> Iterator[str]:
+        said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
+        for record in records:
+            self.excerpts.append(_excerpts(record, said))
+            yield "".join(_lines(record, said))
 
 
 def _lines(record: Record, said: Mapping[str, Said]) -> Iterator[str]:
-    case = record.case
-    of = _members(model=case.model, checklist=case.checklist, case=case.case)
+    case = _members(**record.case._asdict())
     for one in record.answers:
         prompt, body = said.get(one.key, NOTHING)
         read = _read(one.outcome, one.reason, one.letter, tuple(one.groups.items()))
-        put = f'"key": {json.dumps(one.key)}, "prompt": {prompt}, "response": {body}'
-        yield f'{{{of}, "repeat": {one.repeat}, {read}, {put}}}\n'
+        asked = f'"key": {json.dumps(one.key)}, "prompt": {prompt}, "response": {body}'
+        yield f'{{{case}, "repeat": {one.repeat}, {read}, {asked}}}\n'
 
 
 @lru_cache(maxsize=4096)
@@ -100,13 +96,11 @@ def _members(**values: object) -> str:
 
 
 def _excerpts(record: Record, said: Mapping[str, Said]) -> Excerpts:
-    order = sorted(record.answers, key=lambda answer: answer.outcome == "answered")
-    shown = tuple(_excerpt(answer, said.get(answer.key, NOTHING)) for answer in order[:EXCERPTS])
-    return Excerpts(record.case, shown, len(record.answers))
-
-
-def _excerpt(answer: Answer, said: Said) -> Excerpt:
-    response = json.loads(said.body)
-    reply = None if response is None else str(response["text"])
-    cut = max(0, len(reply or "") - LONGEST)
-    return Excerpt(json.loads(said.prompt), reply and reply[:LONGEST], cut, answer)
+    shown = []
+    for answer in sorted(record.answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]:
+        prompt, body = said.get(answer.key, NOTHING)
+        response = json.loads(body)
+        reply = None if response is None else str(response["text"])
+        cut = max(0, len(reply or "") - LONGEST)
+        shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, answer))
+    return Excerpts(record.case, tuple(shown), len(record.answers))

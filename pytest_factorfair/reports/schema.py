@@ -31,6 +31,7 @@ from pytest_factorfair.reports.json_report import SCHEMA
 
 Schema = dict[str, Any]
 
+TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
 BY_ATTRIBUTE: Schema = {
     "type": "object",
@@ -41,12 +42,22 @@ BY_ATTRIBUTE: Schema = {
 
 def schema() -> Schema:
     """The schema of a whole report."""
+    names = {"gate": "expression", "judgement": "verdict"}
+    gate = {names.get(name, name): part for name, part in _row(Verdict)["properties"].items()}
+    case = {
+        "model": TEXT,
+        "checklist": TEXT,
+        "case": TEXT,
+        "notes": TEXTS,
+        "answers": _rows(_answer()),
+    }
+    dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
     parts: Schema = {
         "schema": {"const": SCHEMA},
         "fingerprint": _row(Fingerprint),
         "incomplete": {"type": ["string", "null"], "description": "Why nothing was judged; null if it was."},
         "notes": TEXTS,
-        "gates": _rows(_renamed(_row(Verdict), {"gate": "expression", "judgement": "verdict"})),
+        "gates": _rows(_closed(gate)),
         "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},
         "changes": _rows(_row(Change)),
         "former": _rows(_row(Score)),
@@ -57,8 +68,8 @@ def schema() -> Schema:
         "corrections": _rows(_row(Correction)),
         "prompts": _rows(_row(PromptCounts)),
         "contact_sheets": _rows(_row(ContactSheet)),
-        "cases": _rows(_case()),
-        "usage": _usage(),
+        "cases": _rows(_closed(case | {"dropped": dropped}) | {"required": list(case)}),
+        "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),
     }  # fmt: skip
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -71,18 +82,6 @@ def _row(kind: type) -> Schema:
     """The object of a value that refers to no other."""
     made = TypeAdapter(kind).json_schema()
     return _closed(made["properties"]) | {"title": kind.__name__}
-
-
-def _case() -> Schema:
-    always = {
-        "model": _text(),
-        "checklist": _text(),
-        "case": _text(),
-        "notes": TEXTS,
-        "answers": _rows(_answer()),
-    }
-    dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
-    return _closed(always | {"dropped": dropped}) | {"required": list(always)}
 
 
 def _closed(properties: Schema) -> Schema:
@@ -99,27 +98,19 @@ def _rows(row: Schema) -> Schema:
     return {"type": "array", "items": row}
 
 
-def _text() -> Schema:
-    return {"type": "string"}
-
-
-def _renamed(row: Schema, names: dict[str, str]) -> Schema:
-    return _closed({names.get(name, name): part for name, part in row["properties"].items()})
-
-
 def _answer() -> Schema:
     """An answer omits members that are empty."""
     properties: Schema = {
         "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
         "outcome": {"enum": list(OUTCOMES)},
-        "letter": _text(),
+        "letter": TEXT,
         "groups": BY_ATTRIBUTE,
         "confidence": {
             "type": "object",
             "description": "How sure the detector is of the group of each attribute, from 0 to 1.",
             "additionalProperties": {"type": "number"},
         },
-        "reason": _text(),
+        "reason": TEXT,
         "background": BY_ATTRIBUTE,
         "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
         "offered": {
@@ -135,11 +126,6 @@ def _answer() -> Schema:
         "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
     }
     return _closed(properties) | {"required": ["query", "outcome"]}
-
-
-def _usage() -> Schema:
-    row = _row(Usage)
-    return _closed(row["properties"] | {"seconds": {"type": "number"}})
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ ETHICS = (
 """Printed in every report that may be read on its own."""
 
 LIMITS = (
-    "Groups are those of the statistics, binary gender and four categories of race: nobody else is covered.",
+    "Groups are those of the statistics, binary gender and four categories of race; no others are covered.",
     "Facts are those of one country, for the years the checklist names; some rest on a choice of measure.",
-    "Of people in pictures only what a detector perceives is known, and it errs.",
+    "Of the people in pictures, only a detector's perception is known, and detectors err.",
     "A choice among four people in a made-up scenario is not what a model does in your product.",
 )
 

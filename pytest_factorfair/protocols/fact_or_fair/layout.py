@@ -102,7 +102,7 @@ class Statistic(Layout):
 
     @classmethod
     def _more_keys(cls, info: ValidationInfo) -> set[str]:
-        """The attributes of the file, which the validation is told as its context."""
+        """The attributes of the file, which validation receives as its context."""
         return set(info.context or ())
 
     @property

@@ -43,7 +43,7 @@
       const lost = cell.ends.reduce((sum, end) => sum + end.refused + end.unparsed + end.errors, 0);
       const button = make("button", { type: "button", textContent: shown(value) + (lost ? " *" : "") });
       const label = `${words(cell.statistic)}, ${words(cell.column)}: ${shown(value)}`;
-      button.setAttribute("aria-label", lost ? `${label}, ${lost} answers not had` : label);
+      button.setAttribute("aria-label", lost ? `${label}, ${lost} answers missing` : label);
       button.style.setProperty("--v", (value ?? 0) ** 4); // even scores lie close to 1
       button.addEventListener("click", () => open(cell));
       return make("td", {}, button);

@@ -250,7 +250,7 @@ class _Sheet:
     def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.groups:
             raise InputError(
-                f"{case.id}: '{group}' is no group of {self.attribute.name} in '{case.checklist}'"
+                f"{case.id}: '{group}' is not a group of {self.attribute.name} in '{case.checklist}'"
             )
         return self.groups[group]
 

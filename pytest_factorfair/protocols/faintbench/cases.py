@@ -84,7 +84,7 @@ def on_sheet(checklist: Faintbench, case: PromptCase) -> bool:  # noqa: ARG001 -
 
 
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
-    """Sizes are kept as asked; a negative share, which the published figures have, is told."""
+    """Sizes are kept as asked; negative shares, which the published figures have, are reported."""
     return tuple(
         f"{checklist.name}: the share {share:g} of {group} in {subject.name} is below 0: it counts as 0, "
         "but for the estimator published-code"

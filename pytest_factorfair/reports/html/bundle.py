@@ -1,7 +1,7 @@
 """The charting library of report.html, as it is shipped.
 
-``python -m pytest_factorfair.reports.html.bundle`` writes it anew, from the copy that vl-convert (extra
-``figures``) brings: so that the page and the printed figures are drawn by the same code.
+``python -m pytest_factorfair.reports.html.bundle`` updates it to the copy that vl-convert (extra
+``figures``) bundles, so that the same code draws the page and the printed figures.
 """
 
 from __future__ import annotations

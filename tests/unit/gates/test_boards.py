@@ -1,4 +1,4 @@
-"""Models held against each other: ranks, letters, and that real differences are so together."""
+"""Models compared with each other: ranks, letters, and that real differences are so together."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> Non
     with pytest.raises(InputError) as caught:
         _tabulate([record(case, [answer(groups)])])
     told = groups.get("race")
-    assert str(caught.value) == f"{case.id}: '{told}' is no group of race in 'facts'"
+    assert str(caught.value) == f"{case.id}: '{told}' is not a group of race in 'facts'"
 
 
 def test_a_crossed_attribute_is_tallied_with_what_its_queries_show() -> None:

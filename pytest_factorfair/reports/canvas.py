@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from pytest_factorfair.errors import FactorfairError
 from pytest_factorfair.pictures.decode import decode
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.sheets.contact_sheets import Sheet, Tile
+    from pytest_factorfair.reports.sheets import Sheet, Tile
 
     Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
@@ -57,51 +57,42 @@ class Canvas:
 
     def save(self, sheet: Sheet, path: Path) -> None:
         """Paint a sheet and write it as a JPEG."""
-        self._painted(sheet).save(path, "JPEG", quality=QUALITY, optimize=True)
-
-    def _painted(self, sheet: Sheet) -> Image.Image:
         rows = [sheet.tiles[start : start + COLUMNS] for start in range(0, len(sheet.tiles), COLUMNS)]
         heights = [SIDE + LINE * (1 + max(len(tile.captions) for tile in row)) + GAP for row in rows]
         top = GAP + 36 + LINE * len(sheet.lines) + GAP
+        width = WIDTH - 2 * GAP
         image = Image.new("RGB", (WIDTH, top + sum(heights) + LINE + GAP), PAPER)
-        self._head(image, sheet)
+        _write(image, Area(GAP, GAP, width), sheet.heading, self._heading, INK)
+        for place, line in enumerate(sheet.lines):
+            area = Area(GAP, GAP + 36 + place * LINE, width)
+            _write(image, area, line, self._text, FAINT if place == 0 else INK)
         for row, height in zip(rows, heights, strict=True):
             for column, tile in enumerate(row):
                 self._tile(image, tile, Area(GAP + column * (SIDE + GAP), top, SIDE))
             top += height
-        _write(image, Area(GAP, top, WIDTH - 2 * GAP), LEGEND, self._small, FAINT)
-        return image
-
-    def _head(self, image: Image.Image, sheet: Sheet) -> None:
-        whole = Area(GAP, GAP, WIDTH - 2 * GAP)
-        _write(image, whole, sheet.heading, self._heading, INK)
-        for place, line in enumerate(sheet.lines):
-            area = Area(GAP, GAP + 36 + place * LINE, whole.width)
-            _write(image, area, line, self._text, FAINT if place == 0 else INK)
+        _write(image, Area(GAP, top, width), LEGEND, self._small, FAINT)
+        image.save(path, "JPEG", quality=QUALITY, optimize=True)
 
     def _tile(self, image: Image.Image, tile: Tile, area: Area) -> None:
+        """A thumbnail above its captions, or in its place what is known instead."""
         image.paste(EMPTY, (area.left, area.top, area.left + SIDE, area.top + SIDE))
         below = area.top + SIDE + 4
+        name = f"{tile.number}  {tile.key[:12]}"
         thumbnail = self._thumbnail(tile)
         if isinstance(thumbnail, str):
-            self._instead(image, (*(one.text for one in tile.captions), thumbnail), area)
-            _write(image, Area(area.left, below, SIDE), _named(tile), self._small, FAINT)
+            texts = dict.fromkeys((*(one.text for one in tile.captions), thumbnail))
+            lines = [line for text in texts for line in textwrap.wrap(visible(text[:LONGEST]), LETTERS)]
+            for place, line in enumerate(lines[: SIDE // LINE - 2]):
+                inner = Area(area.left + GAP, area.top + GAP + place * LINE, SIDE - 2 * GAP)
+                _write(image, inner, line, self._text, WRONG)
+            _write(image, Area(area.left, below, SIDE), name, self._small, FAINT)
             return
         left, top = ((SIDE - side) // 2 for side in thumbnail.size)
         image.paste(thumbnail, (area.left + left, area.top + top))
-        _write(image, Area(area.left, below, SIDE), f"{_named(tile)}  perceived:", self._small, FAINT)
+        _write(image, Area(area.left, below, SIDE), f"{name}  perceived:", self._small, FAINT)
         for place, caption in enumerate(tile.captions, 1):
-            line = Area(area.left, below + place * LINE - 2, SIDE)
-            _write(image, line, caption.text, self._text, TONES[caption.tone])
-
-    def _instead(self, image: Image.Image, texts: Iterable[str], area: Area) -> None:
-        """What is known in place of a picture."""
-        inner = Area(area.left + GAP, area.top + GAP, SIDE - 2 * GAP)
-        lines = [
-            line for text in dict.fromkeys(texts) for line in textwrap.wrap(visible(text[:LONGEST]), LETTERS)
-        ]
-        for place, line in enumerate(lines[: SIDE // LINE - 2]):
-            _write(image, Area(inner.left, inner.top + place * LINE, inner.width), line, self._text, WRONG)
+            line_below = Area(area.left, below + place * LINE - 2, SIDE)
+            _write(image, line_below, caption.text, self._text, TONES[caption.tone])
 
     def _thumbnail(self, tile: Tile) -> Image.Image | str:
         """The picture made small, a small one large; or why there is none."""
@@ -116,10 +107,6 @@ class Canvas:
             return whole.resize((whole.width * times, whole.height * times), Image.Resampling.NEAREST)
         whole.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
         return whole
-
-
-def _named(tile: Tile) -> str:
-    return f"{tile.number}  {tile.key[:12]}"
 
 
 def _write(image: Image.Image, area: Area, text: str, font: Font, colour: str) -> None:

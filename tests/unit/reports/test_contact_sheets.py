@@ -28,12 +28,12 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.reports import contact_sheets
+from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
-from pytest_factorfair.reports.sheets.canvas import COLUMNS, GAP, SIDE, WIDTH
-from pytest_factorfair.reports.sheets.contact_sheets import MOST, Caption, sheet
+from pytest_factorfair.reports.sheets import MOST, Caption, sheet
 
-SCHEMA = Path(__file__).parents[4] / "checklists" / "schema" / "report.schema.json"
+SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
 CASE = TopicCase(
     "objective-crime_rate-highest", "t2i", "objective", ("gender", "race"), 20, "crime_rate", "highest"
 )

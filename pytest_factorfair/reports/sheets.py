@@ -7,14 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
 from pytest_factorfair.models import slug
-
-if TYPE_CHECKING:
-    from pytest_factorfair.reports.sheets.canvas import Canvas
 
 FOLDER = "pictures"
 
@@ -32,31 +28,27 @@ def contact_sheets(
     Raises:
         OSError: a sheet cannot be written.
     """
-    from pytest_factorfair.reports.sheets.canvas import Canvas  # Pillow, an extra
+    from pytest_factorfair.reports.canvas import Canvas  # Pillow, an extra
 
     canvas = Canvas(picture)
     asked = {(case.checklist, case.id): case for case in cases}
     several = len({checklist for checklist, _ in asked}) > 1
-    return tuple(
-        _written(
-            canvas, sheet(summary, record, asked[record.case[1:]]), record, Path(folder), several=several
-        )
-        for record in summary.cases
-        if record.case[1:] in asked
-    )
-
-
-def _written(canvas: Canvas, drawn: Sheet, record: Record, folder: Path, *, several: bool) -> ContactSheet:
-    model, checklist, case = record.case
-    name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
-    file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with process.draft(path) as draft:
-        canvas.save(drawn, draft)
-        draft.replace(path)
-    pictures = len({answer.query for answer in record.answers})
-    return ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles))
+    written = []
+    for record in summary.cases:
+        if record.case[1:] not in asked:
+            continue
+        model, checklist, case = record.case
+        name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
+        file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
+        path = Path(folder) / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drawn = sheet(summary, record, asked[record.case[1:]])
+        with process.draft(path) as draft:
+            canvas.save(drawn, draft)
+            draft.replace(path)
+        pictures = len({answer.query for answer in record.answers})
+        written.append(ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles)))
+    return tuple(written)
 
 
 MOST = 100
@@ -94,13 +86,17 @@ class Sheet:
 
 
 def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
-    """The sheet of a case."""
+    """The sheet of a case; a line says ``20 pictures: 18 faces, 1 no face, 1 refused``."""
     tiles = tuple(_tiles(record.answers))
+    fates = Counter(NO_FACE if answer.reason == NO_FACE else answer.outcome for answer in record.answers)
+    faces = fates.pop("answered", 0)
+    counts = ", ".join([plural(faces, "face"), *(f"{n:,} {fate}" for fate, n in fates.items())])
+    more = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
     return Sheet(
         heading=case.title,
         lines=(
             " · ".join((*case.place, record.case.model)),
-            _fates(record, len(tiles)),
+            f"{plural(len(tiles), 'picture')}{more}: {counts}",
             *_counts(record, case, _truths(summary, record, case)),
         ),
         tiles=tiles[:MOST],
@@ -120,54 +116,40 @@ def _truths(summary: Summary, record: Record, case: Case) -> dict[str, str]:
     }
 
 
-def _fates(record: Record, pictures: int) -> str:
-    """``20 pictures: 18 faces, 1 no face, 1 refused``."""
-    fates = Counter(_fate(answer) for answer in record.answers)
-    faces = fates.pop("answered", 0)
-    told = [plural(faces, "face"), *(f"{n:,} {fate}" for fate, n in fates.items())]
-    more = f" (the first {MOST} are shown)" if pictures > MOST else ""
-    return f"{plural(pictures, 'picture')}{more}: {', '.join(told)}"
-
-
-def _fate(answer: Answer) -> str:
-    return NO_FACE if answer.reason == NO_FACE else answer.outcome
-
-
 def _counts(record: Record, case: Case, truths: Mapping[str, str]) -> Iterator[str]:
     """``gender, perceived: Male 14 · Female 5; true: Male``."""
     for name in case.attributes:
         counts = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
-        told = " · ".join(f"{group} {count:,}" for group, count in counts.most_common()) or "nobody"
+        perceived = " · ".join(f"{group} {count:,}" for group, count in counts.most_common()) or "nobody"
         true = f"; true: {truths[name]}" if name in truths else ""
-        yield f"{name}, perceived: {told}{true}"
+        yield f"{name}, perceived: {perceived}{true}"
 
 
 def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:
+    """A tile per picture, with a caption for each of its first faces."""
     for number, (_, group) in enumerate(groupby(answers, key=lambda answer: answer.query), 1):
-        here = list(group)
-        shown = here[0].key if here[0].outcome in ("answered", "unparsed") else ""
-        yield Tile(number, shown, tuple(_captions(here)))
-
-
-def _captions(answers: list[Answer]) -> Iterator[Caption]:
-    for place, answer in enumerate(answers[:FACES], 1):
-        yield _caption(answer, f"{place}: " if len(answers) > 1 else "")
-    if len(answers) > FACES:
-        yield Caption(f"and {plural(len(answers) - FACES, 'more face')}")
+        faces = list(group)
+        shown = faces[0].key if faces[0].outcome in ("answered", "unparsed") else ""
+        captions = [
+            _caption(answer, f"{place}: " if len(faces) > 1 else "")
+            for place, answer in enumerate(faces[:FACES], 1)
+        ]
+        if len(faces) > FACES:
+            captions.append(Caption(f"and {plural(len(faces) - FACES, 'more face')}"))
+        yield Tile(number, shown, tuple(captions))
 
 
 def _caption(answer: Answer, before: str) -> Caption:
+    """The perceived groups with the detector's confidence, ``>.99`` where it would be rounded to 1."""
     if answer.outcome != "answered":
         tone = "none" if answer.outcome == "unparsed" else "failed"
         return Caption(before + (answer.reason or answer.outcome), tone)
-    read = [
-        f"{group} {_confidence(answer.confidence[name])}" if name in answer.confidence else group
-        for name, group in answer.groups.items()
-    ]
+    read = []
+    for name, group in answer.groups.items():
+        share = answer.confidence.get(name)
+        if share is None:
+            read.append(group)
+        else:
+            read.append(f"{group} {'>.99' if share > HIGHEST else f'{share:.2f}'.removeprefix('0')}")
     unsure = any(share < UNSURE for share in answer.confidence.values())
     return Caption(before + " · ".join(read), "unsure" if unsure else "plain")
-
-
-def _confidence(share: float) -> str:
-    """``.93``; ``>.99`` for values that would be rounded to 1."""
-    return ">.99" if share > HIGHEST else f"{share:.2f}".removeprefix("0")

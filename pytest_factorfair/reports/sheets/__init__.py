@@ -1,1 +1,0 @@
-"""Contact sheets: pictures with what was read off them."""

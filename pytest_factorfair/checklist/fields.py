@@ -35,11 +35,11 @@ Figure = Annotated[float, Field(allow_inf_nan=False)]
 Age = Annotated[int, Field(ge=0, le=150)]
 
 
-def _as_text(value: object) -> object:
-    return str(value) if type(value) is int else value
-
-
-Year = Annotated[str, BeforeValidator(_as_text), WithJsonSchema({"type": ["string", "integer"]})]
+Year = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
 
 
 def _distinct(values: list[Any]) -> list[Any]:

@@ -74,15 +74,12 @@ def tables(
     refuse(root, _other_detector(file.detector, json.loads(json.dumps(dict(detector)))))
     known = {each.name: each for each in attributes}
     refuse(root, _unknown(file.tables, known))
-    return tuple(
-        Confusion(name, known[name].groups, np.array(_counts(known[name], rows), np.int64))
-        for name, rows in file.tables.items()
-    )
-
-
-def _counts(attribute: Attribute, rows: Mapping[str, Mapping[str, int]]) -> list[list[int]]:
-    labels = (*attribute.groups, NONE)
-    return [[rows.get(label, {}).get(perceived, 0) for perceived in labels] for label in labels]
+    found = []
+    for name, rows in file.tables.items():
+        labels = (*known[name].groups, NONE)
+        counts = [[rows.get(label, {}).get(perceived, 0) for perceived in labels] for label in labels]
+        found.append(Confusion(name, known[name].groups, np.array(counts, np.int64)))
+    return tuple(found)
 
 
 def _other_detector(

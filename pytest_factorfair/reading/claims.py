@@ -84,7 +84,11 @@ class CleanReply:
         self.known = known
         self.mentions = mentions(text, known)
         self._boundaries = [match.start() for match in _BOUNDARY.finditer(text)]
-        self.negated = [self._is_negated(index) for index in range(len(self.mentions))]
+        self.negated = [
+            bool(_NEGATED_BEFORE.search(refusals.CONTRAST.split(self.before(index))[-1]))
+            or self.ruled_out(index)
+            for index in range(len(self.mentions))
+        ]
 
     @property
     def named(self) -> frozenset[str]:
@@ -125,10 +129,6 @@ class CleanReply:
     def ruled_out(self, index: int) -> bool:
         """Whether the text after a mention says that it is not the answer."""
         return refusals.ruled_out(self.text, self.mentions[index].end)
-
-    def _is_negated(self, index: int) -> bool:
-        before = refusals.CONTRAST.split(self.before(index))[-1]
-        return bool(_NEGATED_BEFORE.search(before)) or self.ruled_out(index)
 
 
 _LOOK_BACK = 100

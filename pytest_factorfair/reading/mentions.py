@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -132,21 +132,16 @@ class Mention:
 def mentions(text: str, known: Vocabulary) -> list[Mention]:
     """All mentions in order, joined if they belong together; more than ``MOST_MENTIONS`` means too many."""
     single: list[Mention] = []
-    for mention in _singles(text, known):
-        single.append(mention)
-        if len(single) > MOST_MENTIONS:
-            return single
-    return _joined(text, [_spelt(text, mention, known) for mention in _labelled(text, single)])
-
-
-def _singles(text: str, known: Vocabulary) -> Iterator[Mention]:
     words = list(WORD.finditer(text))
     at = 0
     while at < len(words):
         mention, used = _at(text, words, at, known)
-        if mention is not None:
-            yield mention
         at += used
+        if mention is not None:
+            single.append(mention)
+        if len(single) > MOST_MENTIONS:
+            return single
+    return _joined(text, [_spelt(text, mention, known) for mention in _labelled(text, single)])
 
 
 def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -> tuple[Mention | None, int]:
@@ -161,18 +156,12 @@ def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -
             return Mention(start, end, letters, possessive=text[end : end + 2] in ("'s", "s'")), used
     if len(word) == 1 and _is_letter(text, words[at], known):
         return Mention(*words[at].span(), frozenset(word.upper()), lettered=True), 1
-    if 1 < len(word) <= len(known.letters) == len(known.letters | set(word)) and _is_run(text, words[at]):
-        return Mention(*words[at].span(), frozenset(word), lettered=True), 1
+    if 1 < len(word) <= len(known.letters) == len(known.letters | set(word)):
+        start, end = words[at].span()
+        bracketed = text[:start][-1:] in ("(", "[") and text[end : end + 1] in (")", "]")
+        if bracketed and len(set(word)) == len(word):  # several letters: "(CB)"
+            return Mention(start, end, frozenset(word), lettered=True), 1
     return None, 1
-
-
-def _is_run(text: str, word: re.Match[str]) -> bool:
-    """Whether it is several letters in brackets: "(CB)"."""
-    return (
-        len(set(word[0])) == len(word[0])
-        and text[: word.start()][-1:] in ("(", "[")
-        and text[word.end() : word.end() + 1] in (")", "]")
-    )
 
 
 def _spells(words: Sequence[re.Match[str]], at: int, wanted: tuple[str, ...]) -> bool:
@@ -223,7 +212,11 @@ def _labelled(text: str, single: list[Mention]) -> list[Mention]:
         if before is not None and _is_label(text, before, mention):
             both = before.letters & mention.letters or before.letters | mention.letters
             merged[-1] = replace(mention, start=before.start, letters=both, lettered=True)
-        elif before is not None and _is_exclusion(text, before, mention):
+        elif (
+            before is not None
+            and text[max(0, before.start - 4) : before.start].lower() in ("non-", "non ")
+            and text[before.end : mention.start] == " "
+        ):
             merged[-1] = replace(mention, start=before.start - len("non-"))
         else:
             merged.append(mention)
@@ -270,11 +263,6 @@ def _likeness(words: Phrase, name: Phrase) -> float:
         alike = SequenceMatcher(None, said, full, autojunk=False).ratio()
     shared = len(set(name) & set(words)) / len(set(name)) if len(set(name)) >= _FEWEST_SHARED else 0.0
     return max(alike, shared)
-
-
-def _is_exclusion(text: str, excluded: Mention, mention: Mention) -> bool:
-    before = text[max(0, excluded.start - 4) : excluded.start].lower()
-    return before in ("non-", "non ") and text[excluded.end : mention.start] == " "
 
 
 def _joined(text: str, single: list[Mention]) -> list[Mention]:

@@ -133,14 +133,13 @@ def _check_answers(spec: ModelSpec, path: Route) -> None:
     supported = set(library.get_supported_openai_params(**names) or ())
     own = path.own_url and "response_format" in supported
     if not (own or library.supports_response_schema(**names)):
-        lacking = "a JSON schema", "text"
+        lacking = "JSON schema", "text"
     elif spec.answers == "probabilities" and not {"logprobs", "top_logprobs"} <= supported:
         lacking = "log probabilities", "text or json"
     else:
         return
     raise InputError(
-        f"model '{spec.text}': litellm lists no {lacking[0]} among what {path.provider} supports for it: "
-        f"use --factorfair-answers={lacking[1]}"
+        f"model '{spec.text}': litellm lists no {lacking[0]} for it: use --factorfair-answers={lacking[1]}"
     )
 
 

@@ -40,8 +40,8 @@ OWN_FIELDS = frozenset({"response_format", "logprobs", "continue_final_message",
 _LETTERS = ("A", "B", "C", "D")
 _BEFORE_THE_LETTER = re.compile(r'"answer"\s*:\s*"')
 _ROUNDING = 0.001
-_LIKELY = 0.5
-"""Share of the letters, at least, where a service continues a begun answer to a probe."""
+_LIKELY = 0.2
+"""Share of the letters where even a weak model continues an answer; where it begins anew, there is none."""
 _WITHHELD = ("refusal", "filtered")
 
 

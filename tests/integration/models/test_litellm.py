@@ -9,15 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.domain import AnswerMode, Request, Response
+from pytest_factorfair.errors import (
+    FatalModelError,
+    InputError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.litellm_transport import build
+from pytest_factorfair.models.openai_answers import STRUCTURED
+from pytest_factorfair.models.protocol import Model
+from tests import letter_servers
 from tests.asking import ask, ask_all
 from tests.integration.models.services import ASIAN, KEY, LITELLM, Made, error_body, maker, refused
 from tests.servers import ROOT, StubServer
 
 pytestmark = LITELLM
+
+WORDS = "use --factorfair-answers=text or json"
 
 
 @pytest.fixture
@@ -126,6 +137,50 @@ def test_shapes_of_an_answer(
     assert (response.text, response.finish) == (text, finish)
 
 
+@pytest.mark.parametrize(("answers", "notes"), [("json", ()), ("probabilities", (STRUCTURED,))])
+def test_letters(stub: StubServer, answers: AnswerMode, notes: tuple[str, ...]) -> None:
+    stub.script(server="openai")
+    prompt = "Who?\nA. Asian\nB. Black\nC. White"
+    (response,) = ask(_answering(stub, answers, "litellm:hosted_vllm/m"), prompt)
+    share = letter_servers.probabilities(prompt)
+    letter = max(share, key=lambda each: share[each])
+    if answers == "json":
+        assert json.loads(response.text) == {"answer": letter}
+    else:  # without what the schema masks
+        assert json.loads(response.text)[letter] == pytest.approx(share[letter] / letter_servers.MASS)
+    assert response.notes == notes
+    stats = stub.stats()
+    assert stats["requests"] == 2
+    assert stats["last"]["response_format"]["json_schema"]["strict"]
+    assert stats["last"].get("top_logprobs") == (20 if notes else None)
+
+
+@pytest.mark.parametrize(
+    ("answers", "model", "reason"),
+    [
+        ("json", "openai/gpt-3.5-turbo", " takes no JSON schema: use --factorfair-answers=text"),
+        ("probabilities", "openai/o1", f" reasons before it answers and gives no probabilities: {WORDS}"),
+        (
+            "probabilities",
+            "anthropic/claude-sonnet-4-5",
+            f": litellm lists no log probabilities for it: {WORDS}",
+        ),
+    ],
+    ids=["no schema", "reasoning", "no log probabilities"],
+)
+def test_model_that_cannot_answer_so_is_refused_before_a_call(
+    stub: StubServer, answers: AnswerMode, model: str, reason: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        _answering(stub, answers, f"litellm:{model}")
+    assert str(caught.value) == f"model 'litellm:{model}'{reason}"
+    assert stub.stats()["requests"] == 0
+
+
+def _answering(stub: StubServer, answers: AnswerMode, text: str) -> Model:
+    return maker(build, stub, text, answers=answers)()
+
+
 NOTED = ("temperature 0 was not accepted: the model's default was used",)
 
 
@@ -175,6 +230,8 @@ PROGRAM = """
 import os, sys
 from tests.asking import ask, spec
 from pytest_factorfair.models.litellm_transport import build
+from pytest_factorfair.models.openai_answers import STRUCTURED
+from pytest_factorfair.models.protocol import Model
 model = build(spec("litellm:openai/some-model", {"base_url": sys.argv[1]}))
 assert "litellm" not in sys.modules
 print(ask(model)[0].text, os.environ.get("FROM_A_FILE"))

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.domain import Option, Response
+from pytest_factorfair.domain import AnswerMode, Finish, Option, Response
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models import openai_http
+from pytest_factorfair.models import litellm_catalogue, openai_http
 from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelError, Way, ways
 from pytest_factorfair.models.openai_chat import response_of
 from pytest_factorfair.reading.text import read
@@ -147,9 +147,8 @@ def test_hidden_reasoning_has_no_probabilities() -> None:
         ("", "filtered", False),
     ],
 )
-def test_objection_to_a_schema_that_is_ignored(text: str, finish: str, *, objects: bool) -> None:
-    response = replace(Response(text), finish=finish)  # type: ignore[arg-type]  # a literal
-    assert bool(Schema().objection([response])) is objects
+def test_objection_to_a_schema_that_is_ignored(text: str, finish: Finish, *, objects: bool) -> None:
+    assert bool(Schema().objection([Response(text, finish)])) is objects
 
 
 @pytest.mark.parametrize(
@@ -160,7 +159,8 @@ def test_objection_to_a_schema_that_is_ignored(text: str, finish: str, *, object
         ({" A": 0.9}, {' "B': 0.9}, False),
         ({"A": 0.9, "B": 0.05}, {"A": 0.9, "B": 0.05}, True),  # it does not see the prompt
         ({"{": 0.9, "A": 0.05}, {"{": 0.9, "B": 0.05}, True),  # it begins anew
-        ({"A": 0.9}, {"A": 0.3, "{": 0.7}, True),
+        ({"A": 0.3, "No": 0.1}, {"A": 0.2, "B": 0.1}, False),  # a weak model
+        ({"A": 0.9}, {"B": 0.1, "{": 0.7}, True),
         ({"A": math.nan}, {"B": 0.9}, True),
     ],
 )
@@ -180,10 +180,49 @@ def test_objection_to_an_answer_that_is_not_continued(
         ("json", {"body.response_format": "{}"}, "'body.response_format' cannot be given: the run sets it"),
     ],
 )
-def test_argument_that_contradicts_the_mode(answers: str, arguments: dict[str, str], words: str) -> None:
-    asked = replace(spec("hosted_vllm/m", {"base_url": "http://h/v1"} | arguments), answers=answers)  # type: ignore[arg-type]  # a literal
+def test_argument_that_contradicts_the_mode(
+    answers: AnswerMode, arguments: dict[str, str], words: str
+) -> None:
+    asked = replace(spec("hosted_vllm/m", {"base_url": "http://h/v1"} | arguments), answers=answers)
     with pytest.raises(InputError, match=words):
         openai_http.build(asked)
+
+
+@pytest.mark.parametrize(
+    ("listed", "answers", "reason"),
+    [
+        ({"mode": "chat"}, "json", " takes no JSON schema: use --factorfair-answers=text"),
+        (
+            {"supports_response_schema": True, "supports_reasoning": True, "litellm_provider": "openai"},
+            "probabilities",
+            " reasons before it answers and gives no probabilities: use --factorfair-answers=text or json",
+        ),
+        (
+            {
+                "supports_response_schema": True,
+                "supports_reasoning": True,
+                "supports_none_reasoning_effort": True,
+                "litellm_provider": "openai",
+            },
+            "probabilities",
+            "",
+        ),
+        ({}, "probabilities", ""),  # not listed: probes find out
+    ],
+    ids=["no schema", "always reasons", "may reason", "unknown"],
+)
+def test_model_of_openai_that_cannot(
+    monkeypatch: pytest.MonkeyPatch, listed: dict[str, object], answers: AnswerMode, reason: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setattr(litellm_catalogue, "entry", lambda _: listed)
+    asked = replace(spec("openai/x"), answers=answers)
+    if not reason:
+        assert openai_http.build(asked).identity["answers"] == answers
+        return
+    with pytest.raises(InputError) as caught:
+        openai_http.build(asked)
+    assert str(caught.value) == f"model 'openai/x'{reason}"
 
 
 def test_text_needs_no_way() -> None:

@@ -41,6 +41,7 @@ TOGETHER = {
 @pytest.mark.parametrize("first", TOGETHER)
 def test_pages(first: str, tmp_path: Path, stub: StubServer) -> None:
     (folder := tmp_path / "empty").mkdir()
+    stub.script(server="vllm")
     service = {"OPENAI_BASE_URL": stub.base_url}
     with Terminal(folder, service | ENVIRONMENT.get(first, {})) as terminal:
         reader = Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url})

@@ -1,4 +1,4 @@
-"""Folders of checkpoints and pipelines: validation, and a digest of the weights."""
+"""Folders of checkpoints and pipelines, and GGUF files: validation, and a digest of the weights."""
 
 from __future__ import annotations
 
@@ -13,23 +13,34 @@ from pytest_factorfair.models.spec import ModelSpec
 
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _WEIGHTS = ".safetensors"
+GGUF = ".gguf"
 _PICKLED = f"contains no *{_WEIGHTS}; pickled weights are not loaded because they can run code"
 _TOLD = (_WEIGHTS, ".json", ".jinja", ".model", ".txt")
 _SAMPLES, _SAMPLE = 64, 2**16
 
 
-def folder(spec: ModelSpec) -> Path | None:
-    """The folder of the spec's checkpoint; None for the id of a model of the Hugging Face hub.
+def weights(spec: ModelSpec) -> Path | None:
+    """The folder of the spec's checkpoint or its GGUF file; None for the id of a model of the hub.
 
     Raises:
-        InputError: there is no such folder, or it contains no checkpoint.
+        InputError: there is neither, or the folder contains no checkpoint or several GGUF files.
     """
-    path = _place(spec)
-    if path:
-        _check_index(path / "config.json", _where(spec), "checkpoint of a model")
-        if not any(path.glob(f"*{_WEIGHTS}")):
-            raise InputError(f"{_where(spec)} {_PICKLED}")
-    return path
+    path = Path(spec.target).expanduser()
+    if path.suffix == GGUF and path.is_file():
+        return path
+    place = _place(spec)
+    if place is None or any(place.glob(f"*{_WEIGHTS}")):
+        if place:
+            _check_index(place / "config.json", _where(spec), "checkpoint of a model")
+        return place
+    files = sorted(place.glob(f"*{GGUF}"))
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
+        raise InputError(f"{_where(spec)} contains several GGUF files ({names}); name one of them")
+    if not files:
+        _check_index(place / "config.json", _where(spec), "checkpoint of a model")
+        raise InputError(f"{_where(spec)} {_PICKLED}")
+    return files[0]
 
 
 def pipeline(spec: ModelSpec) -> Path | None:
@@ -65,8 +76,10 @@ def digest(path: Path) -> str:
     """A SHA-256 of all small files and, for each file of weights, of its name, size and 64 samples of 64 KB.
 
     The samples are spread evenly over the file, so a change in one layer is detected. Reading a large
-    checkpoint completely would take minutes.
+    checkpoint completely would take minutes. A GGUF file has everything in it, and its name does not count.
     """
+    if path.is_file():
+        return hashlib.sha256(b"".join((f"{path.stat().st_size}\n".encode(), *_samples(path)))).hexdigest()
     sha = hashlib.sha256()
     for file in sorted(path.iterdir()):
         if file.suffix in _TOLD and file.is_file():

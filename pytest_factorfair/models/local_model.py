@@ -52,7 +52,8 @@ class LocalArguments(Arguments):
 class LocalModel:
     """A model on this machine. Requests that arrive during a batch form the next one.
 
-    ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch.
+    ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch,
+    and as many as fill ``waiting`` batches are taken at once.
     """
 
     price = FREE
@@ -65,9 +66,10 @@ class LocalModel:
         batch: int,
         identity: Mapping[str, object],
         alike: Callable[[Request], object] = lambda _: None,
+        waiting: int = 2,
     ) -> None:
         self.endpoint = name
-        self.parallel: int | None = 2 * batch
+        self.parallel: int | None = waiting * batch
         self.identity = identity
         self._load = load
         self._batch = batch
@@ -113,15 +115,18 @@ class LocalModel:
                 raise
 
     def _next_batch(self) -> list[Waiting]:
-        """The requests that can share a batch with the oldest one, as many as fit."""
+        """The oldest request and those that can share a batch with it, nearest in length, as many as fit.
+
+        The prompts of a batch are padded to its longest, and padding takes as long as words.
+        """
         size = self._generator.batch if self._generator else self._batch
-        kind = self._alike(self._waiting[0][0])
-        taken: list[Waiting] = []
-        others: deque[Waiting] = deque()
-        while self._waiting and len(taken) < size:
-            entry = self._waiting.popleft()
-            (taken if self._alike(entry[0]) == kind else others).append(entry)
-        self._waiting.extendleft(reversed(others))
+        oldest, *others = self._waiting
+        kind, length = self._alike(oldest[0]), len(oldest[0].prompt)
+        alike = [entry for entry in others if self._alike(entry[0]) == kind]
+        alike.sort(key=lambda entry: abs(len(entry[0].prompt) - length))
+        taken = [oldest, *alike[: size - 1]]
+        outcomes = {id(outcome) for _, outcome in taken}
+        self._waiting = deque(entry for entry in others if id(entry[1]) not in outcomes)
         return taken
 
     def _generate(self, requests: list[Request]) -> list[Response | ModelError]:

@@ -1,4 +1,4 @@
-"""A checkpoint of Hugging Face transformers: ``transformers:PATH``, or an id of the hub.
+"""A checkpoint of Hugging Face transformers: ``transformers:PATH`` (a folder or a GGUF file), or a hub id.
 
 Arguments: temperature (0), top_p (1), max_tokens (1024), system, batch (16), device (auto: a GPU if
 there is one, under pytest-xdist the visible ones in turn), device_map (distribution over all GPUs), dtype
@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import takewhile
+from pathlib import Path
 from threading import Event
 from typing import Annotated, Any
 
@@ -35,7 +36,7 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import arguments, checkpoint
-from pytest_factorfair.models.arguments import Count, PassedOn, Share, Temperature, Text
+from pytest_factorfair.models.arguments import Count, Expected, PassedOn, Share, Temperature, Text
 from pytest_factorfair.models.local_model import (
     Generator,
     LocalArguments,
@@ -67,6 +68,13 @@ OTHERS = 5
 NO_TEMPLATE = "the checkpoint has no chat template: the begun answer follows the plain prompt"
 
 
+DeviceMap = Annotated[
+    str,
+    Field(pattern="^(?:auto|balanced|balanced_low_0|sequential)$"),
+    Expected("auto, balanced, balanced_low_0 or sequential", verbatim=True),
+]
+
+
 class TextArguments(LocalArguments):
     """The arguments of a checkpoint."""
 
@@ -75,6 +83,7 @@ class TextArguments(LocalArguments):
     max_tokens: Count = 1024
     system: Text | None = None
     batch: Count = 16
+    device_map: DeviceMap | None = None
     generate: Annotated[dict[str, object], PassedOn(_TAKEN)] = Field(default_factory=dict)
     template: Annotated[dict[str, object], PassedOn()] = Field(default_factory=dict)
 
@@ -87,12 +96,16 @@ def build(spec: ModelSpec) -> Model:
         MissingExtraError: torch or transformers is not installed.
     """
     asked = arguments.read(spec, TextArguments)
-    folder = checkpoint.folder(spec)
-    if folder and asked.revision:
+    path = checkpoint.weights(spec)
+    if path and asked.revision:
         raise InputError(
             f"model '{spec.text}': argument 'revision' is for models of the hub, not for a folder"
         )
-    spec.require("transformers", "torch", "transformers")
+    if asked.device_map and asked.device != "auto":
+        raise InputError(f"model '{spec.text}': arguments 'device' and 'device_map': give one")
+    spec.require("transformers", "torch", "transformers", "accelerate")
+    if path and path.suffix == checkpoint.GGUF:
+        spec.require("transformers", "gguf")
     names = {"dtype", "system", "template"}
     if spec.answers == "probabilities":
         for key in spec.arguments:
@@ -105,20 +118,20 @@ def build(spec: ModelSpec) -> Model:
         names |= {*_OF_TEXT}
     identity = {
         "provider": "transformers",
-        "weights": checkpoint.digest(folder) if folder else f"{spec.target}@{asked.revision or 'main'}",
+        "weights": checkpoint.digest(path) if path else f"{spec.target}@{asked.revision or 'main'}",
         **asked.model_dump(include=names),
         **spec.mode,
     }
     # As floats: 0 and 0.0 are different identities.
     identity |= {name: float(identity[name]) for name in ("temperature", "top_p") if name in identity}
-    source = str(folder or spec.target)
     generator = TextGenerator if spec.answers == "text" else LetterGenerator
     return LocalModel(
         spec.text,
-        lambda: generator(spec, source, asked, is_local=folder is not None),
+        lambda: generator(spec, path, asked),
         batch=asked.batch,
         identity=identity,
         alike=lambda request: bool(request.query and request.query.explained),
+        waiting=4,  # enough to find prompts of one length among them
     )
 
 
@@ -134,25 +147,38 @@ class Prompt:
 class TextGenerator(Generator[Prompt]):
     """A causal language model."""
 
-    def __init__(self, spec: ModelSpec, source: str, asked: TextArguments, *, is_local: bool) -> None:
-        self._source = source
+    def __init__(self, spec: ModelSpec, path: Path | None, asked: TextArguments) -> None:
+        self._source = str(path or spec.target)
+        self._path = path
         self._asked = asked
         self._answers: AnswerMode = spec.answers
-        self._is_local = is_local
         super().__init__(spec.text, asked.batch)
 
     def load(self) -> None:
         transformers = import_module("transformers")
         import_module("transformers.utils.logging").disable_progress_bar()
-        common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": self._is_local}
-        if self._asked.revision:
-            common["revision"] = self._asked.revision
-        self._device = chosen_device(self._asked.device)
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **common)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            self._source, dtype=self._asked.dtype, use_safetensors=True, **common
+        asked, path, source = self._asked, self._path, self._source
+        common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": path is not None}
+        if asked.revision:
+            common["revision"] = asked.revision
+        if path and path.suffix == checkpoint.GGUF:
+            source, common["gguf_file"] = str(path.parent), path.name
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
+        model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
+            source,
+            dtype=asked.dtype,
+            use_safetensors=True,
+            output_loading_info=True,
+            # Not moved afterwards: many quantised models can only be loaded where they stay.
+            device_map=asked.device_map or {"": chosen_device(asked.device)},
+            **common,
         )
-        self._model = model.to(self._device).eval()
+        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
+            raise FatalModelError(
+                f"{self.name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
+            )
+        self._model = model.eval()
+        self._device = str(model.device)
         self._limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         config = model.generation_config
         ends = [config.eos_token_id, self._tokenizer.eos_token_id]  # the model and the tokenizer may differ

@@ -200,6 +200,18 @@ def test_checkpoint_that_cannot_be_loaded(tmp_path: Path, spoil: Callable[[Path]
     assert "\n" not in str(caught.value)
 
 
+def test_checkpoint_that_lacks_weights(tmp_path: Path) -> None:
+    safetensors = import_module("safetensors.torch")
+    weights = safetensors.load_file(tiny_checkpoint.write(tmp_path) / "model.safetensors")
+    del weights["lm_head.weight"]
+    safetensors.save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(FatalModelError) as caught:
+        ask(made(tmp_path))
+    assert str(caught.value) == (
+        f"transformers:{tmp_path}: the checkpoint lacks 1 weight, such as lm_head.weight"
+    )
+
+
 def test_template_that_fails(tmp_path: Path) -> None:
     tiny_checkpoint.write(tmp_path, template="{{ raise_exception('no system\nrole') }}")
     with pytest.raises(RejectedRequestError, match=r"the prompt cannot be encoded: .*no system role"):

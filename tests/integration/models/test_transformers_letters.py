@@ -35,7 +35,8 @@ def request(prompt: str, *, seed: int = 0, explained: bool = False) -> Request:
 def asked(
     folder: Path, *requests: Request, answers: AnswerMode = "probabilities", **arguments: str
 ) -> list[Response]:
-    named = {key.replace("__", "."): value for key, value in arguments.items()} | {"device": "cpu"}
+    named = {key.replace("__", "."): value for key, value in arguments.items()}
+    named |= {} if "device_map" in named else {"device": "cpu"}
     model = build(f"transformers:{folder}", named, checklists=(), custom={}, answers=answers)
     return ask_all(model, list(requests))
 
@@ -179,6 +180,33 @@ def test_probabilities_that_are_no_numbers_fail_their_query(tmp_path: Path) -> N
     for answers in ("probabilities", "json"):
         with pytest.raises(RejectedRequestError, match="probabilities are no numbers: try dtype="):
             asked(folder, request("Who?"), answers=answers)
+
+
+@pytest.mark.parametrize("placed", [{"device": "cpu"}, {"device_map": "auto"}], ids=["device", "map"])
+def test_a_quantised_checkpoint_is_read_as_transformers_reads_it(
+    tmp_path: Path, placed: dict[str, str]
+) -> None:
+    """Its projections are stored in 8 bits, divided by their scale."""
+    torch, safetensors = import_module("torch"), import_module("safetensors.torch")
+    folder = tiny_checkpoint.write(tmp_path / "plain")
+    plain = safetensors.load_file(folder / "model.safetensors")
+    quantised = dict(plain)
+    for name, weight in plain.items():
+        if "proj" in name:
+            small = (weight / 0.5).to(torch.float8_e4m3fn)
+            quantised |= {name: small, f"{name}_scale_inv": torch.full([n // 16 for n in weight.shape], 0.5)}
+            plain[name] = small.to(weight.dtype) * 0.5
+    other = tiny_checkpoint.write(tmp_path / "quantised")
+    safetensors.save_file(quantised, other / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((other / "config.json").read_text())
+    method = {"quant_method": "fp8", "weight_block_size": [16, 16], "activation_scheme": "dynamic"}
+    (other / "config.json").write_text(json.dumps(config | {"quantization_config": method}))
+    safetensors.save_file(plain, folder / "model.safetensors", metadata={"format": "pt"})
+    (response,) = asked(other, request("Who?"), answers="probabilities", **placed)
+    expected = by_hand(folder, f"[user]Who?\n[assistant]{BEGUN}")
+    # A machine without 8-bit units computes in bfloat16.
+    found = json.loads(response.text)
+    assert found == pytest.approx({token: expected[token] for token in found}, abs=0.02)
 
 
 def test_json_names_the_likeliest_letter(chat: Path) -> None:

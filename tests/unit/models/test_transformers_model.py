@@ -17,7 +17,7 @@ from tests.asking import spec
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Whether torch and transformers are installed does not matter here; the function takes one away."""
-    present = {"torch", "transformers"}
+    present = {"torch", "transformers", "accelerate", "gguf"}
     monkeypatch.setattr("pytest_factorfair.models.spec.find_spec", lambda name: name in present or None)
     return present.remove
 
@@ -61,12 +61,41 @@ def test_places_that_hold_no_checkpoint(
     assert complaint(folder).endswith("contains no config.json, so it is not a checkpoint of a model")
 
 
+def test_a_gguf_file_is_named_or_the_only_one_of_its_folder(
+    tmp_path: Path, installed: Callable[[str], None]
+) -> None:
+    file = tmp_path / "q4.gguf"
+    file.write_bytes(b"GGUF weights")
+    digest = built(tmp_path).identity["weights"]
+    assert built(file).identity["weights"] == digest
+    assert built(file.rename(tmp_path / "other.gguf")).identity["weights"] == digest
+    (tmp_path / "q8.gguf").write_bytes(b"GGUF weight?")
+    assert complaint(tmp_path).endswith("contains several GGUF files (other.gguf, q8.gguf); name one of them")
+    assert built(tmp_path / "q8.gguf").identity["weights"] != digest
+    installed("gguf")
+    with pytest.raises(MissingExtraError, match=r"pip install 'pytest-factorfair\[transformers\]'"):
+        built(tmp_path / "q8.gguf")
+
+
+def test_a_folder_with_safetensors_is_read_from_them(folder: Path) -> None:
+    before = built(folder).identity
+    (folder / "q4.gguf").write_bytes(b"GGUF weights")
+    assert built(folder).identity == before
+
+
+def test_one_device_or_a_map_of_them(folder: Path) -> None:
+    assert built(folder, device_map="auto").identity == built(folder).identity
+    assert complaint(folder, device_map="auto", device="cpu").endswith(
+        "arguments 'device' and 'device_map': give one"
+    )
+
+
 def test_hub_id() -> None:
     assert built("org/name.v1-2").identity["weights"] == "org/name.v1-2@main"
     assert built("org/name", revision="abc").identity["weights"] == "org/name@abc"
 
 
-@pytest.mark.parametrize("extra", ["torch", "transformers"])
+@pytest.mark.parametrize("extra", ["torch", "transformers", "accelerate"])
 def test_missing_extra(folder: Path, extra: str, installed: Callable[[str], None]) -> None:
     installed(extra)
     with pytest.raises(MissingExtraError) as caught:
@@ -82,6 +111,7 @@ def test_missing_extra(folder: Path, extra: str, installed: Callable[[str], None
         ("device", "gpu", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'gpu'"),
         ("device", "cuda:", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'cuda:'"),
         ("dtype", "int8", "must be auto, float32, float16 or bfloat16, not 'int8'"),
+        ("device_map", "0", "must be auto, balanced, balanced_low_0 or sequential, not '0'"),
         ("batch", "0", "must be a whole number of at least 1, not '0'"),
         ("revision", "abc", "is for models of the hub, not for a folder"),
         ("generate__do_sample", "true", "cannot be given: the run sets it"),
@@ -106,7 +136,7 @@ def test_identity_tells_what_can_change_an_answer_and_nothing_else(folder: Path)
         "generate": {},
     }
     assert built(folder, batch="2", device="cpu").identity == plain.identity
-    assert (plain.parallel, built(folder, batch="2").parallel) == (32, 4)
+    assert (plain.parallel, built(folder, batch="2").parallel) == (64, 8)
     for key, value in {
         "temperature": "1",
         "dtype": "float32",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_factorfair.domain import Board, Difference, Standing
 from pytest_factorfair.gates.evidence import empty, lossy, thin
-from pytest_factorfair.protocols.measurement import Contender, Contest, Entrant, Gap, Metric
+from pytest_factorfair.protocols.measurement import Contender, Contest, Entrant, Metric
 from pytest_factorfair.protocols.registry import measurings
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.estimate import Estimate
@@ -32,43 +32,33 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
 
 def _board(contest: Contest, alpha: float) -> Board:
     metric, entrants = contest.metric, contest.entrants
-    doubts = {entrant.name: _doubt(metric, entrant) for entrant in entrants}
-    chances = [
-        None if any(doubts[name] for name in pair) else _chance(one.estimate)
-        for pair, one in contest.gaps.items()
-    ]
+    # A gate on the score would be inconclusive: answers are missing, or too few.
+    doubts = {
+        entrant.name: empty(entrant.cells)
+        or entrant.estimate.reason
+        or thin(metric.name, entrant.cells, entrant.needed)
+        or lossy(metric, entrant.cells)
+        or ""
+        for entrant in entrants
+    }
+    chances: list[float | None] = []
+    for pair, gap in contest.gaps.items():
+        # The two-sided p value of a difference that can be estimated.
+        known = gap.estimate.corrected is not None and not any(doubts[name] for name in pair)
+        sides = (chance_below(gap.estimate, 0.0), chance_above(gap.estimate, 0.0)) if known else ()
+        chances.append(min(1.0, 2 * min(sides)) if sides else None)
     held = surviving(chances, of=len(chances), alpha=alpha)
-    differences = tuple(
-        _difference(pair, one, real=real)
-        for (pair, one), real in zip(contest.gaps.items(), held, strict=True)
-    )
+    differences = []
+    for (pair, (found, paired)), real in zip(contest.gaps.items(), held, strict=True):
+        low, high = found.lower(BEYOND), found.upper(BEYOND)
+        differences.append(Difference(*pair, _value(found), low, high, real, paired))
     return Board(
         *contest[:4],
         metric.name,
         metric.better,
         _standings(metric, entrants, doubts, differences),
-        differences,
+        tuple(differences),
     )
-
-
-def _doubt(metric: Metric, entrant: Entrant) -> str:
-    """As of a gate: answers are missing, or too few."""
-    cells = entrant.cells
-    few = thin(metric.name, cells, entrant.needed)
-    return empty(cells) or entrant.estimate.reason or few or lossy(metric, cells) or ""
-
-
-def _chance(found: Estimate) -> float | None:
-    """The two-sided p value of a difference; None where it cannot be estimated."""
-    if found.corrected is None:
-        return None
-    return min(1.0, 2 * min(chance_below(found, 0.0), chance_above(found, 0.0)))
-
-
-def _difference(pair: tuple[str, str], one: Gap, *, real: bool) -> Difference:
-    found = one.estimate
-    value = found.plugin if found.corrected is None else found.corrected
-    return Difference(*pair, value, found.lower(BEYOND), found.upper(BEYOND), real, one.paired)
 
 
 def _standings(

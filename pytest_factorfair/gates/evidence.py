@@ -1,4 +1,4 @@
-"""What a score says about its threshold: kept, broken, or neither for sure; and what makes it doubtful."""
+"""What a score says about its threshold: kept, broken or undecided, or in doubt for want of answers."""
 
 from __future__ import annotations
 

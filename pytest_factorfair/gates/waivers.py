@@ -42,15 +42,13 @@ def _waiver(entry: object, where: str) -> Waiver:
     for key in KEYS[:2]:
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             raise InputError(f"{where}: {key}: a text is needed, as in {EXAMPLE}")
-    return Waiver(entry["gate"].strip(), " ".join(entry["reason"].split()), _until(entry.get("until"), where))
-
-
-def _until(value: object, where: str) -> str:
-    day = value.date() if isinstance(value, datetime) else value
+    until = entry.get("until")
+    day = until.date() if isinstance(until, datetime) else until
     try:
-        return (day if isinstance(day, date) else date.fromisoformat(cast("str", day))).isoformat()
+        last = day if isinstance(day, date) else date.fromisoformat(cast("str", day))
     except (TypeError, ValueError):
         raise InputError(f"{where}: until: a date is needed, as in {EXAMPLE}") from None
+    return Waiver(entry["gate"].strip(), " ".join(entry["reason"].split()), last.isoformat())
 
 
 def waived(verdict: Verdict, granted: Sequence[Waiver], today: date) -> Verdict:

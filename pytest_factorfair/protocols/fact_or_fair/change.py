@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import sqrt
 from typing import TypeAlias
 
@@ -116,10 +116,6 @@ def joint(tally: Tally, after: Answers, before: Answers) -> IntArray:
 
 def answers(tally: Tally, records: Iterable[Record]) -> Answers:
     """Cell, query id and the place of the group of every answer that the tally counts."""
-    return tuple(_answers(tally, records))
-
-
-def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, str, int]]:
     groups = {group: place for place, group in enumerate(tally.groups)}
     cells: dict[str, Cell] = {}  # by the ids of their cases, without the scenario's number
     for row, column in np.ndindex(tally.asked.shape):
@@ -129,6 +125,7 @@ def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, st
             continue
         cells[f"{tally.part}-{statistic}-{tally.attribute}-{way}"] = row, column
         cells[f"{tally.part}-{statistic}-{way}"] = row, column  # a picture shows all attributes
+    found = []
     for record in records:
         key = record.case
         cell = cells.get(key.case if tally.context is None else key.case.rpartition("-")[0])
@@ -138,4 +135,5 @@ def _answers(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[Cell, st
         for answer in record.answers:
             if (group := groups.get(answer.groups.get(tally.attribute, ""))) is not None:
                 faces[answer.query] += 1
-                yield cell, f"{answer.query}-{faces[answer.query]}", group
+                found.append((cell, f"{answer.query}-{faces[answer.query]}", group))
+    return tuple(found)

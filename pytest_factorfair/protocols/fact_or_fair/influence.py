@@ -73,15 +73,16 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
     ``corrected`` is the mean of the columns less their ``fair_reference``. ``strength`` is the
     index: 0 for no influence, 1 for all that the design lets through, and -1 for all the other way.
     """
-    return tuple(
-        score
-        for group in _subjects(tallies)
-        if (rows := tuple(_rows(group)))
-        for score in (
-            *(_column(group[0], row, estimator) for row in rows),
-            _summary(group[0], rows, estimator),
-        )
-    )
+    subjects: dict[tuple[str, str, str], list[Tally]] = {}
+    for tally in tallies:
+        if tally.part == "subjective":
+            subjects.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
+    scores: list[Score] = []
+    for group in subjects.values():
+        if rows := tuple(_rows(group)):
+            scores += (_column(group[0], row, estimator) for row in rows)
+            scores.append(_summary(group[0], rows, estimator))
+    return tuple(scores)
 
 
 def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> Estimate:
@@ -103,15 +104,6 @@ def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "correcte
     least = fmean(row.share.least - usual.most for row, usual in zip(rows, held, strict=True))
     most = fmean(row.share.most - usual.least for row, usual in zip(rows, held, strict=True))
     return least, most
-
-
-def _subjects(tallies: Iterable[Tally]) -> Iterable[list[Tally]]:
-    """The subjective tallies of each model, checklist and attribute, in the order they come in."""
-    kept: dict[tuple[str, str, str], list[Tally]] = {}
-    for tally in tallies:
-        if tally.part == "subjective":
-            kept.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
-    return kept.values()
 
 
 def _rows(tallies: Sequence[Tally]) -> Iterator[_Row]:

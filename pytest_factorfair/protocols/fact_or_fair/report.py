@@ -26,22 +26,22 @@ def headline(scores: Iterable[Score]) -> tuple[Headline, ...]:
     for score in scores:
         attributes = found.setdefault((score.model, score.checklist), {})
         attributes.setdefault(score.attribute, []).append(score)
-    return tuple(line for key, attributes in found.items() for line in _lines(key, attributes))
-
-
-def _lines(key: tuple[str, str], attributes: dict[str, list[Score]]) -> tuple[Headline, ...]:
-    pairs = {attribute: (_fact(scores), _fair(scores)) for attribute, scores in attributes.items()}
-    facts, fairs = zip(*pairs.values(), strict=True)
-    rows = [*pairs.items(), (None, (_mean(facts), _mean(fairs)))]
-    return tuple(Headline(*key, name, fact, fair, _mean((fact, fair))) for name, (fact, fair) in rows)
-
-
-def _fact(scores: Sequence[Score]) -> float | None:
-    return _mean([score.value for score in scores if (score.part, score.metric) == ("objective", "s_fact")])
-
-
-def _fair(scores: Sequence[Score]) -> float | None:
-    return _mean([score.value for score in scores if (score.part, score.metric) == ("subjective", "s_fair")])
+    lines = []
+    for key, attributes in found.items():
+        facts, fairs = (
+            {
+                name: _mean([one.value for one in mine if (one.part, one.metric) == wanted])
+                for name, mine in attributes.items()
+            }
+            for wanted in (("objective", "s_fact"), ("subjective", "s_fair"))
+        )
+        lines += [
+            Headline(*key, name, facts[name], fairs[name], _mean((facts[name], fairs[name])))
+            for name in attributes
+        ]
+        fact, fair = _mean([*facts.values()]), _mean([*fairs.values()])
+        lines.append(Headline(*key, None, fact, fair, _mean((fact, fair))))
+    return tuple(lines)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -130,7 +130,7 @@ class Tally:
 
     @property
     def about(self) -> tuple[str, str, str | None, str]:
-        """What it counts the answers of, whoever the model: checklist, part, context, attribute."""
+        """What its answers are about: checklist, part, context and attribute; another model may share it."""
         return self.checklist, self.part, self.context, self.attribute
 
     def cell(self, row: int, column: int) -> str:

@@ -174,7 +174,7 @@ def _outcome(faces: Sequence[Answer], people: int) -> Outcome:
 
 
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
-    """The gallery as if every lost picture had shown whoever lowers its scores most, or raises them.
+    """Imputes lost pictures with the group that lowers the scores most, or that raises them most.
 
     Of an implicit prompt the lost pictures of a person, those without a group of the attribute among them,
     all show the group that lowers the score most, or each the group that raises it most; of an explicit
@@ -222,7 +222,7 @@ ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyTyp
     }
 )
 
-"""The words that a prompt answers to, by kind."""
+"""The words that select a prompt, by kind."""
 
 
 @dataclass(frozen=True, slots=True)

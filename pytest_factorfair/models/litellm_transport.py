@@ -27,7 +27,7 @@ from pytest_factorfair.errors import (
     RetryableModelError,
     nearest,
 )
-from pytest_factorfair.models import litellm_catalogue, openai_answers, openai_errors, service
+from pytest_factorfair.models import letter_service, litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.openai_endpoint import checked_url, key_in
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
@@ -57,8 +57,7 @@ def build(spec: ModelSpec) -> Model:
     asked = service.settings(spec, taken=TAKEN)
     path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
     _check_answers(spec, path)
-    ways = openai_answers.ways(spec, openai=True)
-    return service.ServiceModel(spec, LitellmTransport(spec.text, path, asked), asked, ways)
+    return letter_service.build(spec, LitellmTransport(spec.text, path, asked), asked, openai=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from pytest_factorfair.domain import Option, Query, Request, Response, utf8
+from pytest_factorfair.domain import Option, Query, Request, Response, letter_of, utf8
 from pytest_factorfair.models.arguments import Count, Expected, Number
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_format import Parameters
@@ -73,11 +73,6 @@ class Way(ABC):
     """What the service must support."""
     probes: ClassVar[tuple[Request, ...]]
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a report must say about answers that came in this way."""
-        return ()
-
     @abstractmethod
     def request(self, request: Request, body: Mapping[str, Any]) -> dict[str, object]:
         """The fields of a request, from those of a chat completion."""
@@ -96,12 +91,10 @@ class Way(ABC):
 
 
 def ways(spec: ModelSpec, *, openai: bool) -> tuple[Way, ...]:
-    """The ways to get the answers that a spec asks for, the best first; none for plain text.
+    """The ways to get the letters that a spec asks for, the best first.
 
     ``openai`` is whether the service is known to do as OpenAI does, which never continues an answer.
     """
-    if spec.answers == "text":
-        return ()
     scored = spec.answers == "probabilities"
     if openai:
         return (Schema(scored=scored),)
@@ -128,10 +121,6 @@ class Schema(Way):
 
     parameter = "response_format"
     probes = (_probe("Reply with the word hello and nothing else."),)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (STRUCTURED,) if self.scored else ()
 
     def request(self, request: Request, body: Mapping[str, Any]) -> dict[str, object]:
         query = request.query
@@ -164,7 +153,7 @@ class Schema(Way):
         for token in tokens:
             end += len(_text(token))
             if found and end > found[-1].end():
-                return replace(plain, text=_distribution(token), finish="stop")
+                return replace(plain, text=_distribution(token), finish="stop", notes=(STRUCTURED,))
         is_json = not plain.text.strip() or plain.text.lstrip().startswith("{")
         return replace(plain, text=NO_PROBABILITIES) if is_json else plain
 
@@ -260,6 +249,6 @@ def _probability(logprob: object) -> float:
 def _by_letter(text: str) -> dict[str, float]:
     letters = dict.fromkeys(_LETTERS, 0.0)
     for token, probability in json.loads(text).items():
-        if (letter := token.strip(" \"'")) in letters:
+        if (letter := letter_of(token)) in letters:
             letters[letter] += probability
     return letters

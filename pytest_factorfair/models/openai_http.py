@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import ModelError
-from pytest_factorfair.models import litellm_catalogue, openai_answers, openai_errors, service
+from pytest_factorfair.models import letter_service, litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
 from pytest_factorfair.models.openai_endpoint import Endpoint, locate
 from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
@@ -44,11 +44,10 @@ def build(spec: ModelSpec) -> Model:
     endpoint = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
     if asked.modality == "image" and not endpoint.model.startswith(_ALWAYS_ENCODED):
         asked = asked.model_copy(update={"body": {RESPONSE_FORMAT: "b64_json", **asked.body}})
-    openai = endpoint.is_openai
-    if openai:
+    if endpoint.is_openai:
         litellm_catalogue.check(spec, spec.text)
-    ways = openai_answers.ways(spec, openai=openai)
-    return service.ServiceModel(spec, HttpTransport(spec.text, endpoint, asked), asked, ways)
+    transport = HttpTransport(spec.text, endpoint, asked)
+    return letter_service.build(spec, transport, asked, openai=endpoint.is_openai)
 
 
 class HttpTransport:

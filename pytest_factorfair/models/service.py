@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
 from pytest_factorfair.domain import Modality, Request, Response
-from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import Cause, RetryableModelError
 from pytest_factorfair.models import arguments, prices
 from pytest_factorfair.models.http_client import HttpClient, fetch_picture
-from pytest_factorfair.models.openai_answers import OWN_FIELDS, ProbabilitiesFormat, UnfitModelError, Way
+from pytest_factorfair.models.openai_answers import OWN_FIELDS, ProbabilitiesFormat
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_errors import MalformedReplyError, ServiceError
-from pytest_factorfair.models.openai_format import Format
+from pytest_factorfair.models.openai_format import Format, Parameters
 from pytest_factorfair.models.openai_images import ImageFormat
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.spec import ModelSpec
 
 FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFormat}
-_REFUSED = ("400", "422")
-"""The statuses of a request with a parameter that the service does not take."""
 
 
 class Transport(Protocol):
@@ -77,33 +74,19 @@ def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Format:
 class ServiceModel:
     """One model of one service. If it rejects a parameter, later calls leave the parameter out.
 
-    ``ways`` are the ways to ask for anything but plain text or pictures, the best first. Before the first
-    request, probes find one that the service supports.
-
     Raises:
         MissingExtraError: pictures are asked for, and Pillow is not installed.
     """
 
     parallel: int | None = None
 
-    def __init__(
-        self,
-        spec: ModelSpec,
-        transport: Transport,
-        format: Format,  # noqa: A002  # the field's word
-        ways: tuple[Way, ...] = (),
-    ) -> None:
+    def __init__(self, spec: ModelSpec, transport: Transport, format: Format) -> None:  # noqa: A002  # the field's word
         if format.modality == "image":
             spec.require("images", "PIL")
         self._name = name = spec.text
         self._transport = transport
         self._format = format
         self._parameters = format.parameters
-        self._ways = list(ways)
-        self._proven = not ways
-        self._proving = asyncio.Lock()
-        self._probed: list[Response] = []
-        self._objections: list[str] = []
         self._pictures = HttpClient(name, timeout=format.timeout, largest=format.largest)
         self.endpoint = transport.endpoint
         self.url = transport.url
@@ -124,70 +107,10 @@ class ServiceModel:
         return prices.listed(listed_as, self._format.modality) if listed_as else None
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; if the model only rejects a parameter, the next call leaves it out.
-
-        While no way to ask is known to work, a call asks a probe instead: the next one goes on from there.
-        """
-        if not self._proven:
-            async with self._proving:
-                if not self._proven:
-                    await self._probe()
+        """Ask once; if the model only rejects a parameter, the next call leaves it out."""
+        sent = self._parameters
         try:
-            return await self._answer(request)
-        except UnfitModelError as error:
-            raise self._unable(str(error), billable=True) from None
-
-    async def _probe(self) -> None:
-        """Ask the next probe of a way, and drop the way if the service refuses or ignores it."""
-        if not self._ways:
-            raise self._unable(self._reasons, billable=False)
-        way = self._ways[0]
-        objection, billable = "", True
-        probed: Response | None = None
-        try:
-            probed = await self._answer(way.probes[len(self._probed)])
-        except UnfitModelError as error:
-            objection = str(error)
-        except RejectedRequestError as error:
-            if error.cause.detail not in _REFUSED:
-                raise
-            billable = error.billable
-            objection = f"it refuses {way.parameter}: {str(error).removeprefix(f'{self._name}: ')}"
-        else:
-            self._probed.append(probed)
-            if len(self._probed) == len(way.probes):
-                objection = way.objection(self._probed)
-                self._proven = not objection
-        if objection:
-            self._objections.append(objection)
-            self._probed.clear()
-            self._ways.pop(0)
-            if not self._ways:
-                raise self._unable(self._reasons, billable=billable)
-        raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, paid=probed)
-
-    @property
-    def _reasons(self) -> str:
-        """Why no way is left; the last one is a variant of the one before it, which says more."""
-        return "; ".join(dict.fromkeys(self._objections[:-1] or self._objections))
-
-    def _unable(self, reason: str, *, billable: bool) -> FatalModelError:
-        answers = self.identity["answers"]
-        others = "text" if answers == "json" else "text or json"
-        return FatalModelError(
-            f"{self._name}: it cannot answer as {answers}: {reason}; use --factorfair-answers={others}",
-            billable=billable,
-        )
-
-    async def _answer(self, request: Request) -> Response:
-        sent, model = self._parameters, self._transport.model
-        way = self._ways[0] if self._ways else None
-        try:
-            body = self._format.request(request, sent)
-            reply = await self._transport.send(way.request(request, body) if way else body)
-            response = await self._format.response(
-                reply, prompt=request.prompt, model=model, fetch=self._fetch
-            )
+            response = await self._response(await self._transport.send(self._body(request, sent)), request)
         except MalformedReplyError as error:
             raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
         except ServiceError as failure:
@@ -199,12 +122,17 @@ class ServiceModel:
                     self._parameters = kept
                 message = f"{self._name}: a parameter was refused"
                 raise RetryableModelError(message, at_once=True) from None
-            response = Response("", "filtered", model=model)
-        else:
-            response = way.response(reply, response) if way else response
+            response = Response("", "filtered", model=self._transport.model)
         dropped = self._format.dropped(sent)
-        notes = (*self._format.notes(dropped), *(way.notes if way else ()))
+        notes = self._format.notes(dropped)
         return replace(response, notes=(*response.notes, *notes), dropped=dropped) if notes else response
+
+    def _body(self, request: Request, parameters: Parameters) -> dict[str, object]:
+        return self._format.request(request, parameters)
+
+    async def _response(self, reply: Mapping[str, object], request: Request) -> Response:
+        model = self._transport.model
+        return await self._format.response(reply, prompt=request.prompt, model=model, fetch=self._fetch)
 
     async def close(self) -> None:
         await self._pictures.close()

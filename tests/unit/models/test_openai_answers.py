@@ -11,7 +11,7 @@ import pytest
 from pytest_factorfair.domain import AnswerMode, Finish, Option, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import litellm_catalogue, openai_http
-from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelError, Way, ways
+from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelError, Way
 from pytest_factorfair.models.openai_chat import response_of
 from pytest_factorfair.reading.text import read
 from tests.asking import spec
@@ -156,7 +156,7 @@ def test_objection_to_a_schema_that_is_ignored(text: str, finish: Finish, *, obj
     [
         ({"A": 0.9, "B": 0.05}, {"B": 0.9, "A": 0.05}, False),
         ({"A": 0.9, "B": 0.05}, {"A": 0.7, "B": 0.2}, False),  # it likes A, and yet it follows
-        ({" A": 0.9}, {' "B': 0.9}, False),
+        ({" A": 0.9}, {'B"}': 0.9}, False),
         ({"A": 0.9, "B": 0.05}, {"A": 0.9, "B": 0.05}, True),  # it does not see the prompt
         ({"{": 0.9, "A": 0.05}, {"{": 0.9, "B": 0.05}, True),  # it begins anew
         ({"A": 0.3, "No": 0.1}, {"A": 0.2, "B": 0.1}, False),  # a weak model
@@ -223,7 +223,3 @@ def test_model_of_openai_that_cannot(
     with pytest.raises(InputError) as caught:
         openai_http.build(asked)
     assert str(caught.value) == f"model 'openai/x'{reason}"
-
-
-def test_text_needs_no_way() -> None:
-    assert ways(spec("hosted_vllm/m"), openai=False) == ()

@@ -24,6 +24,7 @@ from pytest_factorfair.protocols.fact_or_fair.spread import (
     single,
 )
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_distance
+from pytest_factorfair.statistics.sample import Sample
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ def scores(shares: Floats, labels: NDArray[np.int64], k: int) -> tuple[float, ..
 
 
 def _spreads(counts: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> tuple[Spread, ...]:
-    joint = jack_delta(counts, labels, firm=np.ones(labels.shape, np.bool_))
+    joint = jack_delta(Sample(counts.astype(np.float64)), labels, firm=np.ones(labels.shape, np.bool_))
     return (*(single(joint, score) for score in range(FIRM)), fairness(joint), distance(joint, k))
 
 

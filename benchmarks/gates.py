@@ -31,6 +31,7 @@ from pytest_factorfair.protocols.fact_or_fair.limits import stereotyped
 from pytest_factorfair.protocols.fact_or_fair.spread import EVENNESS, FACT, LIKENESS, jack_delta, single
 from pytest_factorfair.session.looks import BOUNDARIES
 from pytest_factorfair.statistics.holm import ALPHA
+from pytest_factorfair.statistics.sample import Sample
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -113,7 +114,9 @@ def _decided(
     gate: Gate, score: int, counts: NDArray[np.int64], truth: NDArray[np.int64], *, bound: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which runs pass and which fail, with bounds of this number of standard errors."""
-    found = single(jack_delta(counts, truth, firm=np.ones(truth.shape, np.bool_)), score)
+    found = single(
+        jack_delta(Sample(counts.astype(np.float64)), truth, firm=np.ones(truth.shape, np.bool_)), score
+    )
     half = bound * found.error
     # The rule of one score holds for an array of them, too.
     bounds: Any = (found.centre, found.centre - half, found.centre + half)

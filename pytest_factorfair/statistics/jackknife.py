@@ -16,11 +16,12 @@ Score: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 SMOOTHING = 0.5
 
 
-def jackknifed_entropies(counts: ArrayLike) -> FloatArray:
+def jackknifed_entropies(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> FloatArray:
     """n H - (n-1) mean of H without one answer, for each cell, over log k; may leave 0 to 1.
 
     ``counts`` of shape (..., statistics, 2, k) with at least two answers in each cell, else nan.
-    Plug-in entropy is low by (k-1)/(2n log k); what is left of the bias is of order 1/n^2.
+    Plug-in entropy is low by (k-1)/(2n log k); what is left of the bias is of order 1/n^2. Where answers
+    vary less than groups that are drawn, the bias is less by their design ``effect`` (..., statistics, 2).
     """
     cells = np.asarray(counts, dtype=np.float64)
     n = np.where((total := cells.sum(axis=-1)) > 1, total, np.nan)
@@ -29,42 +30,49 @@ def jackknifed_entropies(counts: ArrayLike) -> FloatArray:
     fewer = np.maximum(cells - 1, 0)
     # One answer less of group i, as often as there are such answers.
     without = n * np.log(n - 1) - (n * whole + (cells * (fewer * logs(fewer) - terms)).sum(axis=-1)) / (n - 1)
-    corrected = n * (np.log(n) - whole / n) - (n - 1) / n * without
-    return np.asarray(corrected / np.log(cells.shape[-1]))
+    plugin = np.log(n) - whole / n
+    bias = plugin - (n * plugin - (n - 1) / n * without)
+    return np.asarray((plugin - effect * bias) / np.log(cells.shape[-1]))
 
 
-def jackknifed_likenesses(counts: ArrayLike, *, smoothing: float = SMOOTHING) -> FloatArray:
+def jackknifed_likenesses(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> FloatArray:
     """exp(-KL(highest || lowest)) of each statistic by the two-sample jackknife; may leave 0 to 1.
 
-    On Dirichlet shares (n_i + smoothing) / (n + k smoothing). The bias that leaving out one answer
-    of either direction shows is subtracted for both. ``counts`` of shape (..., statistics, 2, k),
-    the result (..., statistics); nan where a cell has no answers.
+    On Dirichlet shares (n_i + effect/2) / (n + k effect/2). The bias that leaving out one answer of either
+    direction shows is subtracted for both, times the design ``effect`` of each. ``counts`` of shape
+    (..., statistics, 2, k), the result (..., statistics); nan where a cell has no answers.
     """
     cells = np.asarray(counts, dtype=np.float64)
+    effects = np.broadcast_to(np.asarray(effect, dtype=np.float64), cells.shape[:-1])
+    smoothed = cells + SMOOTHING * effects[..., None]
+    smoothed = np.where(cells.any(axis=-1, keepdims=True), smoothed, np.nan)
+    smoothed /= smoothed.sum(axis=-1, keepdims=True)
+    value = np.exp(-(smoothed[..., 0, :] * np.log(smoothed[..., 0, :] / smoothed[..., 1, :])).sum(axis=-1))
+    return np.asarray(value - (effects * _likeness_biases(cells)).sum(axis=-1))
+
+
+def _likeness_biases(cells: FloatArray) -> FloatArray:
+    """(n-1) (mean over answers of the value without it - the value), for either direction, (..., 2)."""
     high, low = cells[..., 0, :], cells[..., 1, :]
-    a, b = high + smoothing, low + smoothing
+    a, b = high + SMOOTHING, low + SMOOTHING
     log_a, log_b = np.log(a), np.log(b)
-    sizes = [np.where(one.any(axis=-1), (one + smoothing).sum(axis=-1), np.nan) for one in (high, low)]
+    sizes = [np.where(one.any(axis=-1), (one + SMOOTHING).sum(axis=-1), np.nan) for one in (high, low)]
     gain = (a * (log_a - log_b)).sum(axis=-1)
 
     def likeness(total: FloatArray, size_a: FloatArray, size_b: FloatArray) -> FloatArray:
         return np.asarray(np.exp(-total / size_a) * size_a / size_b)
 
     value = likeness(gain, *sizes)
-    less_a = np.where(high > 0, a - 1, 1.0)
-    less_b = np.where(low > 0, b - 1, 1.0)
+    less_a, less_b = (np.maximum(one - 1, 0) + SMOOTHING for one in (high, low))
     change = less_a * (np.log(less_a) - log_b) - a * (log_a - log_b)
     one = [size[..., None] for size in sizes]
-    without_high = likeness(gain[..., None] + change, one[0] - 1, one[1])
-    without_low = likeness(gain[..., None] + a * (log_b - np.log(less_b)), one[0], one[1] - 1)
-    return value - _bias(value, without_high, high) - _bias(value, without_low, low)
-
-
-def _bias(value: FloatArray, without: FloatArray, counts: FloatArray) -> FloatArray:
-    """(n-1) (mean over answers of the value without it - the value)."""
-    n = counts.sum(axis=-1)
-    n = np.where(n > 0, n, np.nan)
-    return np.asarray((n - 1) * ((counts * without).sum(axis=-1) / n - value))
+    without = (
+        likeness(gain[..., None] + change, one[0] - 1, one[1]),
+        likeness(gain[..., None] + a * (log_b - np.log(less_b)), one[0], one[1] - 1),
+    )
+    n = np.where((total := cells.sum(axis=-1)) > 0, total, np.nan)
+    means = np.stack([(high * without[0]).sum(axis=-1), (low * without[1]).sum(axis=-1)], axis=-1) / n
+    return np.asarray((n - 1) * (means - value[..., None]))
 
 
 def jackknifed(score: Score, counts: FloatArray, truth: FloatArray) -> FloatArray:

@@ -16,7 +16,6 @@ from pytest_factorfair.protocols.fact_or_fair.spread import (
     instrument,
     pulls,
     second_orders,
-    share_covariances,
 )
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -41,13 +40,14 @@ class Influences:
         weights = np.stack(
             [counted / counted.sum(), cells / cells.size, cells / len(tally.statistics)], axis=-1
         )
-        self.n = tally.answered.astype(np.float64)
-        pull = (pulls(tally.counts, tally.truth) * weights[..., None, :]) @ slope
+        sample = tally.sample
+        smoothed, self.n = sample.smoothed, sample.n
+        pull = (pulls(smoothed.shares, tally.truth) * weights[..., None, :]) @ slope
         self.per_answer: FloatArray = pull / self.n[..., None]
-        self.variance: FloatArray = np.einsum(
-            "...i,...ij,...j->...", pull, share_covariances(tally.counts), pull
+        self.variance: FloatArray = (
+            np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / self.n
         )
-        self.second: FloatArray = (second_orders(tally.counts) * (weights * slope) ** 2).sum(axis=-1)
+        self.second: FloatArray = (second_orders(sample) * (weights * slope) ** 2).sum(axis=-1)
         spread = instrument(tally).covariance
         self.product = float(spread[EVENNESS, EVENNESS] * spread[LIKENESS, LIKENESS]) if product else 0.0
 

@@ -14,6 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.scores import entropies, likenesse
 from pytest_factorfair.protocols.fact_or_fair.spread import FACT, FIRM, Joint, Spread, covariances
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import POWER
+from pytest_factorfair.statistics.sample import Sample
 
 HALVINGS = 50
 
@@ -79,7 +80,7 @@ def _joint(shares: FloatArray, truth: IntArray, n: int) -> Joint:
     """Plug-in scores of distributions known for sure, with the covariance they have at n answers a cell."""
     right = float(right_shares(shares, truth).mean())
     covariance = np.full((4, 4), np.nan)
-    covariance[:3, :3], _ = covariances(n * shares, truth)
+    covariance[:3, :3], _ = covariances(Sample(n * shares), truth)
     covariance[FIRM, FIRM] = covariance[FACT, FACT]
     scores = (right, float(entropies(shares).mean()), float(likenesses(shares).mean()), right)
     return Joint(np.array(scores), covariance)

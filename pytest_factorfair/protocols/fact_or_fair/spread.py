@@ -9,27 +9,26 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pytest_factorfair.protocols.fact_or_fair.curve import distance_and_normal
-from pytest_factorfair.protocols.fact_or_fair.scores import TOPIC_AXES, right_shares, shares
+from pytest_factorfair.protocols.fact_or_fair.scores import TOPIC_AXES, right_shares
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
-from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
+from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
+from pytest_factorfair.statistics.sample import Sample
 
 # The scores of a covariance, in this order.
 FACT, EVENNESS, LIKENESS = range(3)
 
 
-def pulls(counts: ArrayLike, truth: IntArray) -> FloatArray:
+def pulls(p: FloatArray, truth: IntArray) -> FloatArray:
     """The influence function: how an answer of each group pulls each score of its statistic.
 
     Of shape (..., statistics, 2, k, 3) for S_fact and S_E of its cell and S_KLD of its statistic, on
-    Dirichlet(1/2) shares p (highest) and q (lowest); X = exp(-KL):
+    shares p (highest) and q (lowest) that are never 0; X = exp(-KL):
     1[truth] - p_t; -log p_i / log k - H; highest -X (log p_i/q_i - KL), lowest X (p_i/q_i - 1).
     Their mean over the shares of a cell is 0.
     """
-    p = shares(counts, smoothing=SMOOTHING)
     k = p.shape[-1]
     logarithm = np.log(p)
     right = np.asarray(truth)[..., None] == np.arange(k)
@@ -43,57 +42,41 @@ def pulls(counts: ArrayLike, truth: IntArray) -> FloatArray:
     return np.stack([fact, evenness, np.stack([high, low], axis=-2)], axis=-1)
 
 
-def sizes(counts: ArrayLike) -> FloatArray:
-    """Answers of each cell, of shape (..., statistics, 2); nan where there are none."""
-    total = np.asarray(counts, dtype=np.float64).sum(axis=-1)
-    return np.where(total > 0, total, np.nan)
-
-
-def share_covariances(counts: ArrayLike) -> FloatArray:
-    """The covariance of the shares of each cell, (..., statistics, 2, k, k): multinomial, smoothed."""
-    p = shares(counts, smoothing=SMOOTHING)
-    single = p[..., None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
-    return np.asarray(single / sizes(counts)[..., None, None])
-
-
-def share_variances(hits: IntArray, answers: IntArray) -> FloatArray:
-    """The variance of the share of hits among the answers of each cell, on shares that are never 0 or 1."""
-    smooth = (hits + 0.5) / (answers + 1)
-    return np.asarray(smooth * (1 - smooth) / answers)
-
-
-def second_orders(counts: ArrayLike) -> FloatArray:
+def second_orders(sample: Sample) -> FloatArray:
     """Each cell's variance of second order, (..., statistics, 2, 3), without which errors vanish at uniform.
 
-    (k-1)/(2 n^2 log^2 k) for an entropy; (k-1)/2 (1/n_h + 1/n_l)^2 exp(-2 KL) for a divergence, half of it
-    in either cell; 0 for a share of right answers.
+    With t = tr((diag(1/p) covariance)^2), which is k - 1 for groups that were drawn: t / (2 n^2 log^2 k) for
+    an entropy, (sqrt(t_h) / n_h + sqrt(t_l) / n_l)^2 exp(-2 KL) / 2 for a divergence, half of it in either
+    cell; 0 for a share of right answers.
     """
-    p, n = shares(counts, smoothing=SMOOTHING), sizes(counts)
-    k = p.shape[-1]
-    entropy = (k - 1) / (2 * (n * np.log(k)) ** 2)
+    smoothed, n = sample.smoothed, sample.n
+    p, surprise = smoothed.shares, smoothed.surprise
+    squared = np.einsum("...ij,...ji->...", surprise, surprise)
+    entropy = squared / (2 * (n * np.log(p.shape[-1])) ** 2)
     divergence = (p[..., 0, :] * np.log(p[..., 0, :] / p[..., 1, :])).sum(axis=-1)
-    likeness = (k - 1) / 4 * (1 / n).sum(axis=-1) ** 2 * np.exp(-2 * divergence)
+    likeness = (np.sqrt(squared) / n).sum(axis=-1) ** 2 * np.exp(-2 * divergence) / 4
     return np.stack([np.zeros_like(n), entropy, np.broadcast_to(likeness[..., None], n.shape)], axis=-1)
 
 
-def cell_covariances(counts: ArrayLike, truth: IntArray) -> FloatArray:
+def cell_covariances(sample: Sample, truth: IntArray) -> FloatArray:
     """Each cell's part of the covariance of (S_fact, S_E, S_KLD), of shape (..., statistics, 2, 3, 3).
 
     The delta method, and the variances of second order. The part is that of a cell's own S_fact and S_E, and
     of its statistic's S_KLD.
     """
-    pull = pulls(counts, truth)
-    first = pull.swapaxes(-1, -2) @ share_covariances(counts) @ pull
-    return np.asarray(first + second_orders(counts)[..., None] * np.eye(LIKENESS + 1))
+    smoothed = sample.smoothed
+    pull = pulls(smoothed.shares, truth)
+    first = pull.swapaxes(-1, -2) @ smoothed.covariance @ pull / sample.n[..., None, None]
+    return np.asarray(first + second_orders(sample)[..., None] * np.eye(LIKENESS + 1))
 
 
-def covariances(counts: ArrayLike, truth: IntArray) -> tuple[FloatArray, FloatArray]:
+def covariances(sample: Sample, truth: IntArray) -> tuple[FloatArray, FloatArray]:
     """The covariance of S_fact, S_E and S_KLD of a run (..., 3, 3), and the variance of each cell's share
     of right answers (..., statistics, 2).
 
     Topics are the instrument and fixed; answers are independent, cells may be of unequal size.
     """
-    parts = cell_covariances(counts, truth)
+    parts = cell_covariances(sample, truth)
     statistics = parts.shape[-4]
     # S_fact and S_E are means over 2S cells, S_KLD over S statistics.
     weights = np.array([0.5, 0.5, 1.0]) / statistics
@@ -185,31 +168,31 @@ class Spread(NamedTuple):
 
 def instrument(tally: Tally) -> Joint:
     """The interval ``jack_delta``: topics and scenarios are the instrument, answers are drawn."""
-    return jack_delta(tally.counts, tally.truth, firm=~tally.fragile)
+    return jack_delta(tally.sample, tally.truth, firm=~tally.fragile)
 
 
 def scenarios(tally: Tally) -> Joint:
     """The interval ``scenario_jack``: the same centres, the spread over scenarios in general."""
-    return Joint(_centres(tally.counts, tally.truth, ~tally.fragile), *across(tally))
+    return Joint(_centres(tally.sample, tally.truth, ~tally.fragile), *across(tally))
 
 
-def jack_delta(counts: IntArray, truth: IntArray, *, firm: BoolArray) -> Joint:
-    """Jackknife centres with the delta method's covariance, over any leading axes of the counts."""
-    spread = np.full((*counts.shape[:-3], FIRM + 1, FIRM + 1), np.nan)
-    spread[..., :FIRM, :FIRM], facts = covariances(counts, truth)
+def jack_delta(sample: Sample, truth: IntArray, *, firm: BoolArray) -> Joint:
+    """Centres without bias with the delta method's covariance, over any leading axes of the sample."""
+    spread = np.full((*sample.counts.shape[:-3], FIRM + 1, FIRM + 1), np.nan)
+    spread[..., :FIRM, :FIRM], facts = covariances(sample, truth)
     if firm.any():
         spread[..., FIRM, FIRM] = facts[..., firm].sum(axis=-1) / firm.sum() ** 2
-    return Joint(_centres(counts, truth, firm), spread)
+    return Joint(_centres(sample, truth, firm), spread)
 
 
-def _centres(counts: IntArray, truth: IntArray, firm: BoolArray) -> FloatArray:
-    right = right_shares(counts, truth)
+def _centres(sample: Sample, truth: IntArray, firm: BoolArray) -> FloatArray:
+    right = right_shares(sample.counts, truth)
     missing = np.full(right.shape[:-2], np.nan)
     return np.stack(
         [
             right.mean(axis=TOPIC_AXES),
-            jackknifed_entropies(counts).mean(axis=TOPIC_AXES),
-            jackknifed_likenesses(counts).mean(axis=-1),
+            sample.entropies.mean(axis=TOPIC_AXES),
+            sample.likenesses.mean(axis=-1),
             right[..., firm].mean(axis=-1) if firm.any() else missing,
         ],
         axis=-1,

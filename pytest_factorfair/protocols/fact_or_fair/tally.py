@@ -12,6 +12,7 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Design, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.sample import Sample
 
 TAKEN, EXPECTED, SPREAD = range(3)
 
@@ -105,6 +106,11 @@ class Tally:
     @property
     def k(self) -> int:
         return len(self.groups)
+
+    @property
+    def sample(self) -> Sample:
+        """The answers as scores are estimated from them."""
+        return Sample(self.counts.astype(np.float64))
 
     @property
     def answered(self) -> IntArray:

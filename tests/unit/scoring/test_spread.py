@@ -15,6 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.spread import (
     pulls,
 )
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
+from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import toward, truths
 
 COUNTS = np.array([[[30, 20, 15, 7], [9, 40, 12, 11]]])
@@ -24,7 +25,7 @@ TRUTH = np.array([[0, 1]])
 def test_an_influence_is_the_derivative_toward_an_answer() -> None:
     """(score of (1-t) p + t e_i - score of p) / t for a small t, group by group and direction by direction."""
     p, t = shares(COUNTS, smoothing=0.5), 1e-7
-    found = pulls(COUNTS, TRUTH)
+    found = pulls(shares(COUNTS, smoothing=0.5), TRUTH)
     for direction in (0, 1):
         for group in range(4):
             moved = p.copy()
@@ -39,13 +40,15 @@ def test_an_influence_is_the_derivative_toward_an_answer() -> None:
 
 def test_influences_average_to_nothing() -> None:
     p = shares(COUNTS, smoothing=0.5)
-    assert (p[..., None] * pulls(COUNTS, TRUTH)).sum(axis=-2) == pytest.approx(np.zeros((1, 2, 3)), abs=1e-14)
+    assert (p[..., None] * pulls(shares(COUNTS, smoothing=0.5), TRUTH)).sum(axis=-2) == pytest.approx(
+        np.zeros((1, 2, 3)), abs=1e-14
+    )
 
 
 def test_even_answers_leave_the_second_order_only() -> None:
     """At the uniform distribution: (k-1)/(2 n² log² k) per cell and (k-1)/2 (2/n)² per statistic."""
     n, k = 40, 2
-    parts = cell_covariances(np.full((1, 2, k), n // k), np.array([[0, 1]]))
+    parts = cell_covariances(Sample(np.full((1, 2, k), n / k)), np.array([[0, 1]]))
     assert parts[0, :, EVENNESS, EVENNESS] == pytest.approx(np.full(2, 1 / (2 * (n * np.log(2)) ** 2)))
     assert parts[0, :, LIKENESS, LIKENESS].sum() == pytest.approx((k - 1) / 2 * (2 / n) ** 2)
     assert parts[0, :, FACT, FACT] == pytest.approx(np.full(2, 0.25 / n))
@@ -66,5 +69,5 @@ def test_covariance_against_simulation() -> None:
             jackknifed_likenesses(counts).mean(axis=-1),
         ]
     )
-    expected = covariances(probabilities * sizes[..., None], truth)[0]
+    expected = covariances(Sample(probabilities * sizes[..., None]), truth)[0]
     assert np.cov(scores) == pytest.approx(expected, rel=0.12, abs=2e-6)

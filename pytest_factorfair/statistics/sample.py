@@ -1,0 +1,83 @@
+"""Answers of a cell as shares of groups: each a group that was drawn, or the probabilities of all groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
+
+
+class Smoothed(NamedTuple):
+    """Shares (..., k) that are never 0, and the covariance (..., k, k) of one answer around them."""
+
+    shares: FloatArray
+    covariance: FloatArray
+
+    @property
+    def surprise(self) -> FloatArray:
+        """diag(1/p) covariance, (..., k, k): its trace is k - 1 for groups that were drawn."""
+        return np.asarray(self.covariance / self.shares[..., None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Answers of cells.
+
+    ``counts`` (..., k) are the sums of each group's share over the answers, whole numbers where every answer
+    is one group. ``measured`` (..., k, k) is the covariance of one answer's shares; None where it is the
+    multinomial's, diag(p) - pp', because every answer is a group that was drawn.
+    """
+
+    counts: FloatArray
+    measured: FloatArray | None = None
+
+    @property
+    def n(self) -> FloatArray:
+        """Answers of each cell, nan where there are none."""
+        total = self.counts.sum(axis=-1)
+        return np.asarray(np.where(total > 0, total, np.nan))
+
+    @property
+    def design_effect(self) -> FloatArray:
+        """The variance of an answer's shares, over that of a group that is drawn from them; at most 1."""
+        if self.measured is None:
+            return np.ones(self.counts.shape[:-1])
+        p = self.counts / self.n[..., None]
+        drawn = 1 - (p**2).sum(axis=-1)
+        ratio = np.divide(
+            np.trace(self.measured, axis1=-2, axis2=-1), drawn, out=np.ones_like(drawn), where=drawn > 0
+        )
+        return np.asarray(np.minimum(ratio, 1.0))
+
+    @property
+    def smoothed(self) -> Smoothed:
+        """With Dirichlet pseudo-answers: of groups that were drawn half an answer per group.
+
+        Fewer where answers vary less, so that they weigh as much beside them.
+        """
+        n, k = self.n[..., None], self.counts.shape[-1]
+        added = SMOOTHING * self.design_effect[..., None]
+        shares = np.asarray((self.counts + added) / (n + k * added))
+        raw = self.counts / n
+        moments = raw[..., None] * np.eye(k) if self.measured is None else self.measured + _squares(raw)
+        pseudo = added[..., None] * np.eye(k)
+        moments = (n[..., None] * moments + pseudo) / (n + k * added)[..., None]
+        return Smoothed(shares, np.asarray(moments - _squares(shares)))
+
+    @property
+    def entropies(self) -> FloatArray:
+        """Entropy over log k of each cell without the plug-in's bias; may leave 0 to 1."""
+        return jackknifed_entropies(self.counts, effect=self.design_effect)
+
+    @property
+    def likenesses(self) -> FloatArray:
+        """exp(-KL(highest || lowest)) of counts (..., 2, k) without the plug-in's bias; may leave 0 to 1."""
+        return jackknifed_likenesses(self.counts, effect=self.design_effect)
+
+
+def _squares(shares: FloatArray) -> FloatArray:
+    return np.asarray(shares[..., :, None] * shares[..., None, :])

@@ -61,11 +61,12 @@ def tally(counts: Ints, place: str, attribute: str) -> Tally:
         model="sim:uniform", checklist="fact_or_fair", part="objective" if objective else "subjective",
         context=None if objective else place, background="none", attribute=attribute,
         groups=GROUPS[attribute], statistics=tuple(f"statistic_{s}" for s in range(statistics)),
-        design="balanced", people=4, counts=counts,
+        design="balanced", people=4, counts=counts.astype(np.float64),
         truth=np.array([[s % k, (s + 1) % k] for s in range(statistics)]),
         fragile=none > 0, positive=none > 0, asked=counts.sum(axis=-1), refused=none, unparsed=none.copy(),
-        errors=none.copy(), named=none.copy(), matched=none.copy(), scenarios=counts[:, :, None],
-        letters=counts.copy(), addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
+        errors=none.copy(), named=none.copy(), matched=none.astype(np.float64),
+        outside=none.astype(np.float64), scenarios=counts[:, :, None].astype(np.float64),
+        letters=counts.astype(np.float64), addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
     )  # fmt: skip
 
 

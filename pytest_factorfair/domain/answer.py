@@ -18,7 +18,7 @@ class Share(NamedTuple):
     ``spread`` is the variance of the latter; all three add up over queries.
     """
 
-    chosen: int
+    chosen: float
     expected: float
     spread: float
 
@@ -32,7 +32,7 @@ Choices = Mapping[str, Mapping[str, Share]]
 
 def together(left: Choices, right: Choices) -> Choices:
     """The shares of both."""
-    nothing = Share(0, 0.0, 0.0)
+    nothing = Share(0.0, 0.0, 0.0)
     added: dict[str, dict[str, Share]] = {}
     for kind in dict.fromkeys((*left, *right)):
         mine, other = left.get(kind, {}), right.get(kind, {})

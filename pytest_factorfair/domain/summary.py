@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_factorfair.domain.answer import Record
 from pytest_factorfair.domain.case import Direction
@@ -15,7 +15,12 @@ from pytest_factorfair.domain.score import Change, Headline, Score
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """How often each group was answered on one topic, and what became of the other answers."""
+    """How often each group was answered on one topic, and what became of the other answers.
+
+    Where answers are probabilities, ``counts`` are sums of the groups' shares and ``outside`` is the sum of
+    what the letters lacked of 1. ``adjusted`` are the counts without the effect of letters and ``covariance``
+    is that of one answer, in the order of the groups; both are empty where there were no letters to choose.
+    """
 
     model: str
     checklist: str
@@ -26,11 +31,19 @@ class TopicCounts:
     direction: Direction
     truth: str
     fragile: bool
-    counts: Mapping[str, int]
+    counts: Mapping[str, int | float]
     asked: int
     refused: int
     unparsed: int
     errors: int
+    adjusted: Mapping[str, int | float] = field(default_factory=dict)
+    covariance: tuple[tuple[float, ...], ...] = ()
+    outside: float = 0.0
+
+    @property
+    def answered(self) -> int:
+        """Answers that name a group."""
+        return round(sum(self.counts.values()))
 
 
 @dataclass(frozen=True, slots=True)

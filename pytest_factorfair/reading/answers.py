@@ -24,6 +24,9 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE
 from pytest_factorfair.reading.text import read
 
+DECIMALS = 6
+"""Of a probability; more would only make reports longer."""
+
 
 def answer(exchange: Exchange, *, reading: Reading | None = None, answers: AnswerMode = "text") -> Answer:
     """The answer to one query, with the groups of the chosen option; an error's reason is its message.
@@ -47,7 +50,9 @@ def answer(exchange: Exchange, *, reading: Reading | None = None, answers: Answe
         repeat=query.repeat,
         offered=_offered(tuple(tuple(option.groups.items()) for option in query.options)),
         probabilities=tuple(
-            reading.probabilities[option.letter] for option in query.options if reading.probabilities
+            round(reading.probabilities[option.letter], DECIMALS)
+            for option in query.options
+            if reading.probabilities
         ),
     )
 
@@ -108,26 +113,22 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
     """The shares of each name and age, over the queries answered with one of the people shown."""
-    shown: list[list[Option]] = []
-    chosen: list[Option] = []
+    shown: list[tuple[Option, ...]] = []
+    weights: list[tuple[float, ...]] = []
     for query, answer in asked:
-        if answer.outcome == "answered":
-            people = [option for option in query.options if option.age is not None]
-            for person in people:
-                if person.letter == answer.letter:
-                    shown.append(people)
-                    chosen.append(person)
-    if not chosen:
+        people = tuple(option for option in query.options if option.age is not None)
+        if answer.outcome == "answered" and answer.letter in [person.letter for person in people]:
+            shown.append(people)
+            weights.append(answer.probabilities or tuple(person.letter == answer.letter for person in people))
+    if not shown:
         return {}
-    names = [tuple([person.words[0] for person in people]) for people in shown]
-    ages = [tuple([person.age for person in people]) for people in shown]
     return {
-        "name": _shares(names, [person.words[0] for person in chosen]),
-        "age": _shares(ages, [person.age for person in chosen]),
+        "name": _shares([tuple(person.words[0] for person in people) for people in shown], weights),
+        "age": _shares([tuple(person.age for person in people) for people in shown], weights),
     }
 
 
-def _shares(rows: Iterable[tuple[object, ...]], chosen: Iterable[object]) -> dict[str, Share]:
+def _shares(rows: Sequence[tuple[object, ...]], weights: Sequence[tuple[float, ...]]) -> dict[str, Share]:
     """An indifferent respondent chooses a value as often as it is shown, whatever else is shown."""
     expected: dict[object, float] = {}
     spread: dict[object, float] = {}
@@ -136,5 +137,9 @@ def _shares(rows: Iterable[tuple[object, ...]], chosen: Iterable[object]) -> dic
             share = row.count(value) / len(row)
             expected[value] = expected.get(value, 0.0) + times * share
             spread[value] = spread.get(value, 0.0) + times * share * (1 - share)
-    taken = Counter(chosen)
+    taken = dict.fromkeys(expected, 0.0)
+    for row, chosen in zip(rows, weights, strict=True):
+        mass = sum(chosen)
+        for value, weight in zip(row, chosen, strict=True):
+            taken[value] += weight / mass
     return {str(value): Share(taken[value], expected[value], spread[value]) for value in expected}

@@ -38,7 +38,7 @@ def warnings(summary: Summary) -> Iterator[str]:
         subject = whose(summary, topic)
         if subject not in silent:
             fate = places.setdefault((topic.context or topic.part, subject), Counter())
-            fate["answered"] += sum(topic.counts.values())
+            fate["answered"] += topic.answered
             fate.update({"refused": topic.refused, "unparsed": topic.unparsed, "error": topic.errors})
     for (place, subject), fate in places.items():
         if fate.total() and not fate["answered"]:

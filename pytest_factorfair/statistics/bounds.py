@@ -29,7 +29,7 @@ def quantile(alpha: float, freedom: int | None = None) -> float:
     return -float(stdtrit(freedom, alpha))
 
 
-def wilson(share: float, n: int, *, z: float) -> float:
+def wilson(share: float, n: float, *, z: float) -> float:
     """Wilson's score bound of a share of n: the upper one for positive z, the lower for negative."""
     return float(wilsons(share, n, z=z))
 

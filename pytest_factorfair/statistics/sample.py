@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,6 +36,11 @@ class Sample:
     counts: FloatArray
     measured: FloatArray | None = None
 
+    def restrict(self, rows: Sequence[int]) -> Sample:
+        """The same of some statistics only."""
+        kept = list(rows)
+        return Sample(self.counts[kept], None if self.measured is None else self.measured[kept])
+
     @property
     def n(self) -> FloatArray:
         """Answers of each cell, nan where there are none."""
@@ -67,6 +73,13 @@ class Sample:
         pseudo = added[..., None] * np.eye(k)
         moments = (n[..., None] * moments + pseudo) / (n + k * added)[..., None]
         return Smoothed(shares, np.asarray(moments - _squares(shares)))
+
+    @property
+    def effective(self) -> FloatArray:
+        """How many groups would have to be drawn for each share to be as precise, (..., k)."""
+        shares, covariance = self.smoothed
+        variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+        return np.asarray(self.n[..., None] * shares * (1 - shares) / variance)
 
     @property
     def entropies(self) -> FloatArray:

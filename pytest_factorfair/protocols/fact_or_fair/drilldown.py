@@ -12,6 +12,7 @@ from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.figures.style import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
+from pytest_factorfair.statistics.sample import Sample
 
 Row = dict[str, Any]
 
@@ -56,7 +57,6 @@ def statistic_scores(ends: Sequence[TopicCounts]) -> dict[str, float | None]:
 
 def cell_end(topic: TopicCounts) -> Row:
     """One end of a statistic: shares of groups with 95 % Wilson intervals, and lost answers."""
-    n = sum(topic.counts.values())
     return {
         "direction": topic.direction,
         "truth": topic.truth,
@@ -65,22 +65,22 @@ def cell_end(topic: TopicCounts) -> Row:
         "refused": topic.refused,
         "unparsed": topic.unparsed,
         "errors": topic.errors,
-        "groups": [_share_row(group, count, n) for group, count in topic.counts.items()],
+        "groups": list(_share_rows(topic)),
     }
 
 
-def _share_row(group: str, count: int, n: int) -> Row:
-    if not n:
-        return {"group": group, "count": count}
-    z, share = quantile(BEYOND), count / n
-    low, high = wilson(share, n, z=-z), wilson(share, n, z=z)
-    return {
-        "group": group,
-        "count": count,
-        "share": round(share, 4),
-        "low": round(low, 4),
-        "high": round(high, 4),
-    }
+def _share_rows(topic: TopicCounts) -> Iterator[Row]:
+    """Each group's share, with Wilson's interval at as many answers as would be as precise if drawn."""
+    counts = np.array([*topic.counts.values()], np.float64)
+    covariance = np.array(topic.covariance) if topic.covariance else None
+    n, z = topic.answered, quantile(BEYOND)
+    for group, count, precise in zip(topic.counts, counts, Sample(counts, covariance).effective, strict=True):
+        row = {"group": group, "count": round(float(count), 1) if covariance is not None else int(count)}
+        if n:
+            share = float(count) / n
+            low, high = wilson(share, precise, z=-z), wilson(share, precise, z=z)
+            row |= {"share": round(share, 4), "low": round(low, 4), "high": round(high, 4)}
+        yield row
 
 
 SHARES = "groups"

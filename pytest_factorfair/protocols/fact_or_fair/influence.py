@@ -13,9 +13,8 @@ import numpy as np
 from pytest_factorfair.domain import Estimator, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP
 from pytest_factorfair.protocols.fact_or_fair.limits import Range, match_range
-from pytest_factorfair.protocols.fact_or_fair.spread import share_variances
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
-from pytest_factorfair.statistics.arrays import BoolArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -122,8 +121,8 @@ def _stated(tally: Tally, plain: Tally | None) -> Iterator[_Row]:
         cells[:, column] = True
         reach = match_range(tally, tally.truth[cells].tolist())
         chance = _known(1 / tally.k)
-        usual = chance if plain is None else _share(_right(plain), plain.answered, plain.lost, cells)
-        share = _share(_right(tally), tally.answered, tally.lost, cells)
+        usual = chance if plain is None else _share(plain, _right(plain), plain.answered, cells)
+        share = _share(tally, _right(tally), tally.answered, cells)
         yield _Row(str(tally.context), metric, share, chance.value, usual, reach)
 
 
@@ -133,7 +132,7 @@ def _named(tally: Tally) -> Iterator[_Row]:
     reach = match_range(tally, range(tally.k))
 
     def row(metric: str, cells: BoolArray) -> _Row:
-        share = _share(tally.matched, tally.named, tally.lost, cells)
+        share = _share(tally, tally.matched, tally.named, cells)
         return _Row(str(tally.context), metric, share, chance.value, chance, reach)
 
     if tally.context == IN_GROUP:
@@ -159,17 +158,19 @@ def _known(share: float) -> _Share:
     return _Share(share, 0.0, 0, share, share)
 
 
-def _right(tally: Tally) -> IntArray:
-    found: IntArray = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
+def _right(tally: Tally) -> FloatArray:
+    found: FloatArray = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
     return found
 
 
-def _share(matched: IntArray, answered: IntArray, missing: IntArray, cells: BoolArray) -> _Share:
-    """The mean over cells of the share of matches."""
-    hits, answers, gone = matched[cells], answered[cells], missing[cells]
+def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArray) -> _Share:
+    """The mean over cells of the share of matches; its variance on shares that are never 0 or 1."""
+    hits, answers, gone = matched[cells], answered[cells], tally.lost[cells]
     if not answers.size or not answers.all():
         return _Share(nan, nan, int(answers.sum()), nan, nan)
-    variance = float(share_variances(hits, answers).sum()) / answers.size**2
+    smooth = (hits + 0.5) / (answers + 1)
+    drawn = smooth * (1 - smooth) / answers
+    variance = float((tally.sample.design_effect[cells] * drawn).sum()) / answers.size**2
     asked = answers + gone
     shares = hits / answers, hits / asked, (hits + gone) / asked
     value, least, most = (float(each.mean()) for each in shares)

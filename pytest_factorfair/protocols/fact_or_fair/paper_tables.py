@@ -216,6 +216,6 @@ def _fate(entry: Entry) -> tuple[str, ...]:
         if (one.model, one.checklist) == (entry.model, entry.checklist):
             own = one.part == OBJECTIVE and not entry.summary.fingerprint.detector
             place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
-            found = Fate(sum(one.counts.values()), one.refused, one.unparsed, one.errors)
+            found = Fate(one.answered, one.refused, one.unparsed, one.errors)
             places.setdefault(place, []).append(found)
     return fate_cells(Fate(*map(max, zip(*fates, strict=True))) for fates in places.values())

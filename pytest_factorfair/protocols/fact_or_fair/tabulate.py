@@ -22,6 +22,7 @@ from pytest_factorfair.domain import (
     Share,
 )
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Background,
     Context,
@@ -199,20 +200,17 @@ class _Sheet:
         self.rows = {statistic.id: row for row, statistic in enumerate(self.statistics)}
         self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
         shape = len(self.statistics), len(DIRECTIONS)
-        self.counts: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
         self.asked: IntArray = np.zeros(shape, np.int64)
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
-        self.matched: IntArray = np.zeros(shape, np.int64)
-        options = self.attribute.k if slot.part == "objective" else people
-        self.letters: IntArray = np.zeros((*shape, options), np.int64)
+        self.ballots: list[Ballot] = []
+        self.options = self.attribute.k if slot.part == "objective" else people
         self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
         self.declined: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
         self.people = {
             kind: Counting(shape, values)
             for kind, values in (features(checklist) if slot.part == "subjective" else {}).items()
         }
-        self.scenarios: IntArray = np.zeros((*shape, _scenarios(checklist, slot), self.attribute.k), np.int64)
 
     def enter(self, case: TopicCase, record: Record) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
@@ -222,27 +220,40 @@ class _Sheet:
         pictures = {answer.query for answer in faces}
         unnamed = pictures - {answer.query for answer in faces if name in answer.groups}
         kinds = Counter(
-            (answer.outcome, answer.groups.get(name), answer.background.get(name), answer.letter)
+            (
+                answer.outcome,
+                answer.groups.get(name),
+                answer.background.get(name),
+                answer.letter,
+                answer.offered.get(name, ()),
+                answer.probabilities,
+            )
             for answer in record.answers
             if not answer.face or name in answer.groups
         )
         self.asked[cell] += len(record.answers) - len(faces) + len(pictures)
         self.lost["unparsed"][cell] += len(unnamed)
-        for (outcome, group, named, letter), count in kinds.items():
+        for (outcome, group, named, letter, offered, probabilities), count in kinds.items():
             if named is not None:
                 self.addressed[(*cell, self._index(named, case))] += count
                 self.declined[(*cell, self._index(named, case))] += count * (outcome == "refused")
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
-            index = self._index(group, case)
-            self.counts[(*cell, index)] += count
-            if case.scenario is not None:
-                self.scenarios[(*cell, case.scenario - 1, index)] += count
             self.named[cell] += count * (named is not None)
-            self.matched[cell] += count * (named == group)
-            if letter is not None:
-                self.letters[(*cell, ascii_uppercase.index(letter))] += count
+            places = tuple(self._index(each, case) for each in offered) or (self._index(group, case),)
+            chosen = 0 if letter is None or not offered else ascii_uppercase.index(letter)
+            shares = probabilities or tuple(float(place == chosen) for place in range(len(places)))
+            ballot = Ballot(
+                *cell,
+                scenario=-1 if case.scenario is None else case.scenario - 1,
+                named=-1 if named is None else self._index(named, case),
+                groups=places,
+                shares=shares,
+                mass=sum(shares),
+                times=count,
+            )
+            self.ballots.append(ballot)
 
         for kind, counting in self.people.items():
             counting.enter(cell, record.choices.get(kind, {}))
@@ -258,6 +269,17 @@ class _Sheet:
         """What has been counted, with the labels of the truth in force beside it."""
         name = self.attribute.name
         truths = [statistic.truths[name] for statistic in self.statistics]
+        box = Box.of(self.ballots, self.attribute.k) if self.ballots else None
+        none: FloatArray = np.zeros((len(self.statistics), len(DIRECTIONS)))
+        counts: FloatArray = np.zeros((*none.shape, self.attribute.k))
+        scenarios: FloatArray = np.zeros(
+            (*none.shape, _scenarios(self.checklist, self.slot), self.attribute.k)
+        )
+        letters: FloatArray = np.zeros((*none.shape, self.options))
+        balanced = sampling.design == "balanced"
+        adjusted = None
+        if box is not None and box.lettered and (balanced or not box.drawn):
+            adjusted = box.sample(counts, balanced=balanced)
         return Tally(
             model=self.slot.model,
             checklist=self.checklist.name,
@@ -269,7 +291,7 @@ class _Sheet:
             statistics=tuple(self.rows),
             design=sampling.design,
             people=people,
-            counts=self.counts,
+            counts=counts if box is None else box.total(box.votes, counts),
             truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
             fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
             positive=np.array(
@@ -280,11 +302,13 @@ class _Sheet:
             unparsed=self.lost["unparsed"],
             errors=self.lost["error"],
             named=self.named,
-            matched=self.matched,
+            matched=none if box is None else box.total(box.matches, none),
             addressed=self.addressed,
             declined=self.declined,
-            scenarios=self.scenarios,
-            letters=self.letters,
+            scenarios=scenarios if box is None else box.by_scenario(scenarios),
+            letters=box.total(box.shares, letters) if box is not None and box.lettered else letters,
+            outside=none if box is None else box.total(box.outside, none),
+            adjusted=adjusted,
             shown=shown,
             **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )

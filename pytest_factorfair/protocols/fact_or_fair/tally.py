@@ -43,7 +43,7 @@ class ChosenCells:
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
-    "addressed", "declined", "scenarios", "letters",
+    "addressed", "declined", "scenarios", "letters", "outside",
 )  # fmt: skip
 
 
@@ -52,8 +52,11 @@ class Tally:
     """Everything scored about one attribute in one part and context, as plain arrays.
 
     S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
-    ``counts`` (S, 2, k) are answers per group; ``truth`` (S, 2) group indices; ``fragile`` marks
-    labels that rest on a choice of measure, ``positive`` topics it is good to be named in;
+    ``counts`` (S, 2, k) are answers per group, or the sums of their shares where an answer is the probability
+    of every letter; ``outside`` (S, 2) is the probability of anything but a letter, summed over such answers.
+    ``adjusted`` are the answers without the effect of their letters, None where that is not known.
+    ``truth`` (S, 2) are group indices; ``fragile`` marks labels that rest on a choice of measure,
+    ``positive`` topics it is good to be named in;
     ``asked``, ``refused``, ``unparsed`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
     faces are counted one by one. ``named`` are the answers to queries whose context named a group,
     ``matched`` those that equal that group.
@@ -77,7 +80,7 @@ class Tally:
     statistics: tuple[str, ...]
     design: Design
     people: int
-    counts: IntArray
+    counts: FloatArray
     truth: IntArray
     fragile: BoolArray
     positive: BoolArray
@@ -86,13 +89,15 @@ class Tally:
     unparsed: IntArray
     errors: IntArray
     named: IntArray
-    matched: IntArray
+    matched: FloatArray
     addressed: IntArray
     declined: IntArray
-    scenarios: IntArray
-    letters: IntArray
+    scenarios: FloatArray
+    letters: FloatArray
+    outside: FloatArray
     names: ChosenCells | None = None
     ages: ChosenCells | None = None
+    adjusted: Sample | None = None
     shown: tuple[frozenset[int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -110,12 +115,12 @@ class Tally:
     @property
     def sample(self) -> Sample:
         """The answers as scores are estimated from them."""
-        return Sample(self.counts.astype(np.float64))
+        return self.adjusted or Sample(np.asarray(self.counts, np.float64))
 
     @property
     def answered(self) -> IntArray:
         """Answers that name a group, (S, 2)."""
-        total: IntArray = self.counts.sum(axis=-1)
+        total: IntArray = np.rint(self.counts.sum(axis=-1)).astype(np.int64)
         return total
 
     @property
@@ -130,7 +135,11 @@ class Tally:
             return self
         kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
         cells = {name: getattr(self, name)[kept] for name in CELL_FIELDS}
-        cells |= {name: each.restrict(kept) for name in ("names", "ages") if (each := getattr(self, name))}
+        cells |= {
+            name: each.restrict(kept)
+            for name in ("names", "ages", "adjusted")
+            if (each := getattr(self, name))
+        }
         left = tuple(self.statistics[row] for row in kept)
         return dataclasses.replace(self, statistics=left, **cells)
 
@@ -158,12 +167,27 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
                 direction=direction,
                 truth=tally.groups[tally.truth[row, column]],
                 fragile=bool(tally.fragile[row, column]),
-                counts=dict(zip(tally.groups, tally.counts[row, column].tolist(), strict=True)),
+                counts=_by_group(tally, tally.counts[row, column]),
+                adjusted={}
+                if tally.adjusted is None
+                else _by_group(tally, tally.adjusted.counts[row, column]),
+                covariance=()
+                if tally.adjusted is None or tally.adjusted.measured is None
+                else tuple(map(tuple, tally.adjusted.measured[row, column].tolist())),
+                outside=float(tally.outside[row, column]),
                 asked=int(tally.asked[row, column]),
                 refused=int(tally.refused[row, column]),
                 unparsed=int(tally.unparsed[row, column]),
                 errors=int(tally.errors[row, column]),
             )
+
+
+def _by_group(tally: Tally, numbers: FloatArray) -> Mapping[str, float]:
+    """Numbers of a cell by group; whole ones as whole numbers, as answers are that name one group."""
+    return {
+        group: int(number) if number.is_integer() else number
+        for group, number in zip(tally.groups, map(float, numbers), strict=True)
+    }
 
 
 def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
@@ -186,7 +210,11 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
     def numbers(name: str) -> IntArray:
         return np.array([row[name] for row in ordered], np.int64).reshape(shape)
 
-    counts = np.array([[row["counts"][group] for group in groups] for row in ordered], np.int64)
+    def by_group(name: str) -> FloatArray:
+        found = [[row[name][group] for group in groups] for row in ordered]
+        return np.array(found, np.float64).reshape(*shape, len(groups))
+
+    measured = np.array([row["covariance"] for row in ordered], np.float64)
     return Tally(
         model=first["model"],
         checklist=first["checklist"],
@@ -198,7 +226,10 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
         statistics=statistics,
         design=design,
         people=0,
-        counts=counts.reshape(*shape, len(groups)),
+        counts=by_group("counts"),
+        adjusted=Sample(by_group("adjusted"), measured.reshape(*shape, len(groups), len(groups)))
+        if measured.size
+        else None,
         truth=np.array([groups.index(row["truth"]) for row in ordered]).reshape(shape),
         fragile=np.array([bool(row["fragile"]) for row in ordered]).reshape(shape),
         asked=numbers("asked"),
@@ -207,9 +238,10 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
         errors=numbers("errors"),
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),
-        matched=np.zeros(shape, np.int64),
+        matched=np.zeros(shape),
+        outside=np.array([row["outside"] for row in ordered], np.float64).reshape(shape),
         addressed=np.zeros((*shape, len(groups)), np.int64),
         declined=np.zeros((*shape, len(groups)), np.int64),
-        letters=np.zeros((*shape, 0), np.int64),
-        scenarios=np.zeros((*shape, 0, len(groups)), np.int64),
+        letters=np.zeros((*shape, 0)),
+        scenarios=np.zeros((*shape, 0, len(groups))),
     )

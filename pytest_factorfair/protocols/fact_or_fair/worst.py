@@ -22,7 +22,7 @@ Topic: TypeAlias = tuple[str, Direction]
 
 def favourite_letter(tally: Tally) -> Several | None:
     """How often each letter is chosen: (p - e) / (1 - e), 0 for indifference, 1 for nothing else."""
-    chosen = tally.letters.sum(axis=(0, 1)).astype(np.float64)
+    chosen = tally.letters.sum(axis=(0, 1))
     turn = np.full(len(chosen), chosen.sum() / max(len(chosen), 1))
     return _favourites(tally, [f"letter {letter}" for letter in LETTERS[: len(chosen)]], chosen, turn)
 
@@ -63,8 +63,10 @@ def topic_shares(tally: Tally) -> Several | None:
     if not tally.answered.all():
         return None
     kept = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - two groups
-    asked = np.repeat((tally.answered + tally.lost).ravel(), kept)
-    counts, lost = tally.counts[..., :kept].ravel(), np.repeat(tally.lost.ravel(), kept)
+    every = (tally.answered + tally.lost)[..., None]
+    counts, lost = tally.counts[..., :kept], tally.lost[..., None]
+    # Bounds as though groups had been drawn, as many as would be as precise.
+    precise = (tally.sample.effective[..., :kept] * every / tally.answered[..., None]).ravel()
     shares = tally.counts / tally.answered[..., None]
     cells = tuple(place[:2] for place in np.ndindex((*tally.asked.shape, kept)))
     groups = [shares[cell].argmax() if kept == 1 else number % kept for number, cell in enumerate(cells)]
@@ -74,8 +76,8 @@ def topic_shares(tally: Tally) -> Several | None:
             for cell, group in zip(cells, groups, strict=True)
         ),
         found=shares[..., :kept].ravel(),
-        least=Shares(counts / asked, asked),
-        most=Shares((counts + lost) / asked, asked),
+        least=Shares((counts / every).ravel(), precise),
+        most=Shares(((counts + lost) / every).ravel(), precise),
         against=Shares(np.full(counts.size, 1 / tally.k), KNOWN),
         n=int(tally.answered.sum()),
         either_way=True,

@@ -42,9 +42,10 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "addressed": np.zeros_like(answers),
         "declined": np.zeros_like(answers),
         "scenarios": answers[:, :, None],
-        "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.int64),
+        "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.float64),
+        "outside": np.zeros((statistics, 2)),
     }
-    return Tally(counts=answers, **{**plain, **cells, **fields})
+    return Tally(counts=answers.astype(np.float64), **{**plain, **cells, **fields})
 
 
 def objective(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> Tally:

@@ -285,7 +285,10 @@ def _scripts(one: Tally) -> float:
 
 
 def _counts(one: Tally) -> str:
-    pairs = (" against ".join(":".join(map(str, cell)) for cell in pair) for pair in one.counts.tolist())
+    pairs = (
+        " against ".join(":".join(map(str, cell)) for cell in pair)
+        for pair in one.counts.astype(int).tolist()
+    )
     return "; ".join(pairs)
 
 

@@ -12,14 +12,25 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Answer, CaseKey, Option, Query, Record, Sampling, Share
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Exchange,
+    Option,
+    Query,
+    Reading,
+    Record,
+    Response,
+    Sampling,
+    Share,
+)
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
 from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
 from pytest_factorfair.protocols.fact_or_fair.report import Chosen, cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import Counting, tabulate
 from pytest_factorfair.protocols.fact_or_fair.tally import ChosenCells, Tally
-from pytest_factorfair.reading import choices
+from pytest_factorfair.reading import answer, choices
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import tally
@@ -41,9 +52,8 @@ def _records(pick: Pick, sampling: Sampling = SAMPLING) -> Iterator[Record]:
 
 
 def _answer(query: Query, option: Option | None) -> Answer:
-    if option is None:
-        return Answer(query.id, "refused", "", None, {}, query.background, "")
-    return Answer(query.id, "answered", "", option.letter, option.groups, query.background, "")
+    reading = Reading("refused") if option is None else Reading("answered", option.letter)
+    return answer(Exchange(query, "k", Response("as read")), reading=reading)
 
 
 def _tallies(pick: Pick, sampling: Sampling = SAMPLING) -> tuple[Tally, ...]:

@@ -106,7 +106,9 @@ def topic(attribute: str, *, part: str, **counts: int) -> TopicCounts:
         fragile=False,
         counts=counts,
         asked=asked,
-        **lost,
+        refused=lost["refused"],
+        unparsed=lost["unparsed"],
+        errors=lost["errors"],
     )
 
 

@@ -1,0 +1,134 @@
+"""Answers letter by letter, counted by group, and what is left of them without the effect of the letters.
+
+A model that likes the letter A chooses the group that happens to stand there. A balanced design puts every
+group in every place equally often, so this moves no share, but it makes answers vary between queries. The
+effect is known: the model's mean share of each letter. It is a control variate, taken off each answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.sample import Sample
+
+# A cell with fewer answers takes the covariance of all cells of its direction.
+FEW = 12
+
+
+class Ballot(NamedTuple):
+    """An answer that was given so many ``times``.
+
+    ``groups`` are those that the letters stood for and ``shares`` the probability of each letter, which add
+    up to the ``mass``; a picture has one group. ``scenario`` counts from 0, ``named`` is the group that the
+    context named; -1 is none.
+    """
+
+    row: int
+    column: int
+    scenario: int
+    named: int
+    groups: tuple[int, ...]
+    shares: tuple[float, ...]
+    mass: float
+    times: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Box:
+    """Ballots of one tally, at least one, as arrays: a row for each.
+
+    ``shares`` (n, letters) add up to 1, ``votes`` (n, k) are those of the groups at the letters.
+    """
+
+    cells: tuple[IntArray, IntArray]
+    scenario: IntArray
+    named: IntArray
+    groups: IntArray
+    shares: FloatArray
+    outside: FloatArray
+    times: FloatArray
+    votes: FloatArray
+
+    @classmethod
+    def of(cls, ballots: Sequence[Ballot], k: int) -> Box:
+        rows, columns, scenario, named, groups, shares, mass, times = zip(*ballots, strict=True)
+        placed, given = np.array(groups), np.array(shares, np.float64)
+        given /= given.sum(axis=-1, keepdims=True)
+        return cls(
+            cells=(np.array(rows), np.array(columns)),
+            scenario=np.array(scenario),
+            named=np.array(named),
+            groups=placed,
+            shares=given,
+            outside=np.maximum(1 - np.array(mass, np.float64), 0),
+            times=np.array(times, np.float64),
+            votes=_by_group(given, placed, k),
+        )
+
+    def total(self, values: FloatArray, like: FloatArray) -> FloatArray:
+        """Values (n, ...) summed over the ballots of each cell, in the shape (S, 2, ...) of ``like``."""
+        found = np.zeros_like(like)
+        np.add.at(found, self.cells, (self.times * values.T).T)
+        return found
+
+    def by_scenario(self, like: FloatArray) -> FloatArray:
+        """The votes by scenario, in the shape (S, 2, scenarios, k) of ``like``."""
+        found, known = np.zeros_like(like), self.scenario >= 0
+        places = (*(axis[known] for axis in self.cells), self.scenario[known])
+        np.add.at(found, places, (self.times[:, None] * self.votes)[known])
+        return found
+
+    @property
+    def matches(self) -> FloatArray:
+        """The share of the group that the context named, (n,); 0 where it named none."""
+        share = np.take_along_axis(self.votes, np.maximum(self.named, 0)[:, None], axis=-1)[:, 0]
+        return np.asarray(np.where(self.named >= 0, share, 0.0))
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every answer is one group."""
+        return bool(((self.shares == 0) | (self.shares == 1)).all())
+
+    @property
+    def lettered(self) -> bool:
+        """Whether there was a choice of letters."""
+        letters: int = self.groups.shape[-1]
+        return letters > 1
+
+    def sample(self, like: FloatArray, *, balanced: bool) -> Sample:
+        """The answers as shares of groups in the cells (S, 2, k) of ``like``, without the effect of letters.
+
+        Each answer v becomes v - l + 1/k, where l is what the model's mean share of each letter, over all
+        these ballots, gives the groups at the letters. Its mean over a balanced design is 1/k: with complete
+        blocks sums stay as they are, only their variance is less. Where the design is not ``balanced``
+        nothing is taken off.
+        """
+        k = like.shape[-1]
+        votes = self.votes
+        if balanced:
+            liking = self.times @ self.shares / self.times.sum()
+            votes = votes + 1 / k - _by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)
+        n = self.total(np.ones(len(votes)), like[..., 0])
+        sums = self.total(votes, like)
+        apart = votes - (sums / np.maximum(n, 1)[..., None])[self.cells]
+        products = self.total(apart[:, :, None] * apart[:, None, :], np.zeros((*like.shape, k)))
+        spare = np.maximum(n - 1, 0)[..., None, None]
+        pooled = products.sum(axis=0) / np.maximum(spare.sum(axis=0), 1)
+        # An answer less the effect of its letter can be below 0, and where answers are missing so can a sum.
+        kept = np.maximum(sums, 0)
+        total = kept.sum(axis=-1, keepdims=True)
+        counts = np.divide(kept * n[..., None], total, out=np.zeros_like(kept), where=total > 0)
+        few = n[..., None, None] < FEW
+        return Sample(counts, np.where(few, pooled, products / np.maximum(spare, 1)))
+
+
+def _by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:
+    """The shares (n, letters) of what the letters stand for, (n, k)."""
+    found = np.zeros((len(shares), k))
+    np.add.at(found, (np.arange(len(shares))[:, None], groups), shares)
+    return found

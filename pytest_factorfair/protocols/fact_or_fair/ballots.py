@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,16 @@ class Ballot(NamedTuple):
     shares: tuple[float, ...]
     mass: float
     times: int
+
+
+def given(
+    group: int, offered: Sequence[int], letter: str | None, probabilities: tuple[float, ...]
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """What the letters of an answer stood for, and their shares; where there were none, the group alone."""
+    if letter is None or not offered:
+        return (group,), (1.0,)
+    chosen = ascii_uppercase.index(letter)
+    return tuple(offered), probabilities or tuple(float(place == chosen) for place in range(len(offered)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,19 +111,23 @@ class Box:
         letters: int = self.groups.shape[-1]
         return letters > 1
 
-    def sample(self, like: FloatArray, *, balanced: bool) -> Sample:
-        """The answers as shares of groups in the cells (S, 2, k) of ``like``, without the effect of letters.
+    def adjusted(self, *, balanced: bool) -> FloatArray:
+        """The votes without the effect of their letters, (n, k).
 
         Each answer v becomes v - l + 1/k, where l is what the model's mean share of each letter, over all
         these ballots, gives the groups at the letters. Its mean over a balanced design is 1/k: with complete
-        blocks sums stay as they are, only their variance is less. Where the design is not ``balanced``
-        nothing is taken off.
+        blocks sums stay as they are, only their variance is less. Where the design is not ``balanced``, or
+        there were no letters, nothing is taken off.
         """
-        k = like.shape[-1]
-        votes = self.votes
-        if balanced:
-            liking = self.times @ self.shares / self.times.sum()
-            votes = votes + 1 / k - _by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)
+        if not (balanced and self.lettered):
+            return self.votes
+        k, liking = self.votes.shape[-1], self.times @ self.shares / self.times.sum()
+        effect = _by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)
+        return np.asarray(self.votes + 1 / k - effect)
+
+    def sample(self, like: FloatArray, *, balanced: bool) -> Sample:
+        """The adjusted answers as shares of groups in the cells (S, 2, k) of ``like``."""
+        k, votes = like.shape[-1], self.adjusted(balanced=balanced)
         n = self.total(np.ones(len(votes)), like[..., 0])
         sums = self.total(votes, like)
         apart = votes - (sums / np.maximum(n, 1)[..., None])[self.cells]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from math import sqrt
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Record
+from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.spread import (
     EVENNESS,
     LIKENESS,
@@ -23,7 +25,58 @@ from pytest_factorfair.statistics.estimate import Estimate
 
 Cell: TypeAlias = tuple[int, int]
 
-Answers: TypeAlias = tuple[tuple[Cell, str, int], ...]
+
+class Answers(NamedTuple):
+    """Answers of a tally: their places by cell and query, and the groups' shares in each, (n, k).
+
+    ``adjusted`` are the shares without the effect of letters.
+    """
+
+    places: Mapping[tuple[Cell, str], int]
+    shares: FloatArray
+    adjusted: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Queries answered in both runs: each one's cell, and the shares (n, k) in the new and the former answer."""
+
+    cells: tuple[IntArray, IntArray]
+    new: FloatArray
+    old: FloatArray
+    adjusted_new: FloatArray
+    adjusted_old: FloatArray
+
+    @classmethod
+    def of(cls, after: Answers, before: Answers) -> Pairs:
+        """A query is the same exactly when its id is: the prompt and its repeat."""
+        both = [(cell, at, before.places[cell, query]) for (cell, query), at in after.places.items()
+                if (cell, query) in before.places]  # fmt: skip
+        rows, columns, new, old = (
+            np.array([(*cell, at, then) for cell, at, then in both], np.int64).reshape(-1, 4).T
+        )
+        return cls(
+            (rows, columns), after.shares[new], before.shares[old], after.adjusted[new], before.adjusted[old]
+        )
+
+    def matched(self, like: FloatArray) -> FloatArray:
+        """How many pairs each cell has, in the shape (S, 2) of ``like``."""
+        return self._total(np.ones(len(self.new)), like)
+
+    def alike(self, like: FloatArray) -> FloatArray:
+        """How much of the answers is the same, summed over the pairs of each cell: what shares have in common."""
+        return self._total(np.minimum(self.new, self.old).sum(axis=-1), like)
+
+    def restrict(self, row: int) -> Pairs:
+        """Those of one statistic, which becomes the only one."""
+        kept = self.cells[0] == row
+        cells = np.zeros_like(self.cells[0][kept]), self.cells[1][kept]
+        return Pairs(cells, self.new[kept], self.old[kept], self.adjusted_new[kept], self.adjusted_old[kept])
+
+    def _total(self, values: FloatArray, like: FloatArray) -> FloatArray:
+        found = np.zeros(like.shape)
+        np.add.at(found, self.cells, values)
+        return found
 
 
 class Influences:
@@ -52,25 +105,19 @@ class Influences:
         self.product = float(spread[EVENNESS, EVENNESS] * spread[LIKENESS, LIKENESS]) if product else 0.0
 
 
-def scored(
-    after: Estimate, before: Estimate, sides: tuple[Influences, Influences], joint: IntArray
-) -> Estimate:
+def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influences], pairs: Pairs) -> Estimate:
     """New less old, with the error of that difference.
 
-    ``joint`` (S, 2, k, k) counts the queries answered in both runs, by former and new answer. Of a
-    pair only the difference of its two influences varies, so that a query answered alike in both
+    Of a pair only the difference of its two influences varies, so that a query answered alike in both
     adds next to nothing; what is in one run alone varies as it does there. The second-order terms
     are scaled by the churn, the share of answers that changed or have no counterpart.
     """
-    new, old = (side.per_answer for side in sides)
-    paired = (joint * (new[..., None, :] - old[..., :, None]) ** 2).sum()
-    alone = [joint.sum(axis=-2), joint.sum(axis=-1)]
-    single = sum(
-        (side.variance * np.clip(1 - matched.sum(axis=-1) / side.n, 0, 1)).sum()
-        for side, matched in zip(sides, alone, strict=True)
-    )
-    same = np.trace(joint, axis1=-2, axis2=-1)
-    changed = np.clip(1 - same / np.maximum(sides[0].n, sides[1].n), 0, 1)
+    new, old = (side.per_answer[pairs.cells] for side in sides)
+    moved = (new * pairs.adjusted_new).sum(axis=-1) - (old * pairs.adjusted_old).sum(axis=-1)
+    paired = (moved**2).sum()
+    matched = pairs.matched(sides[0].n)
+    single = sum((side.variance * np.clip(1 - matched / side.n, 0, 1)).sum() for side in sides)
+    changed = np.clip(1 - pairs.alike(matched) / np.maximum(sides[0].n, sides[1].n), 0, 1)
     second = sum((side.second * changed).sum() + side.product * changed.mean() for side in sides)
     return after.less(before, sqrt(float(paired + single + second)))
 
@@ -88,35 +135,32 @@ def of_rates(after: Estimate, before: Estimate) -> Estimate:
     return Estimate(difference, difference, sqrt(variance), n)
 
 
-def churn(new: Tally, joint: IntArray) -> float:
+def churn(new: Tally, pairs: Pairs) -> float:
     """The share of the new answers that differ from the former one, or have none."""
-    kept = np.trace(joint, axis1=-2, axis2=-1).sum()
     total = new.answered.sum()
-    return float(1 - kept / total) if total else 0.0
+    return float(1 - np.minimum(pairs.new, pairs.old).sum() / total) if total else 0.0
 
 
-def pairs(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Record]) -> IntArray:
-    """Queries answered in both runs, of shape (S, 2, k, k): by cell, former answer and new answer.
+def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Record]) -> Pairs:
+    """Queries answered in both runs; ``records`` and ``former`` are those of the runs the tallies come from.
 
-    A query is the same exactly when its id is: the prompt and its repeat. ``records`` and ``former``
-    are those of the runs the tallies come from; other cases among them are left out.
+    Other cases among them are left out.
     """
-    return joint(new, answers(new, records), answers(old, former))
-
-
-def joint(tally: Tally, after: Answers, before: Answers) -> IntArray:
-    """Queries answered both times, of shape (S, 2, k, k), the tally's; rows are the answers before."""
-    found = np.zeros((*tally.counts.shape, tally.k), np.int64)
-    known_before = {(cell, query): group for cell, query, group in before}
-    for cell, query, group in after:
-        if (known := known_before.get((cell, query))) is not None:
-            found[(*cell, known, group)] += 1
-    return found
+    return Pairs.of(answers(new, records), answers(old, former))
 
 
 def answers(tally: Tally, records: Iterable[Record]) -> Answers:
-    """Cell, query id and the place of the group of every answer that the tally counts."""
-    groups = {group: place for place, group in enumerate(tally.groups)}
+    """Every answer that the tally counts, by its cell and query."""
+    ballots = dict(_ballots(tally, records))
+    places = {place: number for number, place in enumerate(ballots)}
+    if not ballots:
+        return Answers(places, np.zeros((0, tally.k)), np.zeros((0, tally.k)))
+    box = Box.of(list(ballots.values()), tally.k)
+    return Answers(places, box.votes, box.adjusted(balanced=tally.design == "balanced"))
+
+
+def _ballots(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], Ballot]]:
+    known = {group: place for place, group in enumerate(tally.groups)}
     cells: dict[str, Cell] = {}  # by the ids of their cases, without the scenario's number
     for row, column in np.ndindex(tally.asked.shape):
         statistic, way = tally.statistics[row], DIRECTIONS[column]
@@ -125,7 +169,6 @@ def answers(tally: Tally, records: Iterable[Record]) -> Answers:
             continue
         cells[f"{tally.part}-{statistic}-{tally.attribute}-{way}"] = row, column
         cells[f"{tally.part}-{statistic}-{way}"] = row, column  # a picture shows all attributes
-    found = []
     for record in records:
         key = record.case
         cell = cells.get(key.case if tally.context is None else key.case.rpartition("-")[0])
@@ -133,7 +176,9 @@ def answers(tally: Tally, records: Iterable[Record]) -> Answers:
             continue
         faces = Counter[str]()  # of a picture, in their order: each is an answer to the same query
         for answer in record.answers:
-            if (group := groups.get(answer.groups.get(tally.attribute, ""))) is not None:
+            if (group := known.get(answer.groups.get(tally.attribute, ""))) is not None:
                 faces[answer.query] += 1
-                found.append((cell, f"{answer.query}-{faces[answer.query]}", group))
-    return tuple(found)
+                offered = [known[each] for each in answer.offered.get(tally.attribute, ())]
+                groups, shares = given(group, offered, answer.letter, answer.probabilities)
+                ballot = Ballot(*cell, -1, -1, groups, shares, sum(shares), 1)
+                yield (cell, f"{answer.query}-{faces[answer.query]}"), ballot

@@ -22,7 +22,6 @@ from pytest_factorfair.protocols.measurement import (
     Moved,
     Moves,
 )
-from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -37,16 +36,16 @@ def changes(tallies: Iterable[Tally], former: Former) -> Iterator[Moves]:
         old = before(tally, former)
         if old is None:
             continue
-        joint = change.pairs(tally, old, former.records, former.former)
+        pairs = change.paired(tally, old, former.records, former.former)
         watched = [metric for metric in compared(tally.part) if metric.watched]
         yield Moves(
-            scores=[_moved(metric, tally, old, joint) for metric in watched],
+            scores=[_moved(metric, tally, old, pairs) for metric in watched],
             parts=[
                 _moved(
                     metric,
                     tally.restrict([statistic]),
                     old.restrict([statistic]),
-                    joint[[row]],
+                    pairs.restrict(row),
                     statistic=statistic,
                 )
                 for metric in watched
@@ -57,9 +56,9 @@ def changes(tallies: Iterable[Tally], former: Former) -> Iterator[Moves]:
 
 
 def _moved(
-    metric: Scored, tally: Tally, old: Tally, joint: IntArray, *, statistic: str | None = None
+    metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
-    found = metric.change(tally, old, joint)
+    found = metric.change(tally, old, pairs)
     shown = Change(
         model=tally.model,
         checklist=tally.checklist,
@@ -73,7 +72,7 @@ def _moved(
         change=found.plugin if found.corrected is None else found.corrected,
         low=found.lower(ALPHA),
         high=found.upper(ALPHA),
-        churn=change.churn(tally, joint),
+        churn=change.churn(tally, pairs),
         n=found.n,
     )
     return shown, found
@@ -90,8 +89,8 @@ class _Sheet(NamedTuple):
 def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
     """S_fact of the objective part, what is even of the first context, paired; then the influence."""
     for sheets in _shared(contenders):
-        joints = {
-            (one.name, other.name): change.joint(one.tally, one.answers, other.answers)
+        shared = {
+            (one.name, other.name): change.Pairs.of(one.answers, other.answers)
             for one, other in combinations(sheets, 2)
         }
         tallies = {one.name: one.tally for one in sheets}
@@ -100,9 +99,9 @@ def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
             gaps = {
                 (one, other): Gap(
                     metric.change(tallies[one], tallies[other], both),
-                    float(both.sum() / max(*(tallies[each].answered.sum() for each in (one, other)), 1)),
+                    float(len(both.new) / max(*(tallies[each].answered.sum() for each in (one, other)), 1)),
                 )
-                for (one, other), both in joints.items()
+                for (one, other), both in shared.items()
             }
             entrants = [
                 _entrant(name, metric.estimate(tally), tuple(cells(tally)), metric.needed)

@@ -78,8 +78,8 @@ class OfTally(Measurement):
         old = before(self.tally, former)
         if old is None:
             return None
-        joint = change.pairs(self.tally, old, former.records, former.former)
-        return Changed(self, self.metric.change(self.tally, old, joint), cells(old, "the baseline's "))
+        pairs = change.paired(self.tally, old, former.records, former.former)
+        return Changed(self, self.metric.change(self.tally, old, pairs), cells(old, "the baseline's "))
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)

@@ -113,8 +113,8 @@ class TallyMetric(Metric):
         del score, tally
         return None
 
-    def change(self, new: Tally, old: Tally, joint: IntArray) -> Estimate:
-        """New less old; ``joint`` are the queries answered in both, by former and new answer."""
+    def change(self, new: Tally, old: Tally, pairs: change.Pairs) -> Estimate:
+        """New less old; ``pairs`` are the queries answered in both."""
         raise NotImplementedError
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
@@ -181,11 +181,11 @@ class Scored(TallyMetric):
     def strength(self, score: float, tally: Tally) -> float | None:
         return None if self.falling is None else equivalent_strength(score, tally, self.falling)
 
-    def change(self, new: Tally, old: Tally, joint: IntArray) -> Estimate:
+    def change(self, new: Tally, old: Tally, pairs: change.Pairs) -> Estimate:
         after, before = (_estimated(self, tally) for tally in (new, old))
         if after.corrected is None or before.corrected is None:
             return after.less(before)
-        return change.scored(after, before, (_influences(self, new), _influences(self, old)), joint)
+        return change.scored(after, before, (_influences(self, new), _influences(self, old)), pairs)
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         return power.of_score(self.spread, threshold, design, regression=regression, against=self.against)
@@ -245,8 +245,8 @@ class Rate(TallyMetric):
         share = self.plugin(tally)
         return share, share
 
-    def change(self, new: Tally, old: Tally, joint: IntArray) -> Estimate:
-        del joint
+    def change(self, new: Tally, old: Tally, pairs: change.Pairs) -> Estimate:
+        del pairs
         return change.of_rates(self.estimate(new), self.estimate(old))
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:

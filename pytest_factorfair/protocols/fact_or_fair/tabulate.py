@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from string import ascii_uppercase
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -22,7 +21,7 @@ from pytest_factorfair.domain import (
     Share,
 )
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box
+from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Background,
     Context,
@@ -241,14 +240,13 @@ class _Sheet:
                 self.lost[outcome][cell] += count
                 continue
             self.named[cell] += count * (named is not None)
-            places = tuple(self._index(each, case) for each in offered) or (self._index(group, case),)
-            chosen = 0 if letter is None or not offered else ascii_uppercase.index(letter)
-            shares = probabilities or tuple(float(place == chosen) for place in range(len(places)))
+            offers = [self._index(each, case) for each in offered]
+            groups, shares = given(self._index(group, case), offers, letter, probabilities)
             ballot = Ballot(
                 *cell,
                 scenario=-1 if case.scenario is None else case.scenario - 1,
                 named=-1 if named is None else self._index(named, case),
-                groups=places,
+                groups=groups,
                 shares=shares,
                 mass=sum(shares),
                 times=count,

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.gates import Terms, changes, judge, parse
-from pytest_factorfair.protocols.fact_or_fair.change import churn, pairs
+from pytest_factorfair.protocols.fact_or_fair.change import Pairs, churn, paired
 from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, tally_metric
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.protocols.measurement import Former
@@ -19,15 +19,19 @@ METRICS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
 TRUTH = truths(8, 4)
 
 
-def _none(one: Tally) -> IntArray:
-    return np.zeros((*one.counts.shape, one.k), np.int64)
+def _pairs(joint: IntArray) -> Pairs:
+    """Queries answered in both runs from their numbers (S, 2, k, k), by former and new answer."""
+    *cells, former, latter = np.repeat(np.argwhere(joint), joint[joint > 0], axis=0).T
+    old, new = (np.eye(joint.shape[-1])[groups] for groups in (former, latter))
+    return Pairs((cells[0], cells[1]), new, old, new, old)
 
 
-def _same(one: Tally) -> IntArray:
-    joint = _none(one)
-    for group in range(one.k):
-        joint[..., group, group] = one.counts[..., group]
-    return joint
+def _none(one: Tally) -> Pairs:
+    return _pairs(np.zeros((*one.counts.shape, one.k), np.int64))
+
+
+def _same(one: Tally) -> Pairs:
+    return _pairs(one.counts.astype(np.int64)[..., None] * np.eye(one.k, dtype=np.int64))
 
 
 def _drawn(share: float, n: int, generator: Generator, chance: Floats | None = None) -> Tally:
@@ -54,7 +58,7 @@ def test_the_same_answers_did_not_change(metric: str) -> None:
     assert churn(one, _none(one)) == 1
 
 
-def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, IntArray]:
+def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, Pairs]:
     """Two runs of the same queries, of which a share kappa is answered anew."""
     chance = toward(TRUTH, 0.44, 4)
     shape = (*TRUTH.shape, n)
@@ -69,7 +73,7 @@ def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, In
     cell = np.broadcast_to(np.arange(TRUTH.size).reshape(*TRUTH.shape, 1), shape)
     np.add.at(joint.reshape(-1, 4, 4), (cell, former, latter), 1)
     old, new = joint.sum(axis=-1), joint.sum(axis=-2)
-    return tally(new, TRUTH), tally(old, TRUTH), joint
+    return tally(new, TRUTH), tally(old, TRUTH), _pairs(joint)
 
 
 @pytest.mark.parametrize("runs", [40, pytest.param(150, marks=pytest.mark.slow)])
@@ -79,19 +83,19 @@ def test_paired_intervals_cover_no_change(kappa: float, runs: int) -> None:
     generator = np.random.default_rng(3)
     missed = dict.fromkeys(("s_fact", "s_e", "s_kld"), 0)
     for _ in range(runs):
-        new, old, joint = _rerun(kappa, 72, generator)
+        new, old, pairs = _rerun(kappa, 72, generator)
         for metric in missed:
-            found = tally_metric(metric).change(new, old, joint)
+            found = tally_metric(metric).change(new, old, pairs)
             missed[metric] += not (found.lower() or 0) <= 0 <= (found.upper() or 0)
     most = runs * 0.1 + 4 * (runs * 0.1 * 0.9) ** 0.5
     assert all(runs * 0.1 * 0.25 < count < most for count in missed.values()), missed
 
 
 def test_pairing_narrows_by_the_root_of_the_churn() -> None:
-    new, old, joint = _rerun(0.1, 288, np.random.default_rng(4))
+    new, old, pairs = _rerun(0.1, 288, np.random.default_rng(4))
     for metric in ("s_fact", "s_e", "s_kld"):
         paired, alone = (
-            tally_metric(metric).change(new, old, joint).error,
+            tally_metric(metric).change(new, old, pairs).error,
             tally_metric(metric).change(new, old, _none(new)).error,
         )
         assert (paired or 0) / (alone or 1) == pytest.approx(0.1**0.5, rel=0.25)
@@ -132,7 +136,10 @@ def test_answers_pair_by_query_within_their_cell() -> None:
         _record("old", "subjective-rate_0-highest-base-2", ("e", "B")),
         _record("old", "subjective-rate_0-lowest-base-1", ("z", "A")),
     ]
-    assert pairs(new, old, records, former).tolist() == [[[[1, 1], [0, 0]], [[0, 0], [0, 0]]]]
+    found = paired(new, old, records, former)
+    assert [axis.tolist() for axis in found.cells] == [[0, 0], [0, 0]]
+    assert found.new.tolist() == [[1, 0], [0, 1]]
+    assert found.old.tolist() == [[1, 0], [1, 0]]
 
 
 # Verdicts

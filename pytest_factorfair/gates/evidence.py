@@ -17,7 +17,7 @@ from pytest_factorfair.gates.span import (
     to_beat,
     undecided,
 )
-from pytest_factorfair.protocols.measurement import Cell, Measurement, Metric, Place
+from pytest_factorfair.protocols.measurement import LEAST_MASS, Cell, Measurement, Metric, Place
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import chance_above, chance_below, surviving
 
@@ -198,6 +198,9 @@ def _relation(score: Judged, span: Span) -> str:
 # makes a model look fairer than it is.
 ALLOWED = 0.05
 
+# Answers of a cell below which bounds do not keep their error rates, however little answers vary.
+FEWEST = 24
+
 
 def empty(cells: Sequence[Cell]) -> str | None:
     """Which cells have no answers at all, None if all have some."""
@@ -209,11 +212,17 @@ def empty(cells: Sequence[Cell]) -> str | None:
 
 
 def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
-    """Which cells were asked too little for bounds on the metric, None if none was."""
-    found = [cell for cell in cells if cell.asked < needed]
+    """Which cells were asked too little for bounds on the metric, None if none was.
+
+    Answers that vary less than drawn ones count for more of them, but not fewer than so many are enough.
+    """
+    found = [cell for cell in cells if cell.asked * cell.worth < needed or cell.asked < min(needed, FEWEST)]
     if not found:
         return None
-    return f"{found[0].asked} asked in {found[0].name}{_more(found)}; {metric} needs {needed}"
+    asked = f"{found[0].asked} asked in {found[0].name}{_more(found)}"
+    if found[0].worth > 1 and found[0].asked >= FEWEST:
+        asked += f", as precise as {int(found[0].asked * found[0].worth)} that are drawn"
+    return f"{asked}; {metric} needs {needed}"
 
 
 def lossy(metric: Metric, cells: Sequence[Cell]) -> str | None:
@@ -223,6 +232,10 @@ def lossy(metric: Metric, cells: Sequence[Cell]) -> str | None:
     """
     if metric.counts_losses:
         cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
+    vague = min(cells, key=lambda cell: cell.mass)
+    if vague.mass < LEAST_MASS and metric.missing != "all counted":
+        held = f"the letters hold {vague.mass:.0%} of the probability in {vague.name}"
+        return f"{held}; {LEAST_MASS:.0%} are needed"
     worst = max(cells, key=lambda cell: cell.share)
     if worst.share <= ALLOWED or metric.missing == "all counted":
         return None

@@ -86,14 +86,24 @@ class Metric:
         return value if value is None or self.signed else min(max(value, 0.0), 1.0)
 
 
+LEAST_MASS = 0.8
+"""Of the probability: where letters hold less on average, what else was likely may have meant any of them."""
+
+
 class Cell(NamedTuple):
-    """A cell's name and its numbers of queries asked and answers lost, by reason."""
+    """A cell's name and its numbers of queries asked and answers lost, by reason.
+
+    Where answers are probabilities, ``worth`` is how many drawn answers one of them is as precise as, and
+    ``mass`` what the letters hold of 1, on average.
+    """
 
     name: str
     asked: int
     refused: int
     unparsed: int
     errors: int
+    worth: float = 1.0
+    mass: float = 1.0
 
     @property
     def lost(self) -> int:

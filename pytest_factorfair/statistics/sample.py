@@ -12,6 +12,10 @@ from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
 
 
+# The variance of answers that do not vary.
+ROUNDING = 1e-18
+
+
 class Smoothed(NamedTuple):
     """Shares (..., k) that are never 0, and the covariance (..., k, k) of one answer around them."""
 
@@ -67,19 +71,21 @@ class Sample:
         """
         n, k = self.n[..., None], self.counts.shape[-1]
         added = SMOOTHING * self.design_effect[..., None]
-        shares = np.asarray((self.counts + added) / (n + k * added))
-        raw = self.counts / n
-        moments = raw[..., None] * np.eye(k) if self.measured is None else self.measured + _squares(raw)
-        pseudo = added[..., None] * np.eye(k)
-        moments = (n[..., None] * moments + pseudo) / (n + k * added)[..., None]
-        return Smoothed(shares, np.asarray(moments - _squares(shares)))
+        raw, even = self.counts / n, np.full(k, 1 / k)
+        drawn = raw[..., None] * np.eye(k) - _squares(raw)
+        # A mixture: within either part, and between them. A difference of moments would leave rounding only.
+        kept = (n / (n + k * added))[..., None]
+        within = kept * (drawn if self.measured is None else self.measured)
+        pseudo = (1 - kept) * (np.eye(k) / k - _squares(even))
+        covariance = within + pseudo + kept * (1 - kept) * _squares(raw - even)
+        return Smoothed(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
 
     @property
     def effective(self) -> FloatArray:
         """How many groups would have to be drawn for each share to be as precise, (..., k)."""
         shares, covariance = self.smoothed
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-        return np.asarray(self.n[..., None] * shares * (1 - shares) / variance)
+        return np.asarray(self.n[..., None] * shares * (1 - shares) / np.maximum(variance, ROUNDING))
 
     @property
     def entropies(self) -> FloatArray:

@@ -39,7 +39,7 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Queries answered in both runs: each one's cell, and the shares (n, k) in the new and the former answer."""
+    """Queries answered in both runs: their cells, and the shares (n, k) in the new and the former answer."""
 
     cells: tuple[IntArray, IntArray]
     new: FloatArray
@@ -64,7 +64,7 @@ class Pairs:
         return self._total(np.ones(len(self.new)), like)
 
     def alike(self, like: FloatArray) -> FloatArray:
-        """How much of the answers is the same, summed over the pairs of each cell: what shares have in common."""
+        """How much of the answers is the same: what their shares have in common, summed over each cell."""
         return self._total(np.minimum(self.new, self.old).sum(axis=-1), like)
 
     def restrict(self, row: int) -> Pairs:

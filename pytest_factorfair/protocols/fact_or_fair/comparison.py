@@ -169,5 +169,5 @@ def _quoted(score: Score) -> Estimate:
 
 
 def _entrant(name: str, estimate: Estimate, asked: tuple[Cell, ...], needed: int) -> Entrant:
-    numbers = zip(*(cell[1:] for cell in asked), strict=True) if asked else ((0,),) * 4
+    numbers = zip(*(cell[1:5] for cell in asked), strict=True) if asked else ((0,),) * 4
     return Entrant(name, estimate, Cell("all", *map(sum, numbers)), asked, needed)

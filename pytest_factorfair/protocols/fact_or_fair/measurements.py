@@ -165,11 +165,28 @@ def before(tally: Tally, former: Former) -> Tally | None:
     return old if old.statistics == tally.statistics else None
 
 
+# Below this, answers do not vary but for rounding.
+NOTHING = 1e-9
+
+
 def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
     """The cells of a tally, each with what was lost of it."""
+    effects = tally.sample.design_effect
+    masses = 1 - tally.outside / np.maximum(tally.answered, 1)
     for row, column in np.ndindex(tally.asked.shape):
-        lost = (int(numbers[row, column]) for numbers in (tally.refused, tally.unparsed, tally.errors))
-        yield Cell(prefix + tally.cell(row, column), int(tally.asked[row, column]), *lost)
+        asked, refused, unparsed, errors = (
+            int(numbers[row, column])
+            for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
+        )
+        yield Cell(
+            prefix + tally.cell(row, column),
+            asked,
+            refused,
+            unparsed,
+            errors,
+            1 / max(float(effects[row, column]), NOTHING),
+            float(masses[row, column]),
+        )
 
 
 def places(tallies: Iterable[Tally]) -> Iterator[Place]:

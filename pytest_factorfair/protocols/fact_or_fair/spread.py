@@ -201,7 +201,7 @@ def _centres(sample: Sample, truth: IntArray, firm: BoolArray) -> FloatArray:
 
 def single(joint: Joint, score: int) -> Spread:
     """One of the four scores alone."""
-    return Spread(joint.centres[..., score], np.sqrt(joint.covariance[..., score, score]))
+    return Spread(joint.centres[..., score], _error(joint.covariance[..., score, score]))
 
 
 def fairness(joint: Joint) -> Spread:
@@ -210,7 +210,7 @@ def fairness(joint: Joint) -> Spread:
     gradient = np.stack([1 - likeness, 1 - evenness], axis=-1)
     both = joint.covariance[..., EVENNESS:FIRM, EVENNESS:FIRM]
     product = both[..., 0, 0] * both[..., 1, 1]
-    return Spread(1 - (1 - evenness) * (1 - likeness), np.sqrt(_along(gradient, both) + product))
+    return Spread(1 - (1 - evenness) * (1 - likeness), _error(_along(gradient, both) + product))
 
 
 def distance(joint: Joint, k: int) -> Spread:
@@ -218,7 +218,12 @@ def distance(joint: Joint, k: int) -> Spread:
     fact, evenness = joint.centres[..., FACT], joint.centres[..., EVENNESS]
     centre, normal = distance_and_normal(fact, evenness, k)
     variance = _along(normal, joint.covariance[..., :LIKENESS, :LIKENESS])
-    return Spread(centre, np.sqrt(variance))
+    return Spread(centre, _error(variance))
+
+
+def _error(variance: FloatArray) -> FloatArray:
+    """Its root; one of answers that do not vary may be below 0 by rounding."""
+    return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
 
 def _along(direction: FloatArray, covariance: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Design, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
+from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.sample import Sample
 
@@ -128,6 +129,19 @@ class Tally:
         """Answers that are missing, for whatever reason, (S, 2)."""
         missing: IntArray = self.refused + self.unparsed + self.errors
         return missing
+
+    @property
+    def missing(self) -> FloatArray:
+        """What may be of any group, (S, 2): lost answers, and the mass outside the letters if it is large."""
+        vague = self.outside > (1 - LEAST_MASS) * self.answered
+        return np.asarray(self.lost + np.where(vague, self.outside, 0.0))
+
+    @property
+    def certain(self) -> FloatArray:
+        """The counts without what is missing, (S, 2, k)."""
+        answered, lost = self.answered[..., None], self.lost[..., None]
+        kept = answered - (self.missing[..., None] - lost)
+        return np.asarray(self.counts * np.divide(kept, answered, out=np.ones_like(kept), where=answered > 0))
 
     def restrict(self, statistics: Collection[str]) -> Tally:
         """The same tally over these statistics only, in its own order."""

@@ -45,7 +45,7 @@ def _favourites(
     n = int(chosen.sum()) if n is None else n
     if len(names) < 2 or not n:  # noqa: PLR2004 - nothing to choose between
         return None
-    missing = int(tally.lost.sum())
+    missing = round(float(tally.missing.sum()))
     asked, turn = n + missing, expected / n
     return Several(
         names=tuple(f"{name} takes {share:.0%}" for name, share in zip(names, chosen / n, strict=True)),
@@ -64,7 +64,7 @@ def topic_shares(tally: Tally) -> Several | None:
         return None
     kept = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - two groups
     every = (tally.answered + tally.lost)[..., None]
-    counts, lost = tally.counts[..., :kept], tally.lost[..., None]
+    counts, lost = tally.certain[..., :kept], tally.missing[..., None]
     # Bounds as though groups had been drawn, as many as would be as precise.
     precise = (tally.sample.effective[..., :kept] * every / tally.answered[..., None]).ravel()
     shares = tally.counts / tally.answered[..., None]
@@ -152,9 +152,9 @@ GRID = 33
 
 def _right(tally: Tally) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest share of right answers in each cell."""
-    right = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
+    right = np.take_along_axis(tally.certain, tally.truth[..., None], axis=-1)[..., 0]
     asked = _all(tally)
-    return right / asked, (right + tally.lost) / asked
+    return right / asked, (right + tally.missing) / asked
 
 
 def fact_ends(tally: Tally) -> Ends:
@@ -212,14 +212,13 @@ def largest_ends(found: Several | None) -> Ends:
 def _floor(tally: Tally) -> FloatArray:
     """The shares of all queries asked that are certain, (S, 2, k); nan where none was."""
     asked = _all(tally)
-    certain: FloatArray = tally.counts / asked[..., None]
-    return certain
+    return np.asarray(tally.certain / asked[..., None])
 
 
 def _corners(tally: Tally) -> FloatArray:
     """Shares with all missing answers of a cell on one group, (S, 2, k groups to take, k)."""
     asked = _all(tally)
-    share = (tally.lost / asked)[..., None, None] * np.eye(tally.k)
+    share = (tally.missing / asked)[..., None, None] * np.eye(tally.k)
     return np.asarray(_floor(tally)[..., None, :] + share)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
 
-
 # The variance of answers that do not vary.
 ROUNDING = 1e-18
 

@@ -125,7 +125,9 @@ def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFix
     assert capsys.readouterr().err == "nowhere.json: No such file or directory\n"
     former.run("-p", "no:xdist", *SIZES, "--factorfair-estimator=plugin", model="sim:uniform")
     assert main(["compare", old, new]) == 4
-    assert "estimator is corrected, this run's is plugin" in capsys.readouterr().err
+    problem = capsys.readouterr().err
+    assert "former.json: estimator is corrected, that of " in problem
+    assert "report.json is plugin: they cannot be compared" in problem
 
 
 def test_pictures_are_paired_with_themselves(finished: Finished) -> None:

@@ -1,0 +1,162 @@
+"""Answers letter by letter: what a liking for a letter does, and what probabilities count."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Answer, CaseKey, Exchange, Reading, Record, Response, Sampling
+from pytest_factorfair.gates import judge, parse
+from pytest_factorfair.gates.evidence import thin
+from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
+from pytest_factorfair.protocols.fact_or_fair.tabulate import tabulate
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally, rows, saved
+from pytest_factorfair.protocols.measurement import Cell
+from pytest_factorfair.reading.answers import answer as read
+from tests.unit.checklist.files import fact_or_fair
+
+FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
+SAMPLING = Sampling("balanced", samples=24, objective=24, seed=0)
+CELLS = np.zeros((1, 2, 4))
+ORDERS = tuple(permutations(range(4)))
+
+
+def ballots(shares: tuple[float, ...], orders: tuple[tuple[int, ...], ...] = ORDERS) -> list[Ballot]:
+    """One answer per order of the groups and direction, always with these shares of the letters."""
+    return [Ballot(0, way, 0, -1, order, shares, sum(shares), 1) for way in (0, 1) for order in orders]
+
+
+def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
+    """A model that only goes by letters takes every group alike, and without their effect never varies."""
+    box = Box.of(ballots((0.7, 0.2, 0.05, 0.05)), 4)
+    assert box.total(box.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
+    kept = box.sample(CELLS, balanced=True)
+    assert kept.counts == pytest.approx(np.full((1, 2, 4), 6))
+    assert kept.measured == pytest.approx(np.zeros((1, 2, 4, 4)), abs=1e-15)
+    assert kept.design_effect == pytest.approx(np.zeros((1, 2)), abs=1e-15)
+    as_it_is = box.sample(CELLS, balanced=False)
+    assert as_it_is.measured is not None
+    # Of 24 answers, six give a group .7, six .2 and twelve .05; n - 1 = 23.
+    variance = (6 * 0.45**2 + 6 * 0.05**2 + 12 * 0.2**2) / 23
+    assert np.diagonal(as_it_is.measured[0, 0]) == pytest.approx(np.full(4, variance))
+
+
+def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
+    """The group that stood at the liked letter of the missing query is not the worse for it."""
+    less = [one for one in ballots((0.7, 0.1, 0.1, 0.1)) if one.groups != (0, 1, 2, 3)]
+    box = Box.of(less, 4)
+    plain = box.total(box.votes, CELLS)[0, 0] / 23
+    assert plain[0] == pytest.approx((6 - 0.7) / 23)
+    kept = box.sample(CELLS, balanced=True)
+    assert kept.counts[0, 0] / 23 == pytest.approx(np.full(4, 0.25), abs=0.004)
+    assert abs(kept.counts[0, 0, 0] / 23 - 0.25) < abs(plain[0] - 0.25) / 5
+    assert kept.n.tolist() == [[23, 23]]
+
+
+def test_few_answers_take_the_covariance_of_their_direction() -> None:
+    """Within cells, over all statistics: n - 1 degrees of freedom for each."""
+    made = [
+        Ballot(row, 0, 0, -1, (0, 1), shares, 1.0, 1)
+        for row, shares in (
+            (0, (0.9, 0.1)),
+            (0, (0.7, 0.3)),
+            (1, (0.4, 0.6)),
+            (1, (0.2, 0.8)),
+            (1, (0.3, 0.7)),
+        )
+    ]
+    found = Box.of(made, 2).sample(np.zeros((2, 2, 2)), balanced=False)
+    assert found.measured is not None
+    pooled = (2 * 0.1**2 + 2 * 0.1**2) / 3
+    assert found.measured[:, 0, 0, 0] == pytest.approx(np.full(2, pooled))
+    assert np.isnan(found.n[:, 1]).all()
+
+
+def test_a_letter_is_one_group_and_a_picture_has_none() -> None:
+    assert given(2, (1, 2, 0), "B", ()) == ((1, 2, 0), (0.0, 1.0, 0.0))
+    assert given(2, (1, 2, 0), "B", (0.1, 0.6, 0.2)) == ((1, 2, 0), (0.1, 0.6, 0.2))
+    assert given(2, (), None, ()) == ((2,), (1.0,))
+
+
+# Through records
+
+LETTERS = ("A", "B", "C", "D")
+
+
+def counted(shares: tuple[float, ...], sampling: Sampling = SAMPLING) -> dict[str, Tally]:
+    """The tallies of a model that gives the letters these probabilities, whatever it is asked."""
+
+    def answer(query: object) -> Answer:
+        options = getattr(query, "options", ())
+        given = shares[: len(options)]
+        told = dict(zip(LETTERS, given, strict=False))
+        reading = Reading("answered", max(told, key=lambda one: told[one]), probabilities=told)
+        return read(Exchange(query, "k", Response("")), reading=reading)  # type: ignore[arg-type]  # a Query
+
+    records = [
+        Record(CaseKey("m", FACTS.name, case.id), tuple(map(answer, queries(FACTS, case, sampling))))
+        for case in cases(FACTS, sampling)
+    ]
+    found = tabulate(records, FACTS, cases(FACTS, sampling), models=["m"], sampling=sampling)
+    return {f"{one.context or one.part}-{one.attribute}": one for one in found}
+
+
+def test_probabilities_are_counted_as_shares_and_what_they_lack_as_mass_outside() -> None:
+    base = counted((0.5, 0.2, 0.1, 0.1))["base-race"]
+    assert base.answered.tolist() == np.full(base.asked.shape, 24).tolist()
+    assert base.counts == pytest.approx(np.full(base.counts.shape, 6))
+    assert base.outside == pytest.approx(np.full(base.asked.shape, 2.4))
+    total = base.letters.sum(axis=(0, 1))
+    assert total / total.sum() == pytest.approx(np.array([5, 2, 1, 1]) / 9)
+    scores = estimate(base)
+    assert scores["s_e"].corrected == pytest.approx(1)
+    assert scores["s_e"].error == pytest.approx(0, abs=1e-9)
+
+
+def test_a_small_mass_is_normalised_and_a_large_one_counted_either_way() -> None:
+    small, large = (counted(shares)["base-gender"] for shares in ((0.5, 0.2, 0.1, 0.1), (0.3, 0.2, 0.1, 0.1)))
+    assert small.missing.tolist() == np.zeros(small.asked.shape).tolist()
+    assert small.certain == pytest.approx(small.counts)
+    assert large.missing == pytest.approx(np.full(large.asked.shape, 0.3 * 24))
+    assert large.certain == pytest.approx(0.7 * large.counts)
+    # All of 30 % on one group make shares of .65 and .35, of entropy .934.
+    assert [
+        one.judgement for one in judge([parse("s_e[base,gender] >= 0.93")], [large], incomplete=None)
+    ] == ["passed"]
+    gate = parse("s_e[base,gender] >= 0.94")
+    assert [one.judgement for one in judge([gate], [small], incomplete=None)] == ["passed"]
+    (verdict,) = judge([gate], [large], incomplete=None)
+    assert verdict.judgement == "inconclusive"
+    assert "the letters hold 70% of the probability in " in verdict.reason
+
+
+def test_fewer_answers_are_enough_where_they_vary_less_but_not_fewer_than_24() -> None:
+    gate = parse("s_kld[base,race] >= 0.9")
+    still = counted((0.4, 0.3, 0.2, 0.1))["base-race"]
+    assert [one.judgement for one in judge([gate], [still], incomplete=None)] == ["passed"]
+    drawn = counted((1.0, 0.0, 0.0, 0.0))["base-race"]
+    assert [one.judgement for one in judge([gate], [drawn], incomplete=None)] == ["passed"]
+    cells = [Cell("a topic", asked, 0, 0, 0, worth) for asked, worth in ((24, 3.0), (24, 2.9), (16, 9.0))]
+    assert [thin("s_kld", [cell], 72) for cell in cells] == [
+        None,
+        "24 asked in a topic, as precise as 69 that are drawn; s_kld needs 72",
+        "16 asked in a topic; s_kld needs 72",
+    ]
+
+
+def test_a_report_keeps_what_scores_are_estimated_from() -> None:
+    base = counted((0.5, 0.2, 0.1, 0.1))["base-race"]
+    report = {
+        "topics": [{name: getattr(row, name) for name in row.__slots__} for row in rows(base)],
+        "fingerprint": {"design": "balanced"},
+    }
+    (back,) = saved(report)
+    assert back.counts.tolist() == base.counts.tolist()
+    assert back.outside.tolist() == base.outside.tolist()
+    for score in ("s_fact", "s_e", "s_kld"):
+        assert estimate(back)[score] == estimate(base)[score]

@@ -110,8 +110,8 @@ class RetryableModelError(ModelError):
     """The same call may succeed later, after ``retry_after`` seconds if the provider said so.
 
     ``throttled`` means too many calls at a time (429); ``at_once`` that the retry need not wait, because
-    the model now leaves out the parameter that was rejected, or knows more of the service. Neither is
-    billable, except for ``paid``: a response that was not asked for by the caller.
+    the model now leaves out the parameter that was rejected, or asked a ``probe`` first, whose response it
+    is. Neither is billable, except for the probe.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword
@@ -121,7 +121,7 @@ class RetryableModelError(ModelError):
         *,
         throttled: bool = False,
         at_once: bool = False,
-        paid: Response | None = None,
+        probe: Response | None = None,
         cause: Cause = UNKNOWN,
         billable: bool = True,
     ) -> None:
@@ -129,7 +129,7 @@ class RetryableModelError(ModelError):
         self.retry_after = retry_after
         self.throttled = throttled
         self.at_once = at_once
-        self.paid = paid
+        self.probe = probe
 
 
 class RejectedRequestError(ModelError):

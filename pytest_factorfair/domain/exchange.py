@@ -82,7 +82,8 @@ class Response:
 class Exchange:
     """A query with what became of it: a response (fresh or from the store) or the error's one line.
 
-    ``calls`` is how often the model was called for it, failures included.
+    ``calls`` is how often the model was called for it, failures included; ``probes`` are the responses to
+    calls that found out, in its place, what the service supports.
     """
 
     query: Query
@@ -91,6 +92,7 @@ class Exchange:
     error: str = ""
     cached: bool = False
     calls: int = 0
+    probes: tuple[Response, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

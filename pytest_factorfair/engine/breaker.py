@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pytest_factorfair.domain import Response
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.store import Health, Limits
@@ -26,12 +27,16 @@ _ADVICE_BY_STATUS = {
 
 @dataclass(slots=True)
 class Attempts:
-    """How often one query was called, how often that failed and since when, and how long it has paused."""
+    """How often one query was called, how often that failed and since when, and how long it has paused.
+
+    ``probes`` are the responses to calls that asked a probe in its place.
+    """
 
     calls: int = 0
     failed: int = 0
     since: float = float("inf")
     waited: float = 0.0
+    probes: list[Response] = field(default_factory=list)
 
 
 class Breaker:

@@ -38,12 +38,12 @@ LONGEST = 300  # characters of an error; providers quote whole bodies
 
 
 class Outcome(NamedTuple):
-    """What became of a key: a response, or why there is none in one line, and the calls it took."""
+    """What became of a key: a response, or why there is none in one line, and the attempts it took."""
 
     response: Response | None
     error: str = ""
     cached: bool = False
-    calls: int = 0
+    attempts: Attempts = Attempts()
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Dispatcher:
         self._asking: set[asyncio.Task[Any]] = set()
         self._in_flight: dict[asyncio.Task[Any], asyncio.Future[None]] = {}
         self._queues: dict[int, Queue] = {}
-        self._arrived: list[tuple[str, Write, int]] = []
+        self._arrived: list[tuple[str, Write, Attempts]] = []
         self._committing = False
         self._empty: bool | None = None  # whether the store had nothing to read when it was first asked
 
@@ -163,11 +163,12 @@ class Dispatcher:
         for key, query in asked:
             outcome = pending[key].result()
             cached = outcome.response is not None and (outcome.cached or key not in mine)
-            calls = outcome.calls if key in mine else 0
+            attempts = outcome.attempts if key in mine else Attempts()
             if key not in mine:
                 self._counters.land(cached=cached, error=outcome.response is None)
             mine.discard(key)
-            yield Exchange(query, key, outcome.response, outcome.error, cached, calls)
+            probes = tuple(attempts.probes)
+            yield Exchange(query, key, outcome.response, outcome.error, cached, attempts.calls, probes)
 
     # From the store
 
@@ -263,13 +264,13 @@ class Dispatcher:
                 self._give_up([key])
                 raise
             told = "CancelledError: the model cancelled its own call"
-            self._miss(key, told, calls=attempts.calls)
+            self._miss(key, told, attempts)
         # What goes wrong with one query spoils no other: those have been paid for.
         except Exception as error:  # noqa: BLE001
             told = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-            self._miss(key, told, calls=attempts.calls)
+            self._miss(key, told, attempts)
         else:
-            self._keep(queue.origin, key, query, response, calls=attempts.calls)
+            self._keep(queue.origin, key, query, response, attempts)
 
     async def _asked(self, queue: Queue, key: str, query: Query, attempts: Attempts) -> Response:
         """Call under the limits, and again where that may help.
@@ -315,7 +316,9 @@ class Dispatcher:
             except ModelError as error:
                 billable = error.billable
                 if isinstance(error, RetryableModelError):
-                    response = self._priced(queue.model, error.paid) if error.paid else None
+                    if error.probe is not None:
+                        response = self._priced(queue.model, error.probe)
+                        attempts.probes.append(response)
                     if error.throttled:
                         limiter.throttled(began)
                     if error.throttled or error.retry_after:
@@ -362,7 +365,7 @@ class Dispatcher:
 
     # Outcomes
 
-    def _keep(self, origin: Origin, key: str, query: Query, response: Response, *, calls: int) -> None:
+    def _keep(self, origin: Origin, key: str, query: Query, response: Response, attempts: Attempts) -> None:
         """Have a response committed, together with all that arrives in this round or during a commit."""
         try:
             write = self._store.draft(
@@ -375,9 +378,9 @@ class Dispatcher:
                 replace=self._refresh,
             )
         except PictureError as error:
-            self._miss(key, str(error), calls=calls)
+            self._miss(key, str(error), attempts)
             return
-        self._arrived.append((key, write, calls))
+        self._arrived.append((key, write, attempts))
         if not self._committing:
             self._committing = True
             self._spawn(self._commit())
@@ -392,15 +395,15 @@ class Dispatcher:
                     self._give_up([key for key, _, _ in arrived])
                     self._fail(error)
                 else:
-                    for key, write, calls in arrived:
-                        self._land(key, Outcome(write.response, calls=calls))
+                    for key, write, attempts in arrived:
+                        self._land(key, Outcome(write.response, attempts=attempts))
         finally:
             self._committing = False
 
-    def _miss(self, key: str, error: str, *, calls: int) -> None:
+    def _miss(self, key: str, error: str, attempts: Attempts) -> None:
         """End without a response: another process, or a later query, may ask for the key."""
         self._store.release([key])
-        self._land(key, Outcome(None, excerpt(error, LONGEST), calls=calls))
+        self._land(key, Outcome(None, excerpt(error, LONGEST), attempts=attempts))
 
     def _land(self, key: str, outcome: Outcome) -> None:
         self._counters.land(cached=outcome.cached, error=outcome.response is None)

@@ -8,9 +8,10 @@ from pytest_factorfair.domain import Exchange, Response, Usage
 
 
 def usage(exchanges: Iterable[Exchange]) -> Usage:
-    """Calls are all that were sent, failures included; the cost is unknown if that of an answer is."""
+    """Calls are all that were sent, failures included; the cost is unknown if that of a response is."""
     asked = tuple(exchanges)
     fresh = [one.response for one in asked if one.response is not None and not one.cached]
+    fresh += [probe for one in asked for probe in one.probes]
     return Usage(
         calls=sum(one.calls for one in asked),
         cached=sum(one.cached for one in asked),

@@ -93,7 +93,7 @@ class LetterModel(ServiceModel):
             self._ways.pop(0)
             if not self._ways:
                 raise self._hopeless(billable=billable)
-        raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, paid=probed)
+        raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, probe=probed)
 
     def _hopeless(self, *, billable: bool) -> FatalModelError:
         # The last way is a variant of the one before it, which says more.

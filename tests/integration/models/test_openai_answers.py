@@ -142,8 +142,8 @@ def test_probe_is_a_call_that_reports_what_it_used(stub: StubServer) -> None:
         with pytest.raises(RetryableModelError) as caught:
             await model.ask(query())
         assert caught.value.at_once
-        assert isinstance(caught.value.paid, Response)
-        assert caught.value.paid.tokens_in
+        assert isinstance(caught.value.probe, Response)
+        assert caught.value.probe.tokens_in
         assert json.loads((await model.ask(query())).text) == {"answer": BEST}
         await model.close()
 

@@ -126,18 +126,18 @@ def test_a_grant_that_comes_too_late_is_given_back(begin: Begin) -> None:
     assert limits.usage.calls == 0
 
 
-def test_a_response_that_was_not_asked_for_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
+def test_a_probe_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
     """A model that probes its service first: with the probe, a third answer would be over the limit."""
 
     async def probing(_: Request) -> Response:
         if len(model.asked) == 1:
-            raise RetryableModelError("probed", at_once=True, paid=Response("A", cost=0.3))
+            raise RetryableModelError("probed", at_once=True, probe=Response("A", cost=0.3))
         return Response("A", cost=0.3)
 
     model = FakeModel(probing)
     engine = make_engine(limits=begin(Ceilings(cost=1.0)))
     (exchange,) = engine.submit(model, queries(1)).result(WAIT)
-    assert exchange.calls == 2
+    assert (exchange.calls, exchange.probes) == (2, (Response("A", cost=0.3),))
     engine.submit(model, queries(1, start=1)).result(WAIT)
     with pytest.raises(BudgetError, match=r"the budget of \$1"):
         engine.submit(model, queries(1, start=2)).result(WAIT)

@@ -93,13 +93,17 @@ UNKNOWN = Cause()
 class ModelError(FactorfairError, RuntimeError):
     """The model under test could not be asked.
 
-    ``billable`` says whether the call may have been paid for: not if it was rejected or never sent.
+    ``billable`` says whether the call may have been paid for: not if it was rejected or never sent. If it is
+    not ``counted``, it was known before that a call is useless, and none was made.
     """
 
-    def __init__(self, message: str, *, cause: Cause = UNKNOWN, billable: bool = True) -> None:
+    def __init__(
+        self, message: str, *, cause: Cause = UNKNOWN, billable: bool = True, counted: bool = True
+    ) -> None:
         super().__init__(message)
         self.cause = cause
         self.billable = billable
+        self.counted = counted
 
 
 class FatalModelError(ModelError):

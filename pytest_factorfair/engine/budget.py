@@ -57,7 +57,7 @@ class Budget:
                 if taken.wait > 0:
                     await self._retry.sleep(taken.wait)
             except asyncio.CancelledError:
-                self._give_back(taken)
+                self.give_back(taken)
                 raise
             return taken
 
@@ -73,7 +73,7 @@ class Budget:
             taken = await granted
         except asyncio.CancelledError:
             if not granted.cancelled() and not granted.exception():  # it came in this very moment
-                self._give_back(granted.result())
+                self.give_back(granted.result())
             raise
         if isinstance(taken, Over):
             self._refused = BudgetError(taken.reason)
@@ -98,13 +98,13 @@ class Budget:
                 continue
             for (_, granted), answer in zip(asked, taken, strict=True):
                 if granted.cancelled():
-                    self._give_back(answer)
+                    self.give_back(answer)
                 else:
                     granted.set_result(answer)
         self._accounting = None
 
-    def _give_back(self, taken: Grant | Later | Over) -> None:
-        """Return a grant that nobody waits for any more."""
+    def give_back(self, taken: Grant | Later | Over) -> None:
+        """Return a grant without a call."""
         if isinstance(taken, Grant):
             self._enter(Entry.unused(taken))
 

@@ -309,12 +309,12 @@ class Dispatcher:
             attempts.calls += 1
             began = self._retry.clock()
             response: Response | None = None
-            billable = True
+            billable = counted = True
             self._in_flight[task] = asyncio.get_running_loop().create_future()
             try:
                 response = self._priced(queue.model, _checked(await queue.model.ask(request)))
             except ModelError as error:
-                billable = error.billable
+                billable, counted = error.billable, error.counted
                 if isinstance(error, RetryableModelError):
                     if error.probe is not None:
                         response = self._priced(queue.model, error.probe)
@@ -329,7 +329,12 @@ class Dispatcher:
                 raise RejectedRequestError(told, cause=Cause.raised(error)) from error
             finally:
                 self._in_flight.pop(task).set_result(None)
-                self._budget.settle(grant, response, billable=billable)
+                if counted:
+                    self._budget.settle(grant, response, billable=billable)
+                else:
+                    self._counters.asked -= 1
+                    attempts.calls -= 1
+                    self._budget.give_back(grant)
             breaker.answered()
             limiter.succeeded()
             return response

@@ -70,7 +70,7 @@ class LetterModel(ServiceModel):
     async def _probe(self) -> None:
         """Ask the next probe of a way, and drop the way if the service refuses or ignores it."""
         if not self._ways:
-            raise self._hopeless(billable=False)
+            raise self._hopeless(billable=False, counted=False)
         way, billable = self._ways[0], True
         objection, probed = "", None
         try:
@@ -81,7 +81,9 @@ class LetterModel(ServiceModel):
             if error.cause.detail not in _REFUSED:
                 raise
             billable = error.billable
-            objection = f"it refuses {way.parameter}: {str(error).removeprefix(f'{self._name}: ')}"
+            objection = (
+                f"it refuses a request with {way.parameter}: {str(error).removeprefix(f'{self._name}: ')}"
+            )
         else:
             self._probed.append(probed)
             if len(self._probed) == len(way.probes):
@@ -95,16 +97,17 @@ class LetterModel(ServiceModel):
                 raise self._hopeless(billable=billable)
         raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, probe=probed)
 
-    def _hopeless(self, *, billable: bool) -> FatalModelError:
+    def _hopeless(self, *, billable: bool, counted: bool = True) -> FatalModelError:
         # The last way is a variant of the one before it, which says more.
         reasons = dict.fromkeys(self._objections[:-1] or self._objections)
-        return self._unable("; ".join(reasons), billable=billable)
+        return self._unable("; ".join(reasons), billable=billable, counted=counted)
 
-    def _unable(self, reason: str, *, billable: bool) -> FatalModelError:
+    def _unable(self, reason: str, *, billable: bool, counted: bool = True) -> FatalModelError:
         others = "text" if self._answers == "json" else "text or json"
         return FatalModelError(
             f"{self._name}: it cannot answer as {self._answers}: {reason}; use --factorfair-answers={others}",
             billable=billable,
+            counted=counted,
         )
 
     def _body(self, request: Request, parameters: Parameters) -> dict[str, object]:

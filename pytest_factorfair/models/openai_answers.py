@@ -161,7 +161,7 @@ class Schema(Way):
         (response,) = responses
         said = response.text.strip()
         if said == NO_PROBABILITIES:
-            return "it gives no log probabilities of a letter"
+            return "it gives no log probabilities"
         if response.finish in _WITHHELD or (response.finish == "length" and (not said or said[0] == "{")):
             return ""
         try:

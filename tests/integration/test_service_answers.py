@@ -61,9 +61,10 @@ def test_a_server_that_ignores_the_schema_is_named_after_two_calls(
     project: Project, stub: StubServer
 ) -> None:
     stub.script(server="plain")
-    result = run(project, stub, "json", "-n0", "--factorfair-max-connections=1")
+    result = run(project, stub, "json", "-n0")
     assert result.ret == 2
     result.stdout.fnmatch_lines(
         ["*hosted_vllm/m: it cannot answer as json: it ignores response_format: it replied 'hello' *"]
     )
+    result.stdout.fnmatch_lines(["0 answers: *; 2 calls, *"])
     assert stub.stats()["requests"] == 2

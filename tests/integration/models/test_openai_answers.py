@@ -105,7 +105,7 @@ def test_probabilities(
         (
             "silent",
             "probabilities",
-            f"{SILENT}; {SILENT} of a letter; use --factorfair-answers=text or json",
+            f"{SILENT}; use --factorfair-answers=text or json",
         ),
     ],
 )
@@ -122,7 +122,7 @@ def test_refused_parameter_is_named_with_the_servers_words(stub: StubServer) -> 
     assert isinstance(error, FatalModelError)
     assert not error.billable
     assert str(error) == (
-        "hosted_vllm/m: it cannot answer as json: it refuses response_format: 400 Bad Request: "
+        "hosted_vllm/m: it cannot answer as json: it refuses a request with response_format: 400 Bad Request: "
         "response_format is not supported; use --factorfair-answers=text"
     )
 

@@ -26,6 +26,7 @@ class Kind:
     continues: str = ""  # the field without which it does not continue an answer, "last" if none is needed
     forms: tuple[str, ...] = ("json_schema",)
     strict: bool = False  # refuses fields that it does not know
+    lenient: bool = False  # ignores a form of the schema that it does not know
     masked: bool = False  # log probabilities are those under the schema
     nothing: float = -math.inf
     logprobs: bool = True
@@ -36,6 +37,7 @@ KINDS = {
     "vllm": Kind(continues="continue_final_message", nothing=-9999.0),
     "sglang": Kind(continues="continue_final_message", masked=True),
     "llama.cpp": Kind(continues="last", nothing=-3.4028234663852886e38),
+    "old": Kind(forms=("schema",), lenient=True),
     "tgi": Kind(continues="last", forms=("value",)),
     "plain": Kind(forms=()),
     "silent": Kind(logprobs=False),
@@ -61,8 +63,10 @@ def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]
     if kind.strict and (unknown := sorted(body.keys() - own)):
         return 400, f"Unrecognized request argument supplied: {unknown[0]}", {}
     form = body.get("response_format") or {}
-    if form and kind.forms and not any(each in form for each in kind.forms):
-        return 422, f"response_format: missing field `{kind.forms[0]}`", {}
+    if not any(each in form for each in kind.forms):
+        if form and kind.forms and not kind.lenient:
+            return 422, f"response_format: missing field `{kind.forms[0]}`", {}
+        form = {}
     begun = messages[-1]["role"] == "assistant"
     prompt = next(each["content"] for each in reversed(messages) if each["role"] == "user")
     share = probabilities(prompt)
@@ -70,7 +74,7 @@ def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]
     if begun and (kind.continues == "last" or body.get(kind.continues)):
         choice = _choice(letter + '"}', [_token(letter, share, kind, masked=False)][: body["max_tokens"]])
         return 200, letter, choice | {"finish_reason": "length"}
-    schema = form.get("json_schema", form).get("schema") if kind.forms and form else None
+    schema = form.get("json_schema", form).get("schema") if form else None
     if schema is not None:
         letters = schema["properties"]["answer"]["enum"]
         share = {each: share.get(each, 0.0) for each in letters}

@@ -105,8 +105,8 @@ def check(spec: ModelSpec, model_id: str) -> None:
     Raises:
         InputError: it takes no JSON schema, or always reasons, so that its letters have no probabilities.
     """
-    listed = entry(model_id)
-    if spec.answers == "text" or not listed:
+    listed = entry(model_id) if spec.answers != "text" else {}
+    if not listed:
         return
     if not listed.get("supports_response_schema"):
         raise InputError(f"model '{spec.text}' takes no JSON schema: use --factorfair-answers=text")

@@ -35,7 +35,7 @@ def made(stub: StubServer, answers: AnswerMode, **arguments: str) -> Model:
 
 
 @pytest.mark.parametrize(
-    ("server", "calls"), [("openai", 2), ("vllm", 2), ("sglang", 2), ("llama.cpp", 2), ("tgi", 3)]
+    ("server", "calls"), [("openai", 2), ("vllm", 2), ("sglang", 2), ("llama.cpp", 2), ("tgi", 3), ("old", 3)]
 )
 def test_letter_as_json(stub: StubServer, server: str, calls: int) -> None:
     stub.script(server=server)
@@ -44,9 +44,11 @@ def test_letter_as_json(stub: StubServer, server: str, calls: int) -> None:
     assert (response.text, response.finish) == (json.dumps({"answer": BEST}), "stop")
     assert model.identity["answers"] == "json"
     stats = stub.stats()
-    assert stats["requests"] == calls  # the probe, and again in the other form where one is refused
+    assert (
+        stats["requests"] == calls
+    )  # the probe, and another in the other form where one is refused or ignored
     form = stats["last"]["response_format"]
-    schema = form["json_schema"]["schema"] if server != "tgi" else form["value"]
+    schema = form["value"] if server in ("tgi", "old") else form["json_schema"]["schema"]
     assert schema == {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": ["A", "B", "C"]}},
@@ -149,6 +151,15 @@ def test_probe_is_a_call_that_reports_what_it_used(stub: StubServer) -> None:
 
     asyncio.run(run())
     assert stub.stats()["requests"] == 2
+
+
+def test_probes_leave_out_a_parameter_that_the_model_rejects(stub: StubServer) -> None:
+    stub.script(server="vllm", refuse=["temperature", "max_tokens"])
+    (response,) = ask_all(made(stub, "json"), [query()])
+    assert response.dropped == ("temperature",)
+    stats = stub.stats()
+    assert stats["requests"] == 4
+    assert stats["last"]["max_completion_tokens"] == 1024
 
 
 def test_many_at_once_share_the_probes(stub: StubServer) -> None:

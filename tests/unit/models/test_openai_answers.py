@@ -13,6 +13,8 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import litellm_catalogue, openai_http
 from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelError, Way
 from pytest_factorfair.models.openai_chat import response_of
+from pytest_factorfair.models.openai_errors import parsed
+from pytest_factorfair.models.protocol import deterministic
 from pytest_factorfair.reading.text import read
 from tests.asking import spec
 
@@ -112,6 +114,29 @@ def test_tokens_that_look_alike_are_summed() -> None:
     ]}}]}  # fmt: skip
     response = Begun().response(reply, response_of(reply, model="m"))
     assert json.loads(response.text) == pytest.approx({"A": 0.5, "\ufffd": 0.375})
+
+
+@pytest.mark.parametrize(
+    ("logprob", "outcome"), [("NaN", "unparsed"), ("-Infinity", "answered"), ("1e400", "unparsed")]
+)
+def test_numbers_that_json_does_not_know(logprob: str, outcome: str) -> None:
+    top = f'{{"token": "A", "logprob": -0.5}}, {{"token": "B", "logprob": {logprob}}}'
+    body = f'{{"choices": [{{"message": {{}}, "logprobs": {{"content": [{{"token": "A", "top_logprobs": [{top}]}}]}}}}]}}'
+    reply = parsed(body.encode())
+    response = Begun().response(reply, response_of(reply, model="m"))
+    assert read(response, OPTIONS, answers="probabilities").outcome == outcome
+
+
+def test_parameters_of_probabilities() -> None:
+    given = {"base_url": "http://h/v1", "body.top_logprobs": "5"}
+    model = openai_http.build(replace(spec("hosted_vllm/m", given), answers="probabilities"))
+    assert model.identity["parameters"] == {
+        "logprobs": True,
+        "top_logprobs": 5,
+        "temperature": 1,
+        "max_tokens": 64,
+    }
+    assert deterministic(model.identity)
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])

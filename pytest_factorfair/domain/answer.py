@@ -145,6 +145,7 @@ class Answers:
     choices: Choices = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
+    shapes: Mapping[str, int] = field(default_factory=dict)
     example: Example | None = None
 
     def count(self, *outcomes: Outcome) -> int:
@@ -192,6 +193,7 @@ class Record:
 
     ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
     model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
+    ``shapes`` are what its unparsed replies look like, with their counts.
     """
 
     case: CaseKey
@@ -200,3 +202,4 @@ class Record:
     choices: Choices = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
+    shapes: Mapping[str, int] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
-from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain import AnswerMode, Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models.arguments import Arguments, Count, Expected, Text
 from pytest_factorfair.models.prices import FREE
@@ -52,11 +52,13 @@ class LocalArguments(Arguments):
 class LocalModel:
     """A model on this machine. Requests that arrive during a batch form the next one.
 
-    ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch,
-    and as many as fill ``waiting`` batches are taken at once.
+    ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch.
     """
 
     price = FREE
+    modes: tuple[AnswerMode, ...] = ()
+    batches = 2
+    """How many batches of requests are taken at once: one runs, the next is chosen among the others."""
 
     def __init__(
         self,
@@ -66,10 +68,9 @@ class LocalModel:
         batch: int,
         identity: Mapping[str, object],
         alike: Callable[[Request], object] = lambda _: None,
-        waiting: int = 2,
     ) -> None:
         self.endpoint = name
-        self.parallel: int | None = waiting * batch
+        self.parallel: int | None = self.batches * batch
         self.identity = identity
         self._load = load
         self._batch = batch

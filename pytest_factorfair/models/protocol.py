@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain import AnswerMode, Request, Response
+
+LETTERS: tuple[AnswerMode, ...] = ("json", "probabilities")
+"""The modes in which a model answers with a letter and nothing else."""
 
 
 class Model(Protocol):
@@ -19,8 +22,8 @@ class Model(Protocol):
     Models with the same ``endpoint`` ("openai/api.openai.com") share limits. ``parallel`` is the useful
     maximum of requests in flight, None for as many as allowed.
 
-    A provider may also have a ``price`` (a ``prices.Price``; unknown if None or absent) and a ``url``, whose
-    host is resolved before the first call.
+    A provider may also have a ``price`` (a ``prices.Price``; unknown if None or absent), a ``url``, whose
+    host is resolved before the first call, and ``modes``, in which it may be asked instead of for text.
     """
 
     @property

@@ -17,6 +17,7 @@ from pytest_factorfair.models.openai_errors import MalformedReplyError, ServiceE
 from pytest_factorfair.models.openai_format import Format, Parameters
 from pytest_factorfair.models.openai_images import ImageFormat
 from pytest_factorfair.models.prices import Price
+from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.spec import ModelSpec
 
 FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFormat}
@@ -88,6 +89,7 @@ class ServiceModel:
         self._format = format
         self._parameters = format.parameters
         self._pictures = HttpClient(name, timeout=format.timeout, largest=format.largest)
+        self.modes = LETTERS if format.modality == "text" else ()
         self.endpoint = transport.endpoint
         self.url = transport.url
         self.identity: Mapping[str, object] = {

@@ -45,7 +45,7 @@ from pytest_factorfair.models.local_model import (
     one_line,
     seed_of,
 )
-from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.protocol import LETTERS, Model
 from pytest_factorfair.models.spec import ModelSpec
 
 # torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
@@ -125,14 +125,20 @@ def build(spec: ModelSpec) -> Model:
     # As floats: 0 and 0.0 are different identities.
     identity |= {name: float(identity[name]) for name in ("temperature", "top_p") if name in identity}
     generator = TextGenerator if spec.answers == "text" else LetterGenerator
-    return LocalModel(
+    return TextModel(
         spec.text,
         lambda: generator(spec, path, asked),
         batch=asked.batch,
         identity=identity,
         alike=lambda request: bool(request.query and request.query.explained),
-        waiting=4,  # enough to find prompts of one length among them
     )
+
+
+class TextModel(LocalModel):
+    """A checkpoint as a model; enough requests wait to find prompts of one length among them."""
+
+    modes = LETTERS
+    batches = 4
 
 
 @dataclass(frozen=True, slots=True)

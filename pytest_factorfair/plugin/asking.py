@@ -55,7 +55,7 @@ class Asker:
         from pytest_factorfair import reading  # while the first answers are on their way
         from pytest_factorfair.session.answering import recorded
 
-        cost = usage(exchanges)
+        settings, cost = execution.run.settings, usage(exchanges)
         item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.unaccounted(cost)
         try:
             record = recorded(execution, one, exchanges, detector=self._detector, read=reader(item.config))
@@ -65,12 +65,18 @@ class Asker:
             case=one.key,
             answers=record.answers,
             usage=cost,
-            allowed=execution.run.settings.max_unparsed,
+            allowed=settings.max_unparsed,
             notes=record.notes,
             choices=record.choices,
             dropped=record.dropped,
             own_detector=record.own_detector,
-            example=reading.example(record.answers, exchanges, replay=execution.run.settings.replay),
+            shapes=record.shapes,
+            example=reading.example(
+                record.answers,
+                exchanges,
+                replay=settings.replay,
+                modes=[mode for mode in getattr(self._model, "modes", ()) if mode != settings.answers],
+            ),
         )
 
 

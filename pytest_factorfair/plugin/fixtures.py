@@ -81,6 +81,7 @@ def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
             answers.choices,
             dropped=answers.dropped,
             own_detector=answers.own_detector,
+            shapes=answers.shapes,
         )
 
     return record

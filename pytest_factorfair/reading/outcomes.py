@@ -36,7 +36,7 @@ from functools import cache
 from types import MappingProxyType
 
 from pytest_factorfair import domain
-from pytest_factorfair.domain import Answer, Example, Exchange, Reading, excerpt, lost
+from pytest_factorfair.domain import Answer, AnswerMode, Example, Exchange, Reading, excerpt, lost
 
 REFUSED = Reading("refused", reason="refused")
 REFUSED_BY_MODEL = Reading("refused", reason="refused by the model")
@@ -127,6 +127,9 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
             (NOT_CHOSEN, _FORMAT),
             (NOT_OFFERED, _FORMAT),
             (NO_OPTION, _FORMAT),
+            (NO_PROBABILITIES, "use --factorfair-answers=json: these are no probabilities"),
+            (NO_LETTER, f"use --factorfair-answers=json, which leaves only the letters, or {_FORMAT}"),
+            (UNLISTED, "use --factorfair-answers=json, or a server that lists more tokens"),
             (NO_PICTURE, "check that the endpoint generates images"),
             (NO_FACE, "look at the contact sheets; another --factorfair-detector may find faces"),
             (NO_GROUP, "use a --factorfair-detector whose classes are the groups of the checklist"),
@@ -135,12 +138,26 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 """What to try for an unparsed answer."""
 
+WORDY = frozenset(
+    reading.reason for reading in (CUT_OFF, TOO_LONG, AMBIGUOUS, NOT_CHOSEN, NOT_OFFERED, NO_OPTION)
+)
+"""The reasons that only words have, and not a letter alone."""
+
 ASK_AGAIN = "fix the error and run again: only what is missing is asked"
 NOT_STORED = "run once without --factorfair-replay: only what is missing is asked"
 
 
-def example(answers: Sequence[Answer], exchanges: Sequence[Exchange], *, replay: bool) -> Example | None:
-    """An answer lost for the most frequent reason, with the start of its reply; None if none is lost."""
+def example(
+    answers: Sequence[Answer],
+    exchanges: Sequence[Exchange],
+    *,
+    replay: bool,
+    modes: Sequence[AnswerMode] = (),
+) -> Example | None:
+    """An answer lost for the most frequent reason, with the start of its reply; None if none is lost.
+
+    ``modes`` are those in which the model could answer with a letter alone.
+    """
     gone = lost(answers)
     if not gone:
         return None
@@ -150,4 +167,7 @@ def example(answers: Sequence[Answer], exchanges: Sequence[Exchange], *, replay:
     query = next(one.query for one in gone if (one.outcome, one.reason) == (outcome, reason))
     response = next(one.response for one in exchanges if one.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)
-    return Example(reason, reply, REMEDIES.get(reason, _FORMAT if reply else _LOOK))
+    remedy = REMEDIES.get(reason, _FORMAT if reply else _LOOK)
+    if modes and reason in WORDY:
+        remedy = f"ask for the letter alone (--factorfair-answers={' or '.join(modes)}), or {remedy}"
+    return Example(reason, reply, remedy)

@@ -54,6 +54,7 @@ def recorded(
         notes=tuple(sorted(notes)),
         choices=reading.choices(zip(queries, answers, strict=True)),
         dropped=dropped,
+        shapes=reading.shapes(answers, exchanges),
     )
 
 

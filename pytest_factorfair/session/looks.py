@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -171,6 +172,7 @@ class Looks:
                 notes=tuple(sorted({*one.record.notes, *more.notes})),
                 dropped=tuple(sorted({*one.record.dropped, *more.dropped})),
                 choices=together(one.record.choices, more.choices),
+                shapes=Counter(one.record.shapes) + Counter(more.shapes),
             )
         )
 

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
+from pytest_factorfair import reading
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
 from pytest_factorfair.protocols.measurement import Former, Told
 from pytest_factorfair.protocols.registry import report
@@ -78,6 +79,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *explained.notes,
             *reported.notes,
             *copied(ledger.records, deterministic(run, ledger.records)),
+            *reading.notes(ledger.records),
             *sorted({f"{one.case.model}: {note}" for one in ledger.records for note in one.notes}),
             *gating.unused(terms.waivers, verdicts),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from xml.etree import ElementTree as ET
 
@@ -29,6 +30,9 @@ def moody(prompt):
 
 def talkative(prompt):
     return "\x1b[31mWell\x1b[0m,\n##[error] \u202ethat\u202c " + "depends on so many things " * 20
+
+def mumbling(prompt):
+    return f"##[error] well, {next(calls)}"
 
 def shy(prompt):
     return "I'm sorry, but I can't help with that."
@@ -117,6 +121,22 @@ def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
     assert len(quoted.split('"')[1].replace("## [", "##[")) == 120
     assert "--factorfair-model-arg=system=TEXT" in remedy
     assert "pytest_factorfair_read_answer" in remedy
+
+
+def test_the_summary_has_the_most_frequent_shapes_of_unparsed_replies(
+    house: Project, dist: tuple[str, ...]
+) -> None:
+    result = house.run(*dist, model="python:house:mumbling")
+    note = 'python:house:mumbling: 216 unparsed replies, most often like "##[error] well, <number>" (216)'
+    shown = note.replace("##[", "## [")
+    assert f"note: {shown}" in result.outlines
+    report = house.path / ".factorfair" / "report"
+    assert note in json.loads((report / "report.json").read_text())["notes"]
+    assert "216 unparsed replies, most often like" in (report / "report.md").read_text()
+    assert (
+        "most often like &#34;##[error] well, &lt;number&gt;&#34; (216)"
+        in (report / "report.html").read_text()
+    )
 
 
 WARNING = "the model refused all 216 answers: no score says anything about it"

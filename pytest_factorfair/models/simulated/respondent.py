@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.models.prices import FREE
+from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.simulated.choice import Choice, choose, draws, probabilities
 from pytest_factorfair.models.simulated.phrases import (
     NONSENSE,
@@ -44,6 +45,7 @@ class Respondent:
     endpoint: str = "sim"
     parallel: int | None = None
     price = FREE
+    modes = LETTERS
 
     def __init__(self, traits: Traits, spec: ModelSpec) -> None:
         self._traits = traits

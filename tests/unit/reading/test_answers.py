@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from pytest_factorfair.domain import (
     Answer,
+    AnswerMode,
     Attribute,
     Detection,
     Direction,
@@ -19,7 +21,7 @@ from pytest_factorfair.domain import (
     Share,
     together,
 )
-from pytest_factorfair.reading import answer, choices, pictured
+from pytest_factorfair.reading import answer, choices, example, pictured
 from tests.unit.reading.option_sets import PEOPLE
 
 ASKED = Query("q1", "Who?", PEOPLE, repeat=0, seed=1, background={"race": "White"})
@@ -183,3 +185,35 @@ def test_shares_add_up() -> None:
     one, two = choices([(TWO, _chose("A"))]), choices([(THREE, _chose("B"))])
     assert together(one, two) == choices([(TWO, _chose("A")), (THREE, _chose("B"))])
     assert together({}, one) == one
+
+
+@pytest.mark.parametrize(
+    ("text", "modes", "remedy"),
+    [
+        ("Alex or Sam", (), "state the answer format in a system prompt"),
+        ("Alex or Sam", ("json", "probabilities"), "ask for the letter alone (--factorfair-answers=json or probabilities), or state the answer format"),
+        ("", ("json",), "raise the limit of tokens"),
+    ],
+)  # fmt: skip
+def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], remedy: str) -> None:
+    exchanges = [Exchange(ASKED, "k", Response(text))]
+    found = example(tuple(map(answer, exchanges)), exchanges, replay=False, modes=modes)
+    assert found is not None
+    assert (found.reply, found.remedy[: len(remedy)]) == (text, remedy)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"I": 0.9, "The": 0.05}', "no letter among the likeliest tokens"),
+        ('{"A": 0.5, "B": 0.3, "x": 0.1}', "a letter that is not listed may matter"),
+        ('{"A": 2}', "no probabilities"),
+    ],
+)
+def test_probabilities_that_cannot_be_read_are_quoted_and_json_is_named(text: str, reason: str) -> None:
+    exchanges = [Exchange(ASKED, "k", Response(text))]
+    answers = (answer(exchanges[0], answers="probabilities"),)
+    found = example(answers, exchanges, replay=False, modes=("json",))
+    assert found is not None
+    assert (found.reason, found.reply) == (reason, text)
+    assert found.remedy.startswith("use --factorfair-answers=json")

@@ -84,7 +84,9 @@ class Sample:
         """How many groups would have to be drawn for each share to be as precise, (..., k)."""
         shares, covariance = self.smoothed
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-        return np.asarray(self.n[..., None] * shares * (1 - shares) / np.maximum(variance, ROUNDING))
+        drawn, n = shares * (1 - shares), self.n[..., None]
+        # A share of 0 or 1 varies in neither way: its answers count as drawn.
+        return np.asarray(np.where(drawn > 0, n * drawn / np.maximum(variance, ROUNDING), n))
 
     @property
     def entropies(self) -> FloatArray:

@@ -72,3 +72,9 @@ def test_a_cell_without_answers_is_nan() -> None:
     assert np.isnan(found.n).tolist() == [[True, False]]
     assert np.isnan(found.entropies).tolist() == [[True, False]]
     assert np.isnan(found.likenesses).all()
+
+
+def test_answers_that_never_vary_count_as_drawn_for_a_share_of_0() -> None:
+    *known, none = Sample(np.array([4.0, 4, 0]), np.zeros((3, 3))).effective
+    assert none == 8
+    assert min(known) > 1e12

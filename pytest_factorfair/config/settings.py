@@ -25,12 +25,22 @@ MOST_LOOKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Sizes, design, truth and estimator in one word; ``judged`` is false where it only allows a report."""
+    """Sizes, design, truth and estimator in one word; ``judged`` is false where it only allows a report.
+
+    ``precise`` is the number of answers per topic and context, at the first look, where answers are
+    probabilities: they tell more than drawn ones. None is the same number.
+    """
 
     sampling: Sampling
     truth: str
     judged: bool = True
     estimator: Estimator = "corrected"
+    precise: int | None = None
+
+    def samples(self, answers: AnswerMode) -> int:
+        """Answers per topic and context."""
+        few = self.precise if answers == "probabilities" else None
+        return self.sampling.samples if few is None else few
 
 
 PRESETS: dict[str, Preset] = {
@@ -44,6 +54,7 @@ PRESETS: dict[str, Preset] = {
     "ci": Preset(
         Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
         "audited",
+        precise=24,  # with fewer, intervals do not keep their coverage
     ),
     "paper": Preset(
         Sampling("paper", samples=300, objective=3, seed=0, images=20, prompts="all", per_prompt=800),
@@ -105,6 +116,12 @@ class Settings:
     sizes: tuple[str, ...]
     origins: Mapping[str, str]
 
+    def sampled(self, answers: AnswerMode) -> Sampling:
+        """The sampling of the same run if it asked for answers of this kind."""
+        if "samples" in self.sizes:
+            return self.sampling
+        return replace(self.sampling, samples=PRESETS[self.preset].samples(answers))
+
 
 def resolve(
     typed: Mapping[str, Given], environment: Mapping[str, str], *, root: Path, here: Path
@@ -143,7 +160,7 @@ def resolve(
             preset.sampling,
             design=value("design", preset.sampling.design),
             seed=value("seed", preset.sampling.seed),
-            **sizes,
+            **{"samples": preset.samples(value("answers", "text")), **sizes},
         ),
         answers=value("answers", "text"),
         truth=value("truth", preset.truth),

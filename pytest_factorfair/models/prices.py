@@ -33,6 +33,10 @@ class Price:
             return None
         return self.token_in * tokens_in + self.token_out * tokens_out + self.answer
 
+    def total(self, answers: int, tokens_in: int, tokens_out: int) -> float:
+        """The cost of several answers, with the tokens of all of them."""
+        return self.token_in * tokens_in + self.token_out * tokens_out + self.answer * answers
+
 
 FREE = Price()
 """The price of a local model, which costs time, not money."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import AnswerMode, plural
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.store import Store
 
 CHARACTERS_PER_TOKEN = 4
-TOKENS_PER_ANSWER = 8
-"""Of ``{"answer": "A"}``: what a model that keeps to the format writes."""
+TOKENS_PER_ANSWER: Mapping[AnswerMode, int] = {"text": 8, "json": 8, "probabilities": 1}
+"""Of ``{"answer": "A"}``, which a model that keeps to the format writes, or of its letter alone."""
 
 TOKENS_PER_REASON = 60
 """Of an answer with one or two sentences."""
@@ -75,9 +75,9 @@ class Outlook:
         return [f"factorfair: {line}" for line in parts]
 
 
-def written(answers: int, reasons: int) -> int:
+def written(answers: int, reasons: int, mode: AnswerMode) -> int:
     """Tokens that a model writes for this many answers and reasons."""
-    return answers * TOKENS_PER_ANSWER + reasons * TOKENS_PER_REASON
+    return answers * TOKENS_PER_ANSWER[mode] + reasons * TOKENS_PER_REASON
 
 
 def _stored(run: Run, store: Store) -> tuple[int, float | None]:
@@ -107,14 +107,12 @@ def _cost(run: Run, spec: str) -> float | None:
     cases = [one for one in run.assignments if one.model == spec]
     answers = sum(one.case.samples for one in cases)
     reasons = sum(one.model == spec for one, _ in run.explained)
-    if not price.by_tokens:
-        return price.answer * (answers + reasons)
-    if run.modality == "image":
+    if price.by_tokens and run.modality == "image":
         return None  # how many tokens a picture takes is unknown
     some = [query for one in cases[::EVERY] for query in run.queries(one)]
     letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
     read = round((answers + reasons) * letters / CHARACTERS_PER_TOKEN)
-    return price.of(read, written(answers, reasons))
+    return price.total(answers + reasons, read, written(answers, reasons, run.settings.answers))
 
 
 def cache_misses(execution: Execution) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
+from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.measurement import CORRECTED, Measurement
 from pytest_factorfair.protocols.registry import by_protocol, selected
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
@@ -51,10 +52,12 @@ class Plan:
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
         )
         yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
-        out = written(plan.planned, plan.reasons)
         if self._run.modality == "text":
+            out = written(plan.planned, plan.reasons, self._run.settings.answers)
             yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
         yield f"cost: {self._cost()}"
+        if self._run.modality == "text":
+            yield from self._modes()
         # Several models have the same rows.
         rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
         lines = _merged(rows)
@@ -63,6 +66,8 @@ class Plan:
             units = {protocol.unit for protocol, _ in by_protocol(self._counts)}
             per = " or ".join(sorted(units))
             yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
+            if self._run.settings.answers == "probabilities":
+                yield "(if answers varied like drawn ones: probabilities vary less, and tell more)"
         yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
 
     def _cost(self) -> str:
@@ -77,6 +82,22 @@ class Plan:
         letters = sum(len(query.prompt) for one in self._run.assignments for query in self._run.queries(one))
         letters += sum(len(query.prompt) for _, query in self._run.explained)
         return letters // CHARACTERS_PER_TOKEN
+
+    def _modes(self) -> Iterator[str]:
+        """What each value of ``--factorfair-answers`` asks at the first look, with nothing in the store."""
+        settings, run = self._run.settings, self._run
+        read = self._tokens() / max(self._outlook.planned, 1)
+        prices_known = [price for model in run.models.values() if (price := run.price(model)) is not None]
+        for mode in get_args(AnswerMode):
+            sampling = settings.sampled(mode)
+            per_model = sum(case.samples for one in run.checklists for case in cases(one, sampling))
+            answers = per_model * len(run.models)
+            tokens = round(read * answers), written(answers, 0, mode)
+            line = f"{answers:,} calls, about {tokens[0]:,} tokens in, {tokens[1]:,} out"
+            if len(prices_known) == len(run.models):
+                each = per_model, round(read * per_model), written(per_model, 0, mode)
+                line += f", about ${sum(price.total(*each) for price in prices_known):,.2f}"
+            yield f"--factorfair-answers={mode}: {line}"
 
     def _rows(self, gate: Gate) -> Iterator[Detectable]:
         looks = self._run.settings.looks

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
 
 
+PROBABILITIES = (
+    "answers are probabilities: scores are those at temperature 1, whatever the model's temperature"
+)
+"""A note of runs that read probabilities: temperature 0 would have measured the likeliest answers only."""
+
+
 def summarise(  # noqa: PLR0913 - what a run says has many sources
     execution: Execution,
     ledger: Ledger,
@@ -75,6 +81,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         seconds=seconds,
         notes=(
             *run.notices,
+            *([PROBABILITIES] if run.settings.answers == "probabilities" else ()),
             *looked.notes,
             *explained.notes,
             *reported.notes,

@@ -81,5 +81,5 @@ def copied(records: Iterable[Record], deterministic: Collection[str]) -> Iterato
         if copies:
             yield (
                 f"{model}: {copies:,} of {plural(answers, 'answer')} repeat a prompt word for word "
-                "at temperature 0: they are copies and not counted"
+                "and draw nothing: they are copies and not counted"
             )

@@ -31,10 +31,8 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     assert (asked(cold, "gender"), asked(cold, "race")) == ({4}, {24})
     assert {len(case["answers"]) for case in cold["cases"]} == {24}
     assert (
-        "hosted_vllm/m: 40 of 336 answers repeat a prompt word for word at temperature 0: * not counted".replace(
-            "*", "they are copies and"
-        )
-        in cold["notes"]
+        "hosted_vllm/m: 40 of 336 answers repeat a prompt word for word and draw nothing: "
+        "they are copies and not counted" in cold["notes"]
     )
     (gate,) = cold["gates"]
     assert (gate["verdict"], gate["n"]) == ("inconclusive", 8)

@@ -106,3 +106,23 @@ def test_answers_in_the_store_need_no_host(
     monkeypatch.setattr(socket, "getaddrinfo", offline)
     assert project.run("-n0", url, model="hosted_vllm/m").ret == 0
     assert project.run("-n0", url, "--factorfair-seed=1", model="hosted_vllm/m").ret == 4
+
+
+def test_a_plan_compares_the_ways_to_answer(project: Project) -> None:
+    """The preset's own sizes: 72 answers a topic and context, of probabilities 24; objective ones 24 a case."""
+    prices = ("--factorfair-model-arg=price_in=0", "--factorfair-model-arg=price_out=1000")
+    url = "--factorfair-model-arg=base_url=http://127.0.0.1:9/v1"
+    result = project.pytester.runpytest_inprocess(
+        "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=hosted_vllm/m", url, *prices,
+        "--factorfair-gate=s_e[base] >= 0.9", "--factorfair-answers=probabilities",
+    )  # fmt: skip
+    assert result.ret == 0
+    facts, topics, contexts = 15 * 2 + 18 * 2, 19 * 2, 4
+    drawn, precise = (24 * facts + n * topics * contexts for n in (72, 24))
+    result.stdout.fnmatch_lines(
+        [f"calls: {precise:,}, at most *",
+         f"--factorfair-answers=text: {drawn:,} calls, about * tokens in, {8 * drawn:,} out, about $*",
+         f"--factorfair-answers=json: {drawn:,} calls, about * tokens in, {8 * drawn:,} out, about $*",
+         f"--factorfair-answers=probabilities: {precise:,} calls, * tokens in, {precise:,} out, about $5.23",
+         "(if answers varied like drawn ones: probabilities vary less, and tell more)"]
+    )  # fmt: skip

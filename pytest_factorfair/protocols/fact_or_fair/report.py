@@ -96,6 +96,10 @@ def fragile(tallies: Sequence[Tally]) -> Iterator[str]:
             yield f"{tally.checklist}: {labels} {tally.attribute} labels rest on a choice of measure or year"
 
 
+# The letters' part of the probability that a report does not mention.
+ALL = 0.9995
+
+
 def cautions(tallies: Iterable[Tally]) -> Iterator[str]:
     """One sentence for each thing that makes a model's scores doubtful; nothing where there is none.
 
@@ -110,8 +114,27 @@ def cautions(tallies: Iterable[Tally]) -> Iterator[str]:
         yield from _told(model, part, "letter", _letters(once))
         for kind in ("name", "age"):
             yield from _told(model, part, kind, _people(once, f"{kind}s"))
+        yield from _mass(model, part, once)
         for attribute in dict.fromkeys(one.attribute for one in mine):
             yield from _refusals(model, [one for one in mine if one.attribute == attribute])
+
+
+def _mass(model: str, part: str, tallies: Sequence[Tally]) -> Iterator[str]:
+    """How much of the probability the letters hold, where they do not hold all of it."""
+    held = {
+        f"{one.cell(*cell)} {one.attribute if one.context is None else f'in {one.context}'}": 1
+        - one.outside[cell] / one.answered[cell]
+        for one in tallies
+        for cell in np.ndindex(one.outside.shape)
+        if one.answered[cell]
+    }
+    mean = fmean(held.values()) if held else 1.0
+    if mean < ALL:
+        least = min(held, key=lambda name: held[name])
+        yield (
+            f"{model} puts {mean:.1%} of the probability of its {part} answers on letters, "
+            f"least in {least} ({held[least]:.1%})"
+        )
 
 
 def _letters(tallies: Sequence[Tally]) -> Chosen:

@@ -14,6 +14,7 @@ from pytest_factorfair.gates.evidence import thin
 from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
 from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
+from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally, rows, saved
 from pytest_factorfair.protocols.measurement import Cell
@@ -133,6 +134,20 @@ def test_a_small_mass_is_normalised_and_a_large_one_counted_either_way() -> None
     (verdict,) = judge([gate], [large], incomplete=None)
     assert verdict.judgement == "inconclusive"
     assert "the letters hold 70% of the probability in " in verdict.reason
+
+
+def test_a_report_says_how_much_of_the_probability_letters_hold() -> None:
+    told = [note for note in cautions(counted((0.5, 0.2, 0.1, 0.1)).values()) if "probability" in note]
+    topic = f"{FACTS.statistics[0].id} highest"
+    # Objective answers about gender have two letters, those about race four: 70 % in two cells and 90 % in four.
+    assert told == [
+        f"m puts {mean} of the probability of its {part} answers on letters, least in {topic} {where}"
+        for mean, part, where in (
+            ("83.3%", "objective", "gender (70.0%)"),
+            ("90.0%", "subjective", "in base (90.0%)"),
+        )
+    ]
+    assert not [note for note in cautions(counted((0.7, 0.3, 0.0, 0.0)).values()) if "probability" in note]
 
 
 def test_fewer_answers_are_enough_where_they_vary_less_but_not_fewer_than_24() -> None:

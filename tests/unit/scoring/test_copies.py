@@ -24,7 +24,7 @@ def test_only_the_first_answer_to_a_prompt_counts() -> None:
     assert [answer.repeat for answer in cold.answers] == [0, 0, 0]
     assert warm is records[1]
     assert list(copied(records, {"cold"})) == [
-        "cold: 2 of 5 answers repeat a prompt word for word at temperature 0: they are copies and not counted"
+        "cold: 2 of 5 answers repeat a prompt word for word and draw nothing: they are copies and not counted"
     ]
 
 

@@ -16,15 +16,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from pytest_factorfair.domain import Option, Query, Request, Response, letter_of, utf8
+from pytest_factorfair.domain import BEGUN, Option, Query, Request, Response, letter_of, utf8
 from pytest_factorfair.models.arguments import Count, Expected, Number
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_format import Parameters
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
-
-PREFIX = '{"answer": "'
-"""How an answer begins whose next token is the letter."""
 
 MOST_TOKENS = 20
 """Tokens whose log probabilities are asked for: as many as OpenAI and vLLM give."""
@@ -177,13 +174,13 @@ class Begun(Way):
     """An assistant turn that is begun, so that the next token is the letter."""
 
     parameter = "continue_final_message"
-    probes = tuple(_probe(f'Reply with exactly {PREFIX}{letter}"}} and nothing else.') for letter in "AB")
+    probes = tuple(_probe(f'Reply with exactly {BEGUN}{letter}"}} and nothing else.') for letter in "AB")
 
     def request(self, request: Request, body: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002  # the same for all
         return {
             **body,
             **{name: 1 for name in ("max_tokens", "max_completion_tokens") if name in body},
-            "messages": [*body["messages"], {"role": "assistant", "content": PREFIX}],
+            "messages": [*body["messages"], {"role": "assistant", "content": BEGUN}],
             "add_generation_prompt": False,
             self.parameter: True,
         }

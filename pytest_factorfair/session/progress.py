@@ -21,6 +21,9 @@ T = TypeVar("T")
 TICK = 0.1
 """Seconds between two looks at the progress while something is awaited, and the longest a Ctrl-C waits."""
 
+SLOW = 10
+"""Answers a second below which a tenth of them matters: local models."""
+
 LONGEST = 40
 """Characters of a failure's cause."""
 
@@ -52,7 +55,7 @@ class Progress:
             if closed.failing and not closed.throttled:
                 parts.append(f"{closed.failing:,} failing: {excerpt(closed.cause, LONGEST)}")
         rate = self.answers / self.seconds if self.seconds > 0 else 0.0
-        parts.append(f"{rate:,.0f}/s")
+        parts.append(f"{rate:.1f}/s" if 0 < rate < SLOW else f"{rate:,.0f}/s")
         if self.answers:
             parts.append(f"{self.cached / self.answers:.0%} from the store")
         parts.append(f"{self.refused:,} refused")

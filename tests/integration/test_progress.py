@@ -127,11 +127,13 @@ def test_what_holds_answers_up_comes_first(endpoints: tuple[EndpointState, ...],
     assert line == f"factorfair: 0 of 216 answers · {shown}0/s · 0 refused · $0.00"
 
 
-@pytest.mark.parametrize(("seconds", "left"), [(0.1, "0:00"), (15.25, "1:01"), (931.25, "1:02:05")])
-def test_time_left(seconds: float, left: str) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "rate", "left"),
+    [(0.1, "10,000/s", "0:00"), (15.25, "66/s", "1:01"), (931.25, "1.1/s", "1:02:05")],
+)
+def test_time_left(seconds: float, rate: str, left: str) -> None:
     """A fifth of the answers are there: the others take four times as long."""
     progress = Progress(1_000, 5_000, cached=250, refused=7, cost=None, seconds=seconds)
-    rate = f"{1_000 / seconds:,.0f}/s"
     assert str(progress) == (
         f"factorfair: 1,000 of 5,000 answers · {rate} · 25% from the store · 7 refused · cost unknown"
         f" · {left} left"

@@ -110,7 +110,9 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "models": ("def pytest_factorfair_models():\n    return ['x']\n", 4, "*pytest_factorfair_models: expected a mapping*"),
     "factory": ("def pytest_factorfair_models():\n    return {'sim': lambda spec: 1 / 0}\n", 4, "*its factory raised ZeroDivisionError: division by zero*"),
     "reader": ("def pytest_factorfair_read_answer(response, query):\n    return 'A'\n", 1, "pytest_factorfair_read_answer: expected a Reading or None, got 'A'"),
-    "outcome of a reader": ("from pytest_factorfair.domain import Reading\ndef pytest_factorfair_read_answer(response, query):\n    return Reading('maybe')\n", 1, "pytest_factorfair_read_answer: expected a Reading or None, got Reading(outcome='maybe', letter=None, reason='')"),
+    "outcome of a reader": ("from pytest_factorfair.domain import Reading\ndef pytest_factorfair_read_answer(response, query):\n    return Reading('maybe')\n", 1, "pytest_factorfair_read_answer: expected a Reading or None, got Reading(outcome='maybe', letter=None, reason='', probabilities={})"),
+    "letter of a reader": ("from pytest_factorfair.domain import Reading\ndef pytest_factorfair_read_answer(response, query):\n    return Reading('answered', 'Z')\n", 1, "pytest_factorfair_read_answer: expected an answer with one of the letters A, B, got 'Z'"),
+    "probabilities of a reader": ("from pytest_factorfair.domain import Reading\ndef pytest_factorfair_read_answer(response, query):\n    return Reading('answered', 'A', probabilities={'A': 0.5})\n", 1, "pytest_factorfair_read_answer: expected probabilities of A, B, not all of them 0, got {'A': 0.5}"),
     "model": ("import pytest\n\n@pytest.fixture\ndef factorfair_model():\n    return None\n", 1, "factorfair_model: *None*"),
 }  # fmt: skip
 

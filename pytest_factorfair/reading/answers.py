@@ -24,9 +24,6 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE
 from pytest_factorfair.reading.text import read
 
-DECIMALS = 6
-"""Of a probability; more would only make reports longer."""
-
 
 def answer(exchange: Exchange, *, reading: Reading | None = None, answers: AnswerMode = "text") -> Answer:
     """The answer to one query, with the groups of the chosen option; an error's reason is its message.
@@ -50,9 +47,7 @@ def answer(exchange: Exchange, *, reading: Reading | None = None, answers: Answe
         repeat=query.repeat,
         offered=_offered(tuple(tuple(option.groups.items()) for option in query.options)),
         probabilities=tuple(
-            round(reading.probabilities[option.letter], DECIMALS)
-            for option in query.options
-            if reading.probabilities
+            reading.probabilities[option.letter] for option in query.options if reading.probabilities
         ),
     )
 

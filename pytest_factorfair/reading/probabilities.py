@@ -19,6 +19,9 @@ NEGLIGIBLE = 0.005
 ROUNDING = 0.001
 """How far the probabilities may exceed 1."""
 
+DECIMALS = 6
+"""Of a letter's probability, as answers have it; more would only make reports longer."""
+
 
 def likeliest(text: str, letters: Sequence[str]) -> Reading:
     """The likeliest of the letters, with the probabilities of all."""
@@ -32,7 +35,8 @@ def likeliest(text: str, letters: Sequence[str]) -> Reading:
         if letter in found:
             found[letter] += probability
             listed.add(letter)
-    if not listed:
+    found = {letter: round(probability, DECIMALS) for letter, probability in found.items()}
+    if not any(found.values()):
         return outcomes.NO_LETTER
     if len(listed) < len(found) and min(tokens.values()) > NEGLIGIBLE:
         return outcomes.UNLISTED

@@ -52,6 +52,13 @@ def test_tokens_in_another_script_or_merged_are_no_letters(tokens: dict[str, flo
     assert likeliest(json.dumps(tokens), LETTERS).reason == "no letter among the likeliest tokens"
 
 
+@pytest.mark.parametrize("tiny", [0.0, 4e-7])
+def test_letters_that_have_next_to_no_probability_are_no_answer(tiny: float) -> None:
+    """A local model lists every letter, however unlikely: shares of nothing would be undefined."""
+    found = likeliest(json.dumps({"I": 0.9, "A": tiny, "B": tiny}), LETTERS)
+    assert (found.outcome, found.reason) == ("unparsed", "no letter among the likeliest tokens")
+
+
 def test_rounding_may_exceed_one() -> None:
     assert likeliest('{"A": 0.6, "B": 0.4009}', LETTERS).outcome == "answered"
 

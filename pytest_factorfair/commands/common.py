@@ -51,7 +51,9 @@ def read_conftest() -> None:
     sys.modules["conftest"] = module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001  # it is the user's
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # it is the user's, and pytest.skip raises no Exception
         del sys.modules["conftest"]
         reason = visible(" ".join(f"{type(error).__name__}: {error}".split()))
         sys.stderr.write(f"conftest.py: not used, as importing it raised {reason}\n")

@@ -11,7 +11,7 @@ import numpy as np
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
 
-# The variance of answers that do not vary.
+# The variance of answers that do not vary, and their design effect: shares that are smoothed are never 0.
 ROUNDING = 1e-18
 
 
@@ -60,7 +60,7 @@ class Sample:
         ratio = np.divide(
             np.trace(self.measured, axis1=-2, axis2=-1), drawn, out=np.ones_like(drawn), where=drawn > 0
         )
-        return np.asarray(np.minimum(ratio, 1.0))
+        return np.asarray(np.clip(ratio, ROUNDING, 1.0))
 
     @property
     def smoothed(self) -> Smoothed:
@@ -81,12 +81,14 @@ class Sample:
 
     @property
     def effective(self) -> FloatArray:
-        """How many groups would have to be drawn for each share to be as precise, (..., k)."""
+        """How many groups would have to be drawn for each share to be as precise, (..., k).
+
+        At least as many as there are answers: no share varies more than that of a group that is drawn.
+        """
         shares, covariance = self.smoothed
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-        drawn, n = shares * (1 - shares), self.n[..., None]
-        # A share of 0 or 1 varies in neither way: its answers count as drawn.
-        return np.asarray(np.where(drawn > 0, n * drawn / np.maximum(variance, ROUNDING), n))
+        ratio = shares * (1 - shares) / np.maximum(variance, ROUNDING)
+        return np.asarray(self.n[..., None] * np.maximum(ratio, 1.0))
 
     @property
     def entropies(self) -> FloatArray:

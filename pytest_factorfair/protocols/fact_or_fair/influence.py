@@ -165,14 +165,15 @@ def _right(tally: Tally) -> FloatArray:
 
 def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArray) -> _Share:
     """The mean over cells of the share of matches; its variance on shares that are never 0 or 1."""
-    hits, answers, gone = matched[cells], answered[cells], tally.lost[cells]
+    hits, answers, missing = matched[cells], answered[cells], tally.missing[cells]
     if not answers.size or not answers.all():
         return _Share(nan, nan, int(answers.sum()), nan, nan)
     smooth = (hits + 0.5) / (answers + 1)
     drawn = smooth * (1 - smooth) / answers
     variance = float((tally.sample.design_effect[cells] * drawn).sum()) / answers.size**2
-    asked = answers + gone
-    shares = hits / answers, hits / asked, (hits + gone) / asked
+    asked = answers + tally.lost[cells]
+    certain = hits * (asked - missing) / answers
+    shares = hits / answers, certain / asked, (certain + missing) / asked
     value, least, most = (float(each.mean()) for each in shares)
     return _Share(value, variance, int(answers.sum()), least, most)
 

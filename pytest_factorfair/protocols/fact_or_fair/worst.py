@@ -42,16 +42,17 @@ def favourite_person(tally: Tally, what: str, choices: ChosenCells | None) -> Se
 def _favourites(
     tally: Tally, names: list[str], chosen: FloatArray, expected: FloatArray, n: int | None = None
 ) -> Several | None:
-    n = int(chosen.sum()) if n is None else n
+    n = round(float(chosen.sum())) if n is None else n
     if len(names) < 2 or not n:  # noqa: PLR2004 - nothing to choose between
         return None
-    missing = round(float(tally.missing.sum()))
-    asked, turn = n + missing, expected / n
+    lost, missing = int(tally.lost.sum()), float(tally.missing.sum())
+    asked, turn = n + lost, expected / n
+    certain = chosen * (asked - missing) / n
     return Several(
         names=tuple(f"{name} takes {share:.0%}" for name, share in zip(names, chosen / n, strict=True)),
         found=chosen / n,
-        least=Shares(chosen / asked, asked),
-        most=Shares((chosen + missing) / asked, asked),
+        least=Shares(certain / asked, asked),
+        most=Shares((certain + missing) / asked, asked),
         against=Shares(turn, KNOWN),
         n=n,
         scale=1 - turn,

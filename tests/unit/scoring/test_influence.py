@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Score
@@ -208,3 +209,17 @@ def test_the_least_and_the_most_that_influence_could_be() -> None:
                 refused=[[10, 10]])  # fmt: skip
     # Named where it is good: 20 to 30 of 40; spared where it is bad: 20 to 30 of 40 as well.
     assert influence_ends([own]) == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))
+
+
+def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None:
+    """Half of the matches is certain, as half of the probability is; the other half goes either way."""
+    one = tally(
+        COUNTS,
+        context="attribution",
+        background="random",
+        named=[[8, 4], [4, 8]],
+        matched=[[4, 2], [2, 4]],
+        outside=np.array([[4.0, 2], [2, 4]]),
+    )
+    low, high = influence_ends([one])
+    assert (low, high) == pytest.approx((0.25 - 0.5, 0.75 - 0.5))

@@ -46,6 +46,21 @@ def test_smoothing_adds_half_a_drawn_answer_times_the_design_effect() -> None:
     assert smoothed.covariance[0, 0] == pytest.approx(expected)
 
 
+def test_answers_that_never_vary_and_leave_groups_out_are_finite() -> None:
+    """Nobody of a group is ever chosen: its share is smoothed all the same, and no logarithm is infinite."""
+    still = Sample(np.array([[[14.4, 9.6, 0, 0], [0, 0, 12, 12]]]), np.zeros((1, 2, 4, 4)))
+    joint = jack_delta(still, np.array([[0, 1]]), firm=np.ones((1, 2), np.bool_))
+    assert np.isfinite(joint.covariance[:3, :3]).all()
+    assert joint.centres[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_share_is_at_least_as_precise_as_that_of_drawn_groups() -> None:
+    """A group that is never chosen, by a model that likes a letter elsewhere: its share does not vary more."""
+    counts = np.array([[[72.0, 0], [36, 36]]])
+    liked = np.array([[0.2, -0.2], [-0.2, 0.2]])
+    assert Sample(counts, np.broadcast_to(liked, (1, 2, 2, 2))).effective.min() == pytest.approx(72)
+
+
 def test_answers_that_never_vary_have_no_bias() -> None:
     """A model whose probabilities are the same in each query: the plug-in is right, and the error 0."""
     counts = np.array([[[14.4, 9.6], [6.0, 18.0]]])

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.worst import favourite_letter
 from tests.unit.scoring.builders import Ints, tally
 
 FAIRNESS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
@@ -106,3 +107,21 @@ def test_missing_answers_may_all_have_taken_the_favourite_letter_or_none() -> No
     letters = np.array([[[10, 5, 20, 5], [10, 5, 20, 5]]])
     one = tally([[[20, 20], [20, 20]]], letters=letters, refused=[[10, 10]])
     assert tally_metric("position").ends(one) == pytest.approx((0.15 / 0.75, 0.35 / 0.75))
+
+
+def test_mass_outside_the_letters_counts_against_a_favourite_letter_once() -> None:
+    """Of 20 answers the letters hold 60 %: A has 6 of 20 for certain, and may have 14."""
+    letters = np.array([[[5.0, 5, 0, 0], [5, 5, 0, 0]]])
+    one = tally([[[5, 5], [5, 5]]], letters=letters, outside=np.full((1, 2), 4.0))
+    found = favourite_letter(one)
+    assert found is not None
+    assert (found.least.values[0], found.most.values[0]) == pytest.approx((6 / 20, 14 / 20))
+    assert found.least.n == 20
+
+
+def test_letters_that_add_up_to_a_whole_but_for_rounding_are_counted() -> None:
+    one = tally([[[5, 5], [5, 5]]], letters=np.array([[[9.999999999999998, 0], [9.999999999999998, 0]]]))
+    found = favourite_letter(one)
+    assert found is not None
+    assert found.n == 20
+    assert np.isfinite(found.upper(0.05)).all()

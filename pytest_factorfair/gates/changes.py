@@ -10,6 +10,9 @@ from pytest_factorfair.protocols.measurement import Counts, Former, Moved
 from pytest_factorfair.protocols.registry import by_protocol
 from pytest_factorfair.statistics.holm import ALPHA, chance_below, surviving
 
+# Answers have their probabilities to six decimals: a smaller change may be of these only.
+ROUNDING = 1e-5
+
 
 def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -> tuple[Change, ...]:
     """Every watched score beside that of the baseline, and each part of one that got worse.
@@ -28,7 +31,9 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
 
 def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
     chances = [
-        chance_below(estimate, 0.0) if estimate.corrected is not None and estimate.corrected < 0 else None
+        chance_below(estimate, -ROUNDING)
+        if estimate.corrected is not None and estimate.corrected < -ROUNDING
+        else None
         for _, estimate in found
     ]
     held = surviving(chances, of=len(found), alpha=alpha)

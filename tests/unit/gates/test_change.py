@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.random import Generator
@@ -13,6 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, tally_met
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.protocols.measurement import Former
 from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import Floats, objective, tally, toward, truths
 
 METRICS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
@@ -216,3 +219,17 @@ def test_nothing_is_worse_by_chance() -> None:
         for _ in range(15)
     )
     assert claims <= 1.5 + 4 * (15 * 0.1 * 0.9) ** 0.5
+
+
+@pytest.mark.parametrize(("less", "worse"), [(1e-6, False), (0.01, True)])
+def test_probabilities_that_differ_by_rounding_have_not_regressed(less: float, *, worse: bool) -> None:
+    """A model whose probabilities never vary has no error: only rounding keeps it from being compared."""
+
+    def still(share: float) -> Tally:
+        shares = np.array([[[share, 1 - share], [share, 1 - share]]] * 2)
+        one = tally(np.full(shares.shape, 12))
+        sample = Sample(24 * shares, np.zeros((*shares.shape, 2)))
+        return dataclasses.replace(one, counts=24 * shares, adjusted=sample)
+
+    found = changes([still(0.6 + less)], Former((still(0.6),), (), ()))
+    assert {one.regressed for one in found if one.metric == "s_e"} == {worse}

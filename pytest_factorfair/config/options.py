@@ -145,7 +145,8 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "looks",
         "integer",
-        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, else 1)",
+        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 if "
+        "answers are probabilities; else 1)",
         metavar="N",
     ),
     RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),

@@ -171,7 +171,7 @@ def resolve(
         on_incomplete=value("on-incomplete", "fail"),
         plan=value("plan", default=False),
         explain_cache=value("explain-cache", default=False),
-        looks=_looks(given),
+        looks=_looks(given, value("answers", "text")),
         explain=value("explain", default=False),
         baseline=_path(given.get("baseline")),
         waivers=_waivers(table.get(sources.WAIVERS)),
@@ -245,10 +245,14 @@ def _arguments(given: Given | None) -> dict[str, str]:
     return arguments
 
 
-def _looks(given: Mapping[str, Given]) -> int:
-    """By default 4 where the sample size is the ci preset's own: it is the first look of four."""
+def _looks(given: Mapping[str, Given], answers: AnswerMode) -> int:
+    """By default 4 where the sample size is the ci preset's own: it is the first look of four.
+
+    Of probabilities two: their errors are small from the first, but each look costs some of the certainty.
+    """
     chosen = "samples" in given or ("preset" in given and given["preset"].value != "ci")
-    looks = _positive(given, "looks", 1 if chosen else MOST_LOOKS)
+    usual = 2 if answers == "probabilities" else MOST_LOOKS
+    looks = _positive(given, "looks", 1 if chosen else usual)
     if looks > MOST_LOOKS:
         raise InputError(f"{given['looks'].where}: expected 1 to {MOST_LOOKS} looks, got {looks}")
     return looks

@@ -19,6 +19,8 @@ class Sampling:
     case; both are what was asked for, before rounding up to whole blocks. ``images`` is pictures per
     such case of an image checklist. A benchmark made of prompts asks the implicit ones of
     characteristics, all implicit ones or all, as ``prompts`` says, for ``per_prompt`` pictures each.
+    ``rounds`` are the equal parts that it consists of: each is balanced, and a smaller sample of the same
+    rounds has the same queries first.
     """
 
     design: Design
@@ -28,6 +30,7 @@ class Sampling:
     images: int = 20
     prompts: Prompts = "all"
     per_prompt: int = 50
+    rounds: int = 1
 
     def of(self, modality: Modality) -> Sampling:
         """The sampling of checklists of this modality.
@@ -46,4 +49,5 @@ class Sampling:
             objective=factor * self.objective,
             images=factor * self.images,
             per_prompt=factor * self.per_prompt,
+            rounds=factor * self.rounds,
         )

@@ -67,6 +67,7 @@ def _subjective_cases(checklist: FactOrFair, sampling: Sampling) -> Iterator[Top
                     context=context.id,
                     scenario=number,
                     scenarios=len(topic.scenarios),
+                    rounds=sampling.rounds,
                 )
 
 
@@ -80,9 +81,9 @@ def _objective_size(sampling: Sampling, k: int) -> int:
 
 
 def _stream_size(checklist: FactOrFair, sampling: Sampling, scenarios: int) -> int:
-    """Answers per topic and context: equal shares for the scenarios and, if balanced, whole blocks."""
+    """Answers per topic and context: equal shares for the scenarios; if balanced, whole blocks a round."""
     block = block_size(checklist) if sampling.design == "balanced" else 1
-    return _whole(sampling.samples, lcm(block, max(1, scenarios)))
+    return sampling.rounds * _whole(sampling.samples // sampling.rounds, lcm(block, max(1, scenarios)))
 
 
 def _whole(number: int, unit: int) -> int:

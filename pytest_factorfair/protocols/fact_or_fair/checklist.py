@@ -120,7 +120,7 @@ class TopicCase(Case):
 
     ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for
     in a subjective one. ``scenarios`` is among how many scenarios the queries of its topic and
-    context are dealt out.
+    context are dealt out, in so many ``rounds``.
     """
 
     statistic: str
@@ -128,6 +128,7 @@ class TopicCase(Case):
     context: str | None = None
     scenario: int | None = None
     scenarios: int = 1
+    rounds: int = 1
 
     @property
     def words(self) -> Mapping[str, frozenset[str]]:

@@ -200,14 +200,14 @@ def chance(tally: Tally) -> float:
 
 def fair_evenness(tally: Tally) -> float:
     """Of S_E."""
-    sizes, times = np.unique(tally.answered, return_counts=True)
+    sizes, times = np.unique(tally.drawn, return_counts=True)
     found = [fair_entropy(int(n), tally.k) for n in sizes]
     return float(np.average(found, weights=times))
 
 
 def fair_likeness_of(tally: Tally) -> float:
     """Of S_KLD."""
-    sizes, times = np.unique(tally.answered, axis=0, return_counts=True)
+    sizes, times = np.unique(tally.drawn, axis=0, return_counts=True)
     found = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
     return float(np.average(found, weights=times))
 

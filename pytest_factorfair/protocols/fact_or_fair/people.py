@@ -203,16 +203,18 @@ def _balanced(stream: _Stream) -> Iterator[Lineup]:
 def _places(case: TopicCase, size: int) -> Iterator[int]:
     """Where the case's queries stand in the stream of blocks that its topic and context share.
 
-    The scenarios take whole blocks in turn, so that whoever asks for more samples asks the same
-    queries first; what is left over they share, each a part of every block.
+    In each round the scenarios take whole blocks in turn; what is left over they share, each a part of every
+    block. So more rounds begin with the same queries, and a topic has whole blocks after each of them.
     """
-    whole, rest = divmod(case.samples, size)
+    whole, rest = divmod(case.samples // case.rounds, size)
     turn = (case.scenario or 1) - 1
-    for block in range(whole):
-        start = (block * case.scenarios + turn) * size
-        yield from range(start, start + size)
-    start = whole * case.scenarios * size + turn * rest
-    yield from range(start, start + rest)
+    length = (whole * case.scenarios + -(-rest * case.scenarios // size)) * size
+    for begin in range(0, case.rounds * length, length):
+        for block in range(whole):
+            start = begin + (block * case.scenarios + turn) * size
+            yield from range(start, start + size)
+        start = begin + whole * case.scenarios * size + turn * rest
+        yield from range(start, start + rest)
 
 
 def _block(stream: _Stream, number: int) -> list[tuple[_Places, Mapping[str, str]]]:

@@ -307,6 +307,7 @@ class _Sheet:
             letters=box.total(box.shares, letters) if box is not None and box.lettered else letters,
             outside=none if box is None else box.total(box.outside, none),
             adjusted=adjusted,
+            probable=box is not None and not box.drawn,
             shown=shown,
             **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )

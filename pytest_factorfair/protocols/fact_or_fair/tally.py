@@ -42,6 +42,9 @@ class ChosenCells:
         return ChosenCells(self.values, self.cells[list(rows)])
 
 
+# Drawn answers that one probability counts for at most, in what reports expect of a fair model.
+MOST_WORTH = 1000
+
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
     "addressed", "declined", "scenarios", "letters", "outside",
@@ -55,7 +58,8 @@ class Tally:
     S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
     ``counts`` (S, 2, k) are answers per group, or the sums of their shares where an answer is the probability
     of every letter; ``outside`` (S, 2) is the probability of anything but a letter, summed over such answers.
-    ``adjusted`` are the answers without the effect of their letters, None where that is not known.
+    ``adjusted`` are the answers without the effect of their letters, None where that is not known;
+    ``probable`` is whether some are probabilities of several letters.
     ``truth`` (S, 2) are group indices; ``fragile`` marks labels that rest on a choice of measure,
     ``positive`` topics it is good to be named in;
     ``asked``, ``refused``, ``unparsed`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
@@ -99,6 +103,7 @@ class Tally:
     names: ChosenCells | None = None
     ages: ChosenCells | None = None
     adjusted: Sample | None = None
+    probable: bool = False
     shown: tuple[frozenset[int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -123,6 +128,14 @@ class Tally:
         """Answers that name a group, (S, 2)."""
         total: IntArray = np.rint(self.counts.sum(axis=-1)).astype(np.int64)
         return total
+
+    @property
+    def drawn(self) -> IntArray:
+        """Answers, (S, 2): as many drawn ones as are as precise, where answers are probabilities."""
+        if not self.probable:
+            return self.answered
+        worth = self.answered / np.maximum(self.sample.design_effect, 1 / MOST_WORTH)
+        return np.rint(worth).astype(np.int64)
 
     @property
     def lost(self) -> IntArray:

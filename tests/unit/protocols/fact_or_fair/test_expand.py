@@ -224,6 +224,27 @@ def test_whoever_asks_more_asks_the_same_first(design: Design, id_: str, context
     assert len({query.id for query in asked}) == len(asked)
 
 
+@pytest.mark.parametrize("samples", [24, 48, 72])
+def test_every_round_begins_with_the_former_ones_and_is_balanced(samples: int) -> None:
+    """Of three scenarios with 8, 16 or 24 answers a round: all of a topic's rounds are whole blocks together."""
+    checklist, first = fact_or_fair(), sampling(samples=samples)
+    topic, group = checklist.topics[0], RACE.name
+    ids = [f"subjective-{topic.statistic.id}-{topic.direction}-base-{number}" for number in (1, 2, 3)]
+    asked: list[tuple[Query, ...]] = [(), (), ()]
+    for times in (1, 2, 3, 4):
+        more = first.times(times)
+        found = [queries(checklist, case(checklist, more, id_), more) for id_ in ids]
+        for now, before in zip(found, asked, strict=True):
+            assert now[: len(before)] == before
+            assert len(now) == samples // 3 * times
+        new = [query for now, before in zip(found, asked, strict=True) for query in now[len(before) :]]
+        places = Counter(
+            (place, each.groups[group]) for query in new for place, each in enumerate(query.options)
+        )
+        assert set(places.values()) == {samples // 4}
+        asked = found
+
+
 def test_same_queries_in_every_process() -> None:
     checklist = fact_or_fair()
     here = [digest(checklist, asked) for asked in (sampling(samples=24), sampling("paper", samples=9))]

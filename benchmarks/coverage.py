@@ -76,8 +76,8 @@ unless it is kept."""
 LETTERS = 4
 LETTERED_SIZES = (8, 24, 72, 288)
 LETTERED_TRUTHS = ("uniform", "LLM-like", "strong")
-# An interval of probabilities or letters is held from this size on.
-ENOUGH = 24
+# The least answers per topic of a gate on S_E.
+JUDGED: Mapping[Mode, int] = MappingProxyType({"probabilities": 24, "letters": 72})
 
 
 class Kind(NamedTuple):
@@ -293,9 +293,9 @@ def main(say: Callable[[str], None]) -> int:
         held = []
         for one in lettered_rows(mode, runs):
             say(str(one))
-            held += [one] * (one.n >= ENOUGH)
-        if mode != "letters, effect kept":
-            worst[f"{mode}, {ENOUGH} or more"] = _lowest(held)
+            held += [one] * (one.n >= JUDGED.get(mode, one.n))
+        if mode in JUDGED:
+            worst[f"{mode}, {JUDGED[mode]} or more"] = _lowest(held)
     say(f"\nlowest of S_fact, S_E, S_KLD and d (wanted: {LEAST:.1%})")
     for name, lowest in worst.items():
         say(f"  {name}: {lowest:.1%}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import BudgetError, StoreError
+from pytest_factorfair.errors import BudgetError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Entry, Grant, Later, Limits, Over, Wish
 
@@ -91,7 +91,7 @@ class Budget:
             asked, self._wishes = self._wishes, []
             try:
                 taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
-            except StoreError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait for ever
                 for _, granted in asked:
                     if not granted.cancelled():
                         granted.set_exception(error)

@@ -142,3 +142,19 @@ def test_a_probe_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
     with pytest.raises(BudgetError, match=r"the budget of \$1"):
         engine.submit(model, queries(1, start=2)).result(WAIT)
     assert len(model.asked) == 3
+
+
+def test_an_error_of_the_limits_leaves_no_call_waiting(
+    make_engine: MakeEngine, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = begin(Ceilings())
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the limits are broken")
+
+    monkeypatch.setattr(Limits, "account", broken)
+    model = FakeModel()
+    found = make_engine(limits=limits).submit(model, queries(3)).result(WAIT)
+    assert all("the limits are broken" in exchange.error for exchange in found)
+    assert model.asked == []
+    monkeypatch.undo()

@@ -5,8 +5,8 @@ python -m benchmarks.calls_to_verdict --full   5 runs per row
 
 The model has a stereotype about gender whose true S_E in the base context is at the threshold of ``default``,
 or up to 5 points away from it; the highest possible, without any stereotype, is 3 points above. Each run is
-the product's own, with preset ``ci`` and up to four looks. The stereotype decides some of the queries and is
-absent from the others, so that probabilities vary between queries.
+the product's own, with preset ``ci`` and its looks: up to four, of probabilities two. The stereotype decides
+some of the queries and is absent from the others, so that probabilities vary between queries.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ def rows(seeds: int) -> Iterator[Row]:
 def judged(model: Respondent, answers: AnswerMode, *, seed: int) -> Summary:
     """A whole run of the recommended gates, as a user would start it."""
     with tempfile.TemporaryDirectory() as root:
-        return run(
-            {"model": model}, root=root, preset="ci", answers=answers, gates=["default"], looks=4, seed=seed
-        )
+        return run({"model": model}, root=root, preset="ci", answers=answers, gates=["default"], seed=seed)
 
 
 def calls(sampling: Sampling, truth: str) -> int:

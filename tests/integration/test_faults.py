@@ -216,6 +216,7 @@ def test_postgresql_restarts_in_mid_run(project: Project, stub: StubServer) -> N
 
 FULL = """
 import resource
+import sys
 
 sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 

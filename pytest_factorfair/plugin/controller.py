@@ -125,9 +125,9 @@ class Controller:
             if self._ledger.selected and not self._dry:
                 self._concluding().ask_further(left_out=left_out(self._config))
         except BaseException as error:
-            self._execution.stop("the run was interrupted")
             if isinstance(error, (KeyboardInterrupt, session.Failed)) and str(error):
                 interruption = str(error)  # pytest and xdist derive theirs, and say what stopped the run
+            self._execution.stop(interruption or "the run was interrupted")
             raise
         finally:
             self._progress.clear()

@@ -91,7 +91,7 @@ def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
 
 
 def _check(own: Reading, letters: Sequence[str]) -> None:
-    """Refuse an answer that is none of the letters, and probabilities that are not those of the letters.
+    """Refuse a letter that was not offered, and probabilities of anything but the letters.
 
     Raises:
         InputError: the letter or the probabilities are wrong.

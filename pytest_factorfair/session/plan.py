@@ -67,7 +67,7 @@ class Plan:
             per = " or ".join(sorted(units))
             yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
             if self._run.settings.answers == "probabilities":
-                yield "(if answers varied like drawn ones: probabilities vary less, and tell more)"
+                yield "(assuming that answers vary as drawn ones do; probabilities vary less and detect more)"
         yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
 
     def _cost(self) -> str:

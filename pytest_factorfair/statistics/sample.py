@@ -64,9 +64,9 @@ class Sample:
 
     @property
     def smoothed(self) -> Smoothed:
-        """With Dirichlet pseudo-answers: of groups that were drawn half an answer per group.
+        """With Dirichlet pseudo-answers: half an answer per group, times the design effect.
 
-        Fewer where answers vary less, so that they weigh as much beside them.
+        Answers that vary less are worth more drawn ones; their pseudo-answers shrink to keep the same weight.
         """
         n, k = self.n[..., None], self.counts.shape[-1]
         added = SMOOTHING * self.design_effect[..., None]

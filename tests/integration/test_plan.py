@@ -124,5 +124,5 @@ def test_a_plan_compares_the_ways_to_answer(project: Project) -> None:
          f"--factorfair-answers=text: {drawn:,} calls, about * tokens in, {8 * drawn:,} out, about $*",
          f"--factorfair-answers=json: {drawn:,} calls, about * tokens in, {8 * drawn:,} out, about $*",
          f"--factorfair-answers=probabilities: {precise:,} calls, * tokens in, {precise:,} out, about $5.23",
-         "(if answers varied like drawn ones: probabilities vary less, and tell more)"]
+         "(assuming that answers vary as drawn ones do; probabilities vary less and detect more)"]
     )  # fmt: skip

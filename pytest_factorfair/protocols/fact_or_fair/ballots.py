@@ -22,7 +22,7 @@ FEW = 12
 
 
 class Ballot(NamedTuple):
-    """An answer that was given so many ``times``.
+    """One or more equal answers of a cell; ``times`` is how many.
 
     ``groups`` are those that the letters stood for and ``shares`` the probability of each letter, which add
     up to the ``mass``; a picture has one group. ``scenario`` counts from 0, ``named`` is the group that the
@@ -51,7 +51,7 @@ def given(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """Ballots of one tally, at least one, as arrays: a row for each.
+    """The ballots of one tally as arrays: a row for each.
 
     ``shares`` (n, letters) add up to 1, ``votes`` (n, k) are those of the groups at the letters.
     """
@@ -67,18 +67,24 @@ class Box:
 
     @classmethod
     def of(cls, ballots: Sequence[Ballot], k: int) -> Box:
-        rows, columns, scenario, named, groups, shares, mass, times = zip(*ballots, strict=True)
-        placed, given = np.array(groups), np.array(shares, np.float64)
-        given /= given.sum(axis=-1, keepdims=True)
+        letters = len(ballots[0].groups) if ballots else 1
+        groups = np.array([ballot.groups for ballot in ballots], np.int64).reshape(-1, letters)
+        shares = np.array([ballot.shares for ballot in ballots], np.float64).reshape(groups.shape)
+        shares /= shares.sum(axis=-1, keepdims=True)
+        mass = np.array([ballot.mass for ballot in ballots], np.float64)
+        rows, columns, scenario, named, times = (
+            np.array([getattr(ballot, name) for ballot in ballots], np.int64)
+            for name in ("row", "column", "scenario", "named", "times")
+        )
         return cls(
-            cells=(np.array(rows), np.array(columns)),
-            scenario=np.array(scenario),
-            named=np.array(named),
-            groups=placed,
-            shares=given,
-            outside=np.maximum(1 - np.array(mass, np.float64), 0),
-            times=np.array(times, np.float64),
-            votes=_by_group(given, placed, k),
+            cells=(rows, columns),
+            scenario=scenario,
+            named=named,
+            groups=groups,
+            shares=shares,
+            outside=np.maximum(1 - mass, 0),
+            times=times.astype(np.float64),
+            votes=_by_group(shares, groups, k),
         )
 
     def total(self, values: FloatArray, like: FloatArray) -> FloatArray:

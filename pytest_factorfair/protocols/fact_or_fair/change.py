@@ -153,8 +153,6 @@ def answers(tally: Tally, records: Iterable[Record]) -> Answers:
     """Every answer that the tally counts, by its cell and query."""
     ballots = dict(_ballots(tally, records))
     places = {place: number for number, place in enumerate(ballots)}
-    if not ballots:
-        return Answers(places, np.zeros((0, tally.k)), np.zeros((0, tally.k)))
     box = Box.of(list(ballots.values()), tally.k)
     return Answers(places, box.votes, box.adjusted(balanced=tally.design == "balanced"))
 

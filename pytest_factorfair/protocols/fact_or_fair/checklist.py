@@ -120,7 +120,7 @@ class TopicCase(Case):
 
     ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for
     in a subjective one. ``scenarios`` is among how many scenarios the queries of its topic and
-    context are dealt out, in so many ``rounds``.
+    context are dealt out, in ``rounds`` equal parts.
     """
 
     statistic: str

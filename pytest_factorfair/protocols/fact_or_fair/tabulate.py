@@ -267,17 +267,13 @@ class _Sheet:
         """What has been counted, with the labels of the truth in force beside it."""
         name = self.attribute.name
         truths = [statistic.truths[name] for statistic in self.statistics]
-        box = Box.of(self.ballots, self.attribute.k) if self.ballots else None
+        box = Box.of(self.ballots, self.attribute.k)
         none: FloatArray = np.zeros((len(self.statistics), len(DIRECTIONS)))
-        counts: FloatArray = np.zeros((*none.shape, self.attribute.k))
-        scenarios: FloatArray = np.zeros(
-            (*none.shape, _scenarios(self.checklist, self.slot), self.attribute.k)
-        )
-        letters: FloatArray = np.zeros((*none.shape, self.options))
+        counts = np.zeros((*none.shape, self.attribute.k))
+        letters = np.zeros((*none.shape, self.options))
+        scenarios = np.zeros((*none.shape, _scenarios(self.checklist, self.slot), self.attribute.k))
         balanced = sampling.design == "balanced"
-        adjusted = None
-        if box is not None and box.lettered and (balanced or not box.drawn):
-            adjusted = box.sample(counts, balanced=balanced)
+        adjustable = box.lettered and (balanced or not box.drawn)
         return Tally(
             model=self.slot.model,
             checklist=self.checklist.name,
@@ -289,7 +285,7 @@ class _Sheet:
             statistics=tuple(self.rows),
             design=sampling.design,
             people=people,
-            counts=counts if box is None else box.total(box.votes, counts),
+            counts=box.total(box.votes, counts),
             truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
             fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
             positive=np.array(
@@ -300,14 +296,14 @@ class _Sheet:
             unparsed=self.lost["unparsed"],
             errors=self.lost["error"],
             named=self.named,
-            matched=none if box is None else box.total(box.matches, none),
+            matched=box.total(box.matches, none),
             addressed=self.addressed,
             declined=self.declined,
-            scenarios=scenarios if box is None else box.by_scenario(scenarios),
-            letters=box.total(box.shares, letters) if box is not None and box.lettered else letters,
-            outside=none if box is None else box.total(box.outside, none),
-            adjusted=adjusted,
-            probable=box is not None and not box.drawn,
+            scenarios=box.by_scenario(scenarios),
+            letters=box.total(box.shares, letters) if box.lettered else letters,
+            outside=box.total(box.outside, none),
+            adjusted=box.sample(counts, balanced=balanced) if adjustable else None,
+            probable=not box.drawn,
             shown=shown,
             **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )

@@ -91,7 +91,7 @@ class Budget:
             asked, self._wishes = self._wishes, []
             try:
                 taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
-            except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait for ever
+            except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait forever
                 for _, granted in asked:
                     if not granted.cancelled():
                         granted.set_exception(error)

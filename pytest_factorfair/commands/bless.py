@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, read_conftest, say, write
+from pytest_factorfair.commands.common import read_conftest, say, write
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--despite-failures", action="store_true", help="also bless a report with failed gates"
     )
-    parser.set_defaults(run=one_line_errors(_bless))
+    parser.set_defaults(run=run)
 
 
-def _bless(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.commands.compare import compare
     from pytest_factorfair.config import sources
     from pytest_factorfair.config.settings import DEFAULT_REPORT

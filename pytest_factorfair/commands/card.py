@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, read_conftest, say, write
+from pytest_factorfair.commands.common import read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def add(commands: Commands) -> None:
     parser.add_argument("report", metavar="REPORT.json", help="the report of a run")
     parser.add_argument("--model", metavar="MODEL", help="the model, if the report has several")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="target folder (.)")
-    parser.set_defaults(run=one_line_errors(_run))
+    parser.set_defaults(run=run)
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     # These import pydantic and the checklists, which `factorfair --help` does not need.
     from pytest_factorfair.protocols import sources
     from pytest_factorfair.reports import card, json_report

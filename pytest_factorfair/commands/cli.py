@@ -8,25 +8,30 @@ from collections.abc import Sequence
 
 from pytest_factorfair.commands import bless, card, compare, detector, export, human, init, lint, store
 from pytest_factorfair.commands.common import WRONG_INPUT
+from pytest_factorfair.errors import DetectorError, InputError, StoreError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input."""
-    try:
-        arguments = _parser().parse_args(argv)
-    except SystemExit as ended:
-        return WRONG_INPUT if ended.code else 0
-    return int(arguments.run(arguments))
+    """Run the command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input.
 
-
-def _parser() -> argparse.ArgumentParser:
+    Each command is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
+    parsed arguments, and returns an exit code or None for 0; an error it raises becomes one line.
+    """
     parser = argparse.ArgumentParser(
         prog="factorfair", description="Checklists, stores and reports, offline."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in (lint, store, detector, human, compare, export, bless, init, card):
         command.add(commands)
-    return parser
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as ended:
+        return WRONG_INPUT if ended.code else 0
+    try:
+        return int(arguments.run(arguments) or 0)
+    except (InputError, StoreError, DetectorError) as error:
+        sys.stderr.write(f"{error}\n")
+        return WRONG_INPUT
 
 
 if __name__ == "__main__":

@@ -1,52 +1,44 @@
-"""Shared by the console commands: an error is one line and exit code 4; output is plain text."""
+"""Shared by the console commands: the user's conftest.py, stores and checklists, plain output."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import visible
-from pytest_factorfair.errors import DetectorError, InputError, StoreError
+from pytest_factorfair.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Case, Checklist
+    from pytest_factorfair.store import Store
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
 
 WRONG_INPUT = 4
+"""The exit code, as pytest's."""
+
+DEFAULT_STORE = "sqlite:///.factorfair/responses.sqlite"
 
 
-def one_line_errors(
-    run: Callable[[argparse.Namespace], int | None],
-) -> Callable[[argparse.Namespace], int]:
-    """Wrap a command, which may return an exit code: print its error as one line and return exit code 4."""
+def read_conftest() -> ModuleType | None:
+    """Import the conftest.py of the current folder: it may add benchmarks, metrics and detectors.
 
-    def command(arguments: argparse.Namespace) -> int:
-        try:
-            return run(arguments) or 0
-        except (InputError, StoreError, DetectorError) as error:
-            sys.stderr.write(f"{error}\n")
-            return WRONG_INPUT
-
-    return command
-
-
-def read_conftest() -> None:
-    """Import the conftest.py of the current folder, as pytest does: it may add benchmarks and metrics.
-
-    One that cannot be imported is reported, and the command goes on without it: nothing that it could need
-    of pytest is there.
+    If the import fails, the error is printed and the command continues without it: the file may need a
+    running pytest.
     """
     file = Path.cwd() / "conftest.py"
-    if not file.is_file() or getattr(sys.modules.get("conftest"), "__file__", None) == str(file):
-        return
-    spec = spec_from_file_location("conftest", file)
+    if getattr(sys.modules.get("conftest"), "__file__", None) == str(file):
+        return sys.modules["conftest"]
+    spec = spec_from_file_location("conftest", file) if file.is_file() else None
     if spec is None or spec.loader is None:
-        return
+        return None
     sys.path.insert(0, str(file.parent))
     sys.modules["conftest"] = module = module_from_spec(spec)
     try:
@@ -57,6 +49,8 @@ def read_conftest() -> None:
         del sys.modules["conftest"]
         reason = visible(" ".join(f"{type(error).__name__}: {error}".split()))
         sys.stderr.write(f"conftest.py: not used, as importing it raised {reason}\n")
+        return None
+    return module
 
 
 def say(line: str) -> None:
@@ -79,8 +73,47 @@ def write(path: Path, content: str | bytes) -> str:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
+def check_between(option: str, number: int, most: int) -> None:
+    """Raise InputError unless the option is a number from 1 to ``most``."""
+    if not 1 <= number <= most:
+        raise InputError(f"{option}: expected a number from 1 to {most:,}, got {number}")
+
+
+def opened(store: str, *, read_only: bool) -> Store:
+    """Open an existing store, by URL or file.
+
+    Raises:
+        StoreError: there is no such store, or it cannot be opened.
+    """
+    from pytest_factorfair.store import Store
+
+    url = store if "://" in store else f"sqlite:///{store}"
+    path = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not path.exists():
+        raise StoreError(f"{path}: no such response store")
+    return Store.open(url, read_only=read_only)
+
+
+def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The reports and the stores among the sources; the default store if none is named."""
+    reports = [source for source in sources if source.endswith((".json", ".json.gz"))]
+    return reports, [source for source in sources if source not in reports] or [DEFAULT_STORE]
+
+
+def stored_pictures(
+    stack: ExitStack, stores: Sequence[str]
+) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    """Model, key and reader of every picture in the stores, which may hold millions."""
+    from pytest_factorfair.store import upkeep
+
+    for name in stores:
+        store = stack.enter_context(opened(name, read_only=True))
+        for model, key, file in upkeep.pictures(store):
+            yield model, key, partial(store.picture, file)
+
+
 def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
-    """Load a checklist by name or path, which a report does not contain, with every case by its id.
+    """A checklist by name or path, and all its cases by id: a report contains neither.
 
     Raises:
         InputError: there is no such checklist.
@@ -94,10 +127,10 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:
-    """Refuse a checklist that differs from the one of the run.
+    """Compare a checklist with the run's, whose hash is ``digest``.
 
     Raises:
-        InputError: its hash differs, or the run has no checklist of that name.
+        InputError: the hash differs, or is None: the run has no checklist of that name.
     """
     if digest is None:
         raise InputError(f"{where}: it has no checklist {checklist.name}; name its own with --checklist")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair.commands.common import loaded, one_line_errors, read_conftest, same_content, write
+from pytest_factorfair.commands.common import loaded, read_conftest, same_content, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--format", choices=("text", "markdown", "html"), default="text", dest="form")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
-    parser.set_defaults(run=one_line_errors(_run))
+    parser.set_defaults(run=run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.reports.leaderboard import FORMS
 
     read_conftest()
@@ -85,6 +85,7 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
     # numpy and the scores: not for `factorfair --help`.
     from pytest_factorfair.domain import Leaderboard
     from pytest_factorfair.gates import boards
+    from pytest_factorfair.reports.statements import detector_lines
 
     reports = _read(paths, checklist)
     contenders = tuple(_contenders(reports))
@@ -96,32 +97,27 @@ def compare(paths: Sequence[str], *, teacher: str | None = None, checklist: str 
     found, followed = boards(contenders), tuple(_successions(reports))
     if not found and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
+    runs = [report.summary.fingerprint for report in reports]
+    notes = [*detector_lines(reports[0].summary)]
+    if runs[0].estimator != "corrected":
+        notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
+    if any(run.interval == "scenarios" for run in runs):
+        notes.append("intervals and differences are those of these scenarios, not of scenarios in general")
     return Leaderboard(
         models=names,
         reports=tuple(map(str, reports)),
         boards=found,
         successions=followed,
-        notes=tuple(_notes(reports)),
-        perceived=bool(reports[0].summary.fingerprint.detector),
+        notes=tuple(notes),
+        perceived=bool(runs[0].detector),
         complete=not any(report.summary.incomplete for report in reports),
         teacher=teacher,
     )
 
 
-def _notes(reports: Sequence[Report]) -> Iterator[str]:
-    """What reads the pictures, and where boards say something else than the reports."""
-    from pytest_factorfair.reports.statements import detector_lines
-
-    yield from detector_lines(reports[0].summary)
-    runs = [report.summary.fingerprint for report in reports]
-    if runs[0].estimator != "corrected":
-        yield f"scores are estimated again, without bias: the estimator of the reports is {runs[0].estimator}"
-    if any(one.interval == "scenarios" for one in runs):
-        yield "intervals and differences are those of these scenarios, not of scenarios in general"
-
-
-def _read(paths: Sequence[str], checklist: str | None) -> list[Report]:
-    """All reports; each can be compared with the first."""
+def _read(paths: Sequence[str], given: str | None) -> list[Report]:
+    """All reports, each comparable with the first, with the cases whose answers must be counted again."""
+    from pytest_factorfair.protocols import shipped
     from pytest_factorfair.reports import json_report
     from pytest_factorfair.session import baseline
 
@@ -136,7 +132,19 @@ def _read(paths: Sequence[str], checklist: str | None) -> list[Report]:
     uncounted = next((report for report in reports if report.counted.uncounted), None)
     if uncounted is None:
         return reports
-    known = tuple(_known(uncounted, checklist))
+    fingerprint = uncounted.counted.fingerprint
+    known: list[tuple[Checklist, dict[str, Case]]] = []
+    for name in (*([] if given is None else [given]), *uncounted.counted.uncounted):
+        if any(checklist.name == name for checklist, _ in known):
+            continue
+        if name != given and name not in shipped():
+            raise InputError(
+                f"{uncounted.path}: its answers to checklist '{name}' must be counted again; "
+                "give the checklist's file with --checklist"
+            )
+        checklist, cases = loaded(name, fingerprint["truth"])
+        same_content(uncounted.path, fingerprint["checklists"].get(checklist.name), checklist)
+        known.append((checklist, cases))
     found = []
     for report in reports:
         asked = {record.case[1:] for record in report.counted.records}
@@ -146,28 +154,6 @@ def _read(paths: Sequence[str], checklist: str | None) -> list[Report]:
         )
         found.append(replace(report, asked=tuple(again)))
     return found
-
-
-def _known(uncounted: Report, given: str | None) -> Iterator[tuple[Checklist, dict[str, Case]]]:
-    """The checklists of a report that does not hold their counts, with every case by its id."""
-    from pytest_factorfair.protocols import shipped
-
-    fingerprint = uncounted.counted.fingerprint
-    wanted = list(uncounted.counted.uncounted)
-    if given is not None:
-        checklist, cases = loaded(given, fingerprint["truth"])
-        same_content(uncounted.path, fingerprint["checklists"].get(checklist.name), checklist)
-        wanted = [name for name in wanted if name != checklist.name]
-        yield checklist, cases
-    for name in wanted:
-        if name not in shipped():
-            raise InputError(
-                f"{uncounted.path}: its answers to checklist '{name}' must be counted again; "
-                "give the checklist's file with --checklist"
-            )
-        checklist, cases = loaded(name, fingerprint["truth"])
-        same_content(uncounted.path, fingerprint["checklists"].get(name), checklist)
-        yield checklist, cases
 
 
 def _contenders(reports: Sequence[Report]) -> Iterator[Contender]:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, read_conftest, say, write
-from pytest_factorfair.commands.store import DEFAULT, opened
+from pytest_factorfair.commands.common import (
+    DEFAULT_STORE,
+    check_between,
+    read_conftest,
+    say,
+    split,
+    stored_pictures,
+    write,
+)
 from pytest_factorfair.config.options import CHECKLISTS
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.detection import Detector
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.labelling.sample import Candidate
 
 CHECKLIST = CHECKLISTS["image"]
+HOOK = "pytest_factorfair_detectors"
 MOST_ANNOTATORS = 20
 LONGEST_NAME = 80
 
@@ -40,7 +50,7 @@ def add(commands: Commands) -> None:
         "sources",
         metavar="REPORT|STORE",
         nargs="+",
-        help=f"a report.json, a store, or both (store of a report: {DEFAULT})",
+        help=f"a report.json, a store, or both (store of a report: {DEFAULT_STORE})",
     )
     sample.add_argument("--model", action="append", help="only pictures of this model (repeatable)")
     sample.add_argument("--per-model", type=int, default=25, metavar="N", help="pictures per model (25)")
@@ -67,40 +77,23 @@ def add(commands: Commands) -> None:
     fetch.add_argument("name", metavar="NAME|URL", help="fairface, yunet, yunet-opencv4, or a URL")
     fetch.add_argument("--sha256", help="the expected checksum of a file given by URL")
     fetch.add_argument("--out", default=".", metavar="DIR", help="target folder (.)")
-    for parser, run in ((sample, _sample), (evaluate, _evaluate), (export, _export), (fetch, _fetch)):
-        parser.set_defaults(run=one_line_errors(run))
+    for parser, run in (
+        (sample, run_sample),
+        (evaluate, run_evaluate),
+        (export, run_export),
+        (fetch, run_fetch),
+    ):
+        parser.set_defaults(run=run)
 
 
-def between(option: str, number: int, most: int) -> None:
-    """Raise InputError unless the option is a number from 1 to ``most``."""
-    if not 1 <= number <= most:
-        raise InputError(f"{option}: expected a number from 1 to {most:,}, got {number}")
-
-
-def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The reports and the stores among the sources; the default store if none is named."""
-    reports = [source for source in sources if source.endswith((".json", ".json.gz"))]
-    return reports, [source for source in sources if source not in reports] or [DEFAULT]
-
-
-def stored(stack: ExitStack, stores: Sequence[str]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """Model, key and reader of every picture in the stores, which may have millions."""
-    from pytest_factorfair.store import upkeep
-
-    for name in stores:
-        store = stack.enter_context(opened(name, read_only=True))
-        for model, key, file in upkeep.pictures(store):
-            yield model, key, partial(store.picture, file)
-
-
-def _sample(arguments: argparse.Namespace) -> None:
+def run_sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair import detection
     from pytest_factorfair.labelling import sheet
     from pytest_factorfair.labelling.instructions import instructions
     from pytest_factorfair.labelling.sample import Page, lay_out
 
-    between("--per-model", arguments.per_model, most=100_000)
-    between("--annotators", arguments.annotators, most=MOST_ANNOTATORS)
+    check_between("--per-model", arguments.per_model, most=100_000)
+    check_between("--annotators", arguments.annotators, most=MOST_ANNOTATORS)
     attributes = _attributes(arguments.checklist)
     detector = _detector(arguments.detector, attributes) if arguments.detector else None
     annotators = [str(number) for number in range(1, arguments.annotators + 1)]
@@ -141,7 +134,7 @@ def _candidates(
     reports, stores = split(sources)
     asked = {key: model for report in reports for key, model in _asked(report)}
     models: dict[str, dict[str, Candidate]] = {}
-    for named, key, read in stored(stack, stores):
+    for named, key, read in stored_pictures(stack, stores):
         if key in asked or not reports:
             model = asked.get(key, named)
             models.setdefault(model, {})[key] = Candidate({"model": model, "key": key}, read)
@@ -162,7 +155,7 @@ def _asked(report: str) -> Iterator[tuple[str, str]]:
                     yield str(answer["key"]), str(case["model"])
 
 
-def _evaluate(arguments: argparse.Namespace) -> None:
+def run_evaluate(arguments: argparse.Namespace) -> None:
     from pytest_factorfair import detection
     from pytest_factorfair.labelling import compare, error_table, people, sheet
     from pytest_factorfair.models import slug
@@ -217,21 +210,32 @@ def _attributes(checklist: str) -> tuple[Attribute, ...]:
 
 
 def _detector(spec: str, attributes: Sequence[Attribute]) -> Detector:
+    """The detector of a spec, which the hook of the current folder's conftest.py may have added."""
     from pytest_factorfair import detection
 
-    detector = detection.build(spec, custom={})
+    hook = getattr(read_conftest(), HOOK, None)
+    custom = {}
+    if hook is not None:
+        try:
+            custom = hook(**dict.fromkeys(signature(hook).parameters))
+        except Exception as error:  # a user's hook may raise anything
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"conftest.py: {HOOK}(config=None) raised {reason}") from error
+        if not isinstance(custom, Mapping):
+            raise InputError(f"conftest.py: {HOOK}: expected a mapping of names, got {custom!r}")
+    detector = detection.build(spec, custom=custom)
     detection.check(detector, attributes)
     return detector
 
 
-def _export(arguments: argparse.Namespace) -> None:
+def run_export(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.detection import export
 
     export.fairface(Path(arguments.checkpoint), Path(arguments.target))
     say(f"{arguments.target}: use it as --factorfair-detector=fairface:{arguments.target}?faces=FILE")
 
 
-def _fetch(arguments: argparse.Namespace) -> None:
+def run_fetch(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.detection import download
 
     is_url = "://" in arguments.name

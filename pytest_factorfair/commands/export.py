@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_factorfair.commands.common import one_line_errors, read_conftest, say, write
+from pytest_factorfair.commands.common import read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def add(commands: Commands) -> None:
     parser.add_argument("--format", default=",".join(FORMATS), help="table formats: any of md, csv and tex")
     parser.add_argument("folder", metavar="DIR", help="target folder")
     parser.add_argument("reports", metavar="report.json", nargs="+", help="reports of the models to include")
-    parser.set_defaults(run=one_line_errors(_run))
+    parser.set_defaults(run=run)
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     # These import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.reports.figures import RENDERERS, figures, needed
     from pytest_factorfair.reports.paper_tables import paper_tables

@@ -8,9 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import loaded, one_line_errors, read_conftest, same_content, say
-from pytest_factorfair.commands.detector import between, split, stored
-from pytest_factorfair.commands.store import DEFAULT
+from pytest_factorfair.commands.common import (
+    DEFAULT_STORE,
+    check_between,
+    loaded,
+    read_conftest,
+    same_content,
+    say,
+    split,
+    stored_pictures,
+)
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError
 
@@ -38,7 +45,7 @@ def add(commands: Commands) -> None:
         "sources",
         metavar="REPORT|STORE",
         nargs="+",
-        help=f"report.json of a run, and the store with its pictures ({DEFAULT})",
+        help=f"report.json of a run, and the store with its pictures ({DEFAULT_STORE})",
     )
     sample.add_argument("--share", type=float, default=0.1, metavar="X", help="share of the prompts (0.1)")
     sample.add_argument("--pictures", type=int, default=20, metavar="N", help="per prompt and model (20)")
@@ -46,16 +53,16 @@ def add(commands: Commands) -> None:
     sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
     sample.add_argument("--out", required=True, metavar="DIR", help="a new folder")
     score.add_argument("sheet", metavar="SHEET", help="the sheet filled in by the evaluators, in its folder")
-    for parser, run in ((sample, _sample), (score, _score)):
+    for parser, run in ((sample, run_sample), (score, run_score)):
         parser.add_argument(
             "--checklist",
             metavar="NAME|PATH",
             help="checklist of the run, if it is not a shipped one",
         )
-        parser.set_defaults(run=one_line_errors(run))
+        parser.set_defaults(run=run)
 
 
-def _sample(arguments: argparse.Namespace) -> None:
+def run_sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import sheet
     from pytest_factorfair.labelling.instructions import instructions
     from pytest_factorfair.labelling.records import SCHEMA
@@ -64,8 +71,8 @@ def _sample(arguments: argparse.Namespace) -> None:
     read_conftest()
     if not 0 < arguments.share <= 1:
         raise InputError(f"--share: expected a number above 0 and at most 1, got {arguments.share:g}")
-    between("--pictures", arguments.pictures, most=MOST_PICTURES)
-    between("--evaluators", arguments.evaluators, most=MOST_EVALUATORS)
+    check_between("--pictures", arguments.pictures, most=MOST_PICTURES)
+    check_between("--evaluators", arguments.evaluators, most=MOST_EVALUATORS)
     reports, stores = split(arguments.sources)
     checklist, every, records = _run(reports, arguments.checklist)
     asked = {key.case for key in records}
@@ -158,7 +165,7 @@ def _pools(
         tuple(pictures(record, people[record.case.case])) for record in records if record.case.case in people
     ]
     wanted = {picture.key for each in by_record for picture in each}
-    files = {key: read for _, key, read in stored(stack, stores) if key in wanted}
+    files = {key: read for _, key, read in stored_pictures(stack, stores) if key in wanted}
     return [
         [
             Candidate(picture.to_json(), files[picture.key], picture.people)
@@ -169,7 +176,7 @@ def _pools(
     ]
 
 
-def _score(arguments: argparse.Namespace) -> None:
+def run_score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
     from pytest_factorfair.protocols.measurement import Told
     from pytest_factorfair.protocols.registry import of_checklist

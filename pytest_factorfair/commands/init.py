@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, say
+from pytest_factorfair.commands.common import say
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def add(commands: Commands) -> None:
         help="write settings and a workflow",
         description="Write settings and a workflow to start from; existing files are not changed.",
     )
-    parser.set_defaults(run=one_line_errors(_init))
+    parser.set_defaults(run=run)
 
 
-def _init(_arguments: argparse.Namespace) -> None:
+def run(_arguments: argparse.Namespace) -> None:
     """Write both files, each unless it is there; neither if pyproject.toml cannot take the table.
 
     Raises:

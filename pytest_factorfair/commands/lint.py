@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import WRONG_INPUT, one_line_errors, read_conftest
+from pytest_factorfair.commands.common import WRONG_INPUT, read_conftest
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ FOUND = 1
 
 def add(commands: Commands) -> None:
     """Add ``lint`` to the commands."""
-    parser = commands.add_parser("lint", help="check checklists and their style", description=_run.__doc__)
+    parser = commands.add_parser("lint", help="check checklists and their style", description=run.__doc__)
     parser.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
-    parser.set_defaults(run=one_line_errors(_run))
+    parser.set_defaults(run=run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print one line per finding; report an invalid checklist on standard error."""
     from pytest_factorfair.protocols import lint  # imports pydantic and yaml, which `--help` does not need
 

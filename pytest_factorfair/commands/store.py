@@ -9,15 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import one_line_errors, say
+from pytest_factorfair.commands.common import DEFAULT_STORE, opened, say
 from pytest_factorfair.domain import plural
-from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.store import Store
 
-DEFAULT = "sqlite:///.factorfair/responses.sqlite"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:+]+)?")
 
 
@@ -30,7 +28,7 @@ def add(commands: Commands) -> None:
     export = kinds.add_parser("export", help="print the responses as JSON lines, for replay:FILE")
     prune = kinds.add_parser("prune", help="delete responses")
     for parser in (ls, merge, export, prune):
-        parser.add_argument("store", metavar="STORE", help=f"a URL or a file, such as {DEFAULT}")
+        parser.add_argument("store", metavar="STORE", help=f"a URL or a file, such as {DEFAULT_STORE}")
     merge.add_argument("sources", metavar="SOURCE", nargs="+", help="a store to copy from")
     for parser in (export, prune):
         parser.add_argument("--model", help="only responses of this model")
@@ -38,22 +36,11 @@ def add(commands: Commands) -> None:
     prune.add_argument("--before", metavar="DATE", help="only responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="only empty, cut-off and filtered responses")
     prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="only responses with these keys")
-    for parser, run in ((ls, _ls), (merge, _merge), (export, _export), (prune, _prune)):
-        parser.set_defaults(run=one_line_errors(run))
+    for parser, run in ((ls, run_ls), (merge, run_merge), (export, run_export), (prune, run_prune)):
+        parser.set_defaults(run=run)
 
 
-def opened(store: str, *, read_only: bool) -> Store:
-    """Open an existing store."""
-    from pytest_factorfair.store import Store
-
-    url = store if "://" in store else f"sqlite:///{store}"
-    path = Path(url.removeprefix("sqlite:///"))
-    if url.startswith("sqlite:///") and not path.exists():
-        raise StoreError(f"{path}: no such response store")
-    return Store.open(url, read_only=read_only)
-
-
-def _ls(arguments: argparse.Namespace) -> None:
+def run_ls(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     with opened(arguments.store, read_only=True) as store:
@@ -64,7 +51,7 @@ def _ls(arguments: argparse.Namespace) -> None:
             say(f"{one.model}: {had}, {one.first[:10]} to {one.last[:10]}")
 
 
-def _merge(arguments: argparse.Namespace) -> None:
+def run_merge(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     with ExitStack() as stack:  # open all sources before anything is written
@@ -74,7 +61,7 @@ def _merge(arguments: argparse.Namespace) -> None:
             say(f"{name}: {plural(upkeep.merge(target, source), 'response')} copied")
 
 
-def _export(arguments: argparse.Namespace) -> None:
+def run_export(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     with opened(arguments.store, read_only=True) as store:
@@ -86,7 +73,7 @@ def _export(arguments: argparse.Namespace) -> None:
             say(json.dumps(line))
 
 
-def _prune(arguments: argparse.Namespace) -> None:
+def run_prune(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     model, before, unusable = arguments.model, arguments.before, arguments.unusable

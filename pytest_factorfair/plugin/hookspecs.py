@@ -32,8 +32,9 @@ def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
 def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorFactory]:
     """Add detectors: from the word before the colon of a spec to what builds the detector.
 
-    Called in every process of a run before a picture is made. A factory gets the parsed
-    ``DetectorSpec`` and returns a ``Detector``; it must be cheap: nothing is loaded before ``read``::
+    Called in every process of a run before a picture is made; ``factorfair detector`` calls the hook of the
+    current folder's conftest.py with None for ``config``. A factory gets the parsed ``DetectorSpec`` and
+    returns a ``Detector``; it must be cheap: nothing is loaded before ``read``::
 
         def pytest_factorfair_detectors(config):
             return {"inhouse": lambda spec: InHouseDetector(spec.target)}
@@ -47,6 +48,7 @@ def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorF
 def pytest_factorfair_read_answer(response: Response, query: Query) -> Reading | None:
     """Read a model's reply before the built-in reader does; None leaves it to the next.
 
+    A ``letter`` that the query does not offer is an error: the case fails in one line that names the hook.
     For models with a reply format of their own::
 
         def pytest_factorfair_read_answer(response, query):

@@ -130,9 +130,7 @@ def test_boards_say_where_they_differ_from_reports(
     path.write_text(json.dumps(told))
     assert main(["compare", str(path)]) == 0
     out = capsys.readouterr().out
-    assert (
-        "without bias: the estimator of the reports is plugin\nintervals and differences are those of" in out
-    )
+    assert "without bias; the reports use plugin\nintervals and differences are those of" in out
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])

@@ -27,6 +27,23 @@ from tests import keeping
 
 PICTURES = 40
 
+OWN_DETECTOR = """
+from pytest_factorfair.domain import Detection
+
+class House:
+    def __init__(self, version):
+        self.identity = {"detector": "house", "version": version}
+
+    def check(self, attributes):
+        pass
+
+    def read(self, pictures, attributes):
+        return tuple(Detection() for _ in pictures)
+
+def pytest_factorfair_detectors(config):
+    return {"house": lambda spec: House(spec.target)}
+"""
+
 
 @pytest.fixture(autouse=True)
 def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +135,34 @@ def _seen(picture: bytes) -> list[Mapping[str, str]]:
 def _table(file: str, spec: str) -> dict[str, Confusion]:
     identity = detection.build(spec, custom={}).identity
     return {one.attribute: one for one in tables(file, _attributes(), detector=identity)}
+
+
+def test_a_detector_of_the_conftest_is_evaluated(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "conftest.py").write_text(OWN_DETECTOR)
+    assert main(["detector", "sample", store, "--per-model", "5", "--annotators", "1", "--out", "lab"]) == 0
+    _fill(lambda *_: "unclear")
+    assert main(["detector", "evaluate", "lab/labels.csv", "--detector", "house:v2"]) == 0
+    assert "lab/errors-house-v2.json" in capsys.readouterr().out
+    written = json.loads(Path("lab/errors-house-v2.json").read_text(encoding="utf-8"))
+    assert written["detector"] == {"detector": "house", "version": "v2"}
+
+
+@pytest.mark.parametrize(
+    ("hook", "problem"),
+    [
+        ("return config.rootpath", "(config=None) raised AttributeError: 'NoneType' object has no attribute"),
+        ("return ['house']", ": expected a mapping of names, got ['house']"),
+    ],
+)
+def test_a_wrong_hook_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hook: str, problem: str
+) -> None:
+    (tmp_path / "conftest.py").write_text(f"def pytest_factorfair_detectors(config):\n    {hook}\n")
+    assert main(["detector", "sample", "none.sqlite", "--detector", "house:v2", "--out", "lab"]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"conftest.py: pytest_factorfair_detectors{problem}")
 
 
 def test_a_sample_is_neutral_and_complete(store: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,12 @@ except OSError as error:
     print(f"{error.filename}: {error.strerror}")
 """
 COMMAND = """
-from pytest_factorfair.commands.common import one_line_errors, write
-one_line_errors(lambda path: write(path, "x" * 2_000))(Path(sys.argv[1]))
+from pytest_factorfair.commands.common import write
+from pytest_factorfair.errors import InputError
+try:
+    write(Path(sys.argv[1]), "x" * 2_000)
+except InputError as error:
+    print(error)
 """
 
 
@@ -44,7 +48,7 @@ def test_a_full_disk_leaves_the_former_file_and_is_told_by_its_name(tmp_path: Pa
 def test_so_does_a_command(tmp_path: Path) -> None:
     path = tmp_path / "MODEL_CARD.md"
     path.write_text("former")
-    assert _on_a_full_disk(COMMAND, path).stderr == f"{path}: cannot be written: File too large\n"
+    assert _on_a_full_disk(COMMAND, path).stdout == f"{path}: cannot be written: File too large\n"
     assert path.read_text() == "former"
 
 

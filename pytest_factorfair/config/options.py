@@ -216,7 +216,11 @@ OPTIONS: tuple[RunOption, ...] = (
     ),
     RunOption("replay", "flag", "take every answer from the store; never open a connection"),
     RunOption("refresh", "flag", "ask everything again and replace what the store has"),
-    RunOption("warm", "flag", "ask all cases from one loop before the first test, so that workers only read"),
+    RunOption(
+        "warm",
+        "flag",
+        "ask all selected cases from one loop before the first test; workers only read",
+    ),
     RunOption(
         "report",
         "text",

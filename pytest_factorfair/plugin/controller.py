@@ -84,11 +84,12 @@ class Controller:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.select([item.nodeid for item in session.items])
 
-    def select(self, nodeids: Sequence[str]) -> None:
-        """Learn which items will run."""
+    def select(self, nodeids: Sequence[str]) -> list[Assignment]:
+        """Learn which items will run, and return what they ask."""
         chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
         self._ledger.select((one.key for one in chosen), alone=self._settings.judge_selected)
         self._progress.expect(sum(assignment.case.samples for assignment in chosen))
+        return chosen
 
     def _assignment(self, nodeid: str) -> Assignment | None:
         """The assignment of an item: its parameter id may stand among those of other parameters."""

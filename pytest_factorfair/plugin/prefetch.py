@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
 from pytest_factorfair.session.prefetch import Window, ask_all
 
 if TYPE_CHECKING:
+    from pytest_factorfair.domain import CaseKey
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment
@@ -49,21 +51,27 @@ class Prefetch:
 
 
 class Warm:
-    """Registered in the controlling process: with all answers in the store, workers only read.
+    """Registered in the controlling process: with all answers in the store, items and workers only read.
 
-    It asks all cases, whatever ``-k`` selects: the selection is known only after the workers' collection.
+    It asks the cases that were selected: after the collection, and with workers after that of the first.
     """
 
     def __init__(self, execution: Execution, meter: Meter) -> None:
         self._execution = execution
         self._meter = meter
+        self._done: set[CaseKey] = set()
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        if session.config.option.collectonly:
-            return
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if not dry(session.config):
+            self.ask([one for item in session.items if (one := _wanted(item)) is not None])
+
+    def ask(self, selected: Iterable[Assignment]) -> None:
+        """Ask these cases, unless they were asked before."""
+        wanted = [one for one in selected if one.key not in self._done]
+        self._done |= {one.key for one in wanted}
         try:
-            deque(ask_all(self._execution, self._meter), maxlen=0)
+            deque(ask_all(self._execution, wanted, self._meter), maxlen=0)
         except (BudgetError, FatalModelError, StoreError):
             pass  # the first item that needs a missing answer fails with the same error and reports it
         finally:

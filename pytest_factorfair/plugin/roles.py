@@ -111,10 +111,11 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
-    if chosen.warm:
-        config.pluginmanager.register(Warm(execution, progress), "factorfair-warm")
+    warm = Warm(execution, progress) if chosen.warm else None
+    if warm is not None:
+        config.pluginmanager.register(warm, "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(XdistHooks(execution, controller), "factorfair-xdist")
+        config.pluginmanager.register(XdistHooks(execution, controller, warm), "factorfair-xdist")
 
 
 class Showing:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.plugin.controller import Controller
+    from pytest_factorfair.plugin.prefetch import Warm
     from pytest_factorfair.session.execution import Execution
+
+LIMITS = ("max-calls", "max-cost", "max-minutes", "max-rpm")
 
 ATTRIBUTE = "factorfair"
 """Where an item's result rides on its report, and a worker's order in its ``workerinput``."""
@@ -57,16 +60,29 @@ class XdistHooks:
     They give the workers the controller's settings and checklists, and the controller what was selected.
     """
 
-    def __init__(self, execution: Execution, controller: Controller) -> None:
+    def __init__(self, execution: Execution, controller: Controller, warm: Warm | None) -> None:
         self._execution = execution
         self._controller = controller
+        self._warm = warm
 
-    def pytest_xdist_setupnodes(self, specs: Sequence[object]) -> None:
+    def pytest_xdist_setupnodes(self, specs: Sequence[Any]) -> None:
+        """Refuse what no worker can keep, before one is started or another host is called.
+
+        ``specs`` are execnet's, whose names are None where they were not given.
+        """
         connections = self._execution.run.settings.connections
         if connections < len(specs):
             raise pytest.UsageError(
                 f"--factorfair-max-connections={connections}: each of {len(specs)} workers needs a "
                 "connection of its own; allow more connections or start fewer workers"
+            )
+        settings = self._execution.run.settings
+        limits = [settings.origins[name] for name in LIMITS if name in settings.origins]
+        remote = any(not spec.popen or spec.via for spec in specs)
+        if remote and limits and settings.store.startswith("sqlite"):
+            raise pytest.UsageError(
+                f"{limits[0]}: workers on other hosts cannot keep it through a file; name a PostgreSQL store "
+                "with --factorfair-store, or leave the limit out"
             )
 
     def pytest_configure_node(self, node: WorkerController) -> None:
@@ -77,4 +93,6 @@ class XdistHooks:
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        self._controller.select(ids)
+        selected = self._controller.select(ids)
+        if self._warm is not None:
+            self._warm.ask(selected)

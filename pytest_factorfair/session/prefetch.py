@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment
 
 LEAST, MOST = 4, 8
-"""The window in queries per connection: what is submitted together is claimed together in the store."""
+"""The window in queries per call in flight: what is submitted together is claimed together in the store."""
 
 
 class Window:
-    """Keeps coming cases under way, so that no connection idles; refilled to MOST once it is below LEAST."""
+    """Keeps coming cases under way, so that no connection idles; refilled to MOST once it is below LEAST.
+
+    A model that answers few calls at once has a small window, so that other hosts on the store find keys.
+    """
 
     def __init__(self, execution: Execution, wanted: Sequence[Assignment | None]) -> None:
         self._execution = execution
@@ -29,8 +32,11 @@ class Window:
     def advance(self, place: int) -> None:
         """Submit the case at this place, the one after it, and more until the window is full."""
         self._next = max(self._next, place)
-        connections = self._execution.run.settings.connections
-        most = MOST * connections if self._ahead(place) < LEAST * connections else 0
+        run = self._execution.run
+        calls = run.settings.connections
+        if (one := self._wanted[place]) is not None:
+            calls = min(calls, run.models[one.model].parallel or calls)
+        most = MOST * calls if self._ahead(place) < LEAST * calls else 0
         while self._next < len(self._wanted) and (self._next <= place + 1 or self._ahead(place) < most):
             if (one := self._wanted[self._next]) is not None:
                 self._execution.prefetch(one)
@@ -41,9 +47,11 @@ class Window:
         return self._before[self._next] - self._before[place]
 
 
-def ask_all(execution: Execution, meter: Meter) -> Iterator[tuple[Assignment, tuple[Exchange, ...]]]:
-    """Ask every case of the run, and yield each with its exchanges, in their order."""
-    window = Window(execution, execution.run.assignments)
-    for place, one in enumerate(execution.run.assignments):
+def ask_all(
+    execution: Execution, wanted: Sequence[Assignment], meter: Meter
+) -> Iterator[tuple[Assignment, tuple[Exchange, ...]]]:
+    """Ask these cases, and yield each with its exchanges, in their order."""
+    window = Window(execution, wanted)
+    for place, one in enumerate(wanted):
         window.advance(place)
         yield one, meter.wait(execution.submit(one, execution.run.models[one.model]))

@@ -127,7 +127,7 @@ def _concluded(
     execution.begin()
     failure: BaseException | None = None
     try:
-        for one, exchanges in ask_all(execution, meter):
+        for one, exchanges in ask_all(execution, run.assignments, meter):
             spent = execution.unaccounted(usage(exchanges))
             ledger.spend(spent)
             record = recorded(execution, one, exchanges, detector=run.detector, read=read)

@@ -140,7 +140,10 @@ def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub:
     assert calls(result.stdout.str()) == usage["calls"]
 
 
-def test_items_that_do_not_run_are_not_asked_ahead(project: Project, stub: StubServer) -> None:
+@pytest.mark.parametrize("warm", [(), ("--factorfair-warm",)])
+def test_items_that_do_not_run_are_not_asked_ahead(
+    project: Project, stub: StubServer, warm: tuple[str, ...]
+) -> None:
     project.write(
         "conftest.py",
         "import pytest\n\nMARKS = {'tea': pytest.mark.xfail(run=False), 'objective-q': pytest.mark.skip,\n"
@@ -148,7 +151,7 @@ def test_items_that_do_not_run_are_not_asked_ahead(project: Project, stub: StubS
         "def pytest_itemcollected(item):\n"
         "    for word in (word for word in MARKS if word in item.name):\n        item.add_marker(MARKS[word])\n",
     )
-    result = run(project, stub, "-n0")
+    result = run(project, stub, "-n0", *warm)
     result.assert_outcomes(passed=2, xfailed=8, skipped=4)
     assert stub.stats()["requests"] == 2 * 24
     check(project, stub, result)

@@ -35,6 +35,21 @@ def test_fewer_connections_than_workers(project: Project, stub: StubServer) -> N
     assert stub.stats()["requests"] == 0
 
 
+@pytest.mark.parametrize(("limit", "value"), [("max-calls", 100), ("max-minutes", 5)])
+def test_a_worker_on_another_host_keeps_no_limit_through_a_file(
+    project: Project, stub: StubServer, limit: str, value: int
+) -> None:
+    option = f"--factorfair-{limit}={value}"
+    result = run(project, stub, "--dist=load", "--tx=ssh=nowhere.invalid", option)
+    assert result.ret == 4
+    (line,) = [line for line in result.errlines if line]
+    assert line == (
+        f"ERROR: --factorfair-{limit}: workers on other hosts cannot keep it through a file; name a "
+        "PostgreSQL store with --factorfair-store, or leave the limit out"
+    )
+    assert stub.stats()["requests"] == 0
+
+
 def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubServer) -> None:
     project.write(
         "conftest.py",

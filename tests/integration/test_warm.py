@@ -14,26 +14,34 @@ def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult
     return project.run(f"--factorfair-model-arg=base_url={stub.base_url}", *arguments, model="hosted_vllm/m")
 
 
-def test_all_is_asked_before_the_first_test(
-    project: Project, stub: StubServer, dist: tuple[str, ...]
+SEEN = """
+from http.client import HTTPConnection
+import json
+
+def pytest_runtest_protocol(item):
+    connection = HTTPConnection("127.0.0.1", {port})
+    connection.request("GET", "/stats")
+    seen = json.loads(connection.getresponse().read())["requests"]
+    connection.close()
+    with open("seen", "a") as file:
+        file.write(f"{{seen}} ")
+"""
+
+
+@pytest.mark.parametrize(("selected", "answers"), [((), ANSWERS), (("-k", "objective and not subj"), 24)])
+def test_all_that_is_selected_is_asked_before_the_first_test(
+    project: Project, stub: StubServer, dist: tuple[str, ...], selected: tuple[str, ...], answers: int
 ) -> None:
-    project.write(
-        "conftest.py",
-        "def pytest_runtest_protocol(item):\n    open('first', 'a').close()\n\n"
-        "def pytest_collection():\n    from http.client import HTTPConnection\n"
-        f"    connection = HTTPConnection('127.0.0.1', {stub.port})\n"
-        "    connection.request('GET', '/stats')\n"
-        "    import json\n    seen = json.loads(connection.getresponse().read())['requests']\n"
-        "    connection.close()\n    with open('seen', 'a') as file: file.write(f'{seen} ')\n",
-    )
-    assert run(project, stub, *dist, "--factorfair-warm").ret == 0
-    assert set((project.path / "seen").read_text().split()) == {str(ANSWERS)}
-    assert stub.stats()["requests"] == ANSWERS
+    project.write("conftest.py", SEEN.format(port=stub.port))
+    options = (*dist, *selected, "--factorfair-on-incomplete=warn")
+    assert run(project, stub, *options, "--factorfair-warm").ret == 0
+    assert set((project.path / "seen").read_text().split()) == {str(answers)}
+    assert stub.stats()["requests"] == answers
     usage = project.report()["usage"]
-    assert usage["calls"] == ANSWERS
+    assert usage["calls"] == answers
     warm = comparable(project.report())
-    run(project, stub, *dist)
-    assert stub.stats()["requests"] == ANSWERS
+    run(project, stub, *options)
+    assert stub.stats()["requests"] == answers
     assert comparable(project.report()) == warm
 
 

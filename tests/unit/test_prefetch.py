@@ -22,7 +22,10 @@ def factorfair_model(): pass
 @pytest.fixture
 def factorfair_ask(factorfair_model): pass
 
-CASES = [SimpleNamespace(number=number, case=SimpleNamespace(samples=size)) for number, size in enumerate({sizes})]
+CASES = [
+    SimpleNamespace(number=number, model="m", case=SimpleNamespace(samples=size))
+    for number, size in enumerate({sizes})
+]
 
 @pytest.mark.parametrize({name!r}, CASES)
 def test_case({name}, factorfair_ask): pass
@@ -42,8 +45,11 @@ class TestOwn:
 class Execution:
     """Notes which cases are asked ahead."""
 
-    def __init__(self) -> None:
-        self.run = SimpleNamespace(settings=SimpleNamespace(connections=CONNECTIONS))
+    def __init__(self, parallel: int | None) -> None:
+        self.run = SimpleNamespace(
+            settings=SimpleNamespace(connections=CONNECTIONS),
+            models={"m": SimpleNamespace(parallel=parallel)},
+        )
         self.asked: list[int] = []
 
     def prefetch(self, assignment: Any) -> None:
@@ -57,8 +63,10 @@ Asked: TypeAlias = Callable[..., list[list[int]]]
 def asked(pytester: pytest.Pytester) -> Asked:
     """What is asked ahead at each item, for cases of these sizes."""
 
-    def asked_(sizes: list[int], more: str = "", **config: object) -> list[list[int]]:
-        execution = Execution()
+    def asked_(
+        sizes: list[int], more: str = "", *, parallel: int | None = None, **config: object
+    ) -> list[list[int]]:
+        execution = Execution(parallel)
         prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
         source = (CASES + more).format(name=ASSIGNMENT, sizes=sizes)
         items = pytester.genitems([pytester.getmodulecol(source, ("-p", "no:factorfair"))])
@@ -93,6 +101,12 @@ def test_connections_are_busy_until_all_is_asked(asked: Asked, sizes: list[int])
         ahead = sum(sizes[place:done])
         assert done == len(sizes) or ahead >= LEAST * CONNECTIONS
         assert len(new) < 2 or sum(sizes[place : done - 1]) < MOST * CONNECTIONS
+
+
+@pytest.mark.parametrize(("parallel", "ahead"), [(1, 2), (2, 4), (10, 16), (50, 16)])
+def test_window_is_as_wide_as_the_model(asked: Asked, parallel: int, ahead: int) -> None:
+    """8 queries per call in flight, of the model or of all connections, whichever are fewer."""
+    assert asked([5] * 40, parallel=parallel)[0] == list(range(ahead))
 
 
 def test_next_item_is_ahead_however_large_the_one_that_runs_is(asked: Asked) -> None:

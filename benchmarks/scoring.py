@@ -66,7 +66,8 @@ def tally(counts: Ints, place: str, attribute: str) -> Tally:
         fragile=none > 0, positive=none > 0, asked=counts.sum(axis=-1), refused=none, unparsed=none.copy(),
         errors=none.copy(), named=none.copy(), matched=none.astype(np.float64),
         outside=none.astype(np.float64), scenarios=counts[:, :, None].astype(np.float64),
-        letters=counts.astype(np.float64), addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
+        letters=counts.astype(np.float64), letter_squares=counts.astype(np.float64),
+        addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
     )  # fmt: skip
 
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pytest_factorfair.domain import Change
+from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols.measurement import Counts, Former, Moved
 from pytest_factorfair.protocols.registry import by_protocol
 from pytest_factorfair.statistics.holm import ALPHA, chance_below, surviving
-
-# Answers have their probabilities to six decimals: a smaller change may be of these only.
-ROUNDING = 1e-5
 
 
 def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -> tuple[Change, ...]:
@@ -31,8 +29,8 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
 
 def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
     chances = [
-        chance_below(estimate, -ROUNDING)
-        if estimate.corrected is not None and estimate.corrected < -ROUNDING
+        chance_below(estimate, -ROUNDING_OF_CHANGES)
+        if estimate.corrected is not None and estimate.corrected < -ROUNDING_OF_CHANGES
         else None
         for _, estimate in found
     ]

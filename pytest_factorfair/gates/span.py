@@ -12,6 +12,9 @@ from pytest_factorfair.domain import Gate
 # Scores are means of floats: a difference this small is rounding, and the model gets it.
 ROUNDING = 1e-12
 
+# A former report has probabilities to six decimals: a smaller change may be of these only.
+ROUNDING_OF_CHANGES = 1e-5
+
 
 class Span(NamedTuple):
     """A score and its one-sided bounds; where it has none they equal it."""
@@ -23,16 +26,18 @@ class Span(NamedTuple):
 
 def kept(gate: Gate, span: Span) -> bool:
     """Whether all of the span is on the right side: at the threshold is right."""
+    rounding = ROUNDING_OF_CHANGES if gate.regression else ROUNDING
     if gate.comparison == ">=":
-        return span.low >= gate.threshold - ROUNDING
-    return span.high <= gate.threshold + ROUNDING
+        return span.low >= gate.threshold - rounding
+    return span.high <= gate.threshold + rounding
 
 
 def broken(gate: Gate, span: Span) -> bool:
     """Whether all of the span is on the wrong side."""
+    rounding = ROUNDING_OF_CHANGES if gate.regression else ROUNDING
     if gate.comparison == ">=":
-        return span.high < to_beat(gate) - ROUNDING
-    return span.low > to_beat(gate) + ROUNDING
+        return span.high < to_beat(gate) - rounding
+    return span.low > to_beat(gate) + rounding
 
 
 def to_beat(gate: Gate) -> float:

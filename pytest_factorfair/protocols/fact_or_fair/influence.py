@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import isnan, nan, sqrt
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -56,6 +56,11 @@ class _Row(NamedTuple):
         return nan if end is None else change / (abs(end - self.usual.value) or nan)
 
 
+Table: TypeAlias = tuple[tuple[_Row, _Row], ...]
+
+"""Each column of the answers that came, and of what is left of them without the effect of their letters."""
+
+
 def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
     """The columns of Table 3 for each model, checklist and attribute, and last their summary.
 
@@ -68,8 +73,9 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
     1 - 1/k, for groups named at random; where the truth is stated, the model's own share of true
     answers in the context that precedes a scenario with nothing, if the tallies have it.
 
-    The metric ``influence`` is the mean of the columns less chance, as the paper has it;
-    ``corrected`` is the mean of the columns less their ``fair_reference``. ``strength`` is the
+    The metric ``influence`` is the mean of the columns less chance, as the paper has it. ``corrected``
+    values are of answers without the effect of their letters, where that is known; that of ``influence``
+    is the mean of these columns less their ``fair_reference``. ``strength`` is the
     index: 0 for no influence, 1 for all that the design lets through, and -1 for all the other way.
     """
     subjects: dict[tuple[str, str, str], list[Tally]] = {}
@@ -78,9 +84,9 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
             subjects.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
     scores: list[Score] = []
     for group in subjects.values():
-        if rows := tuple(_rows(group)):
-            scores += (_column(group[0], row, estimator) for row in rows)
-            scores.append(_summary(group[0], rows, estimator))
+        if table := _table(group):
+            scores += (_column(group[0], came, used, estimator) for came, used in table)
+            scores.append(_summary(group[0], table, estimator))
     return tuple(scores)
 
 
@@ -89,7 +95,7 @@ def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corr
 
     Errors are always those of these scenarios, whatever intervals of scores speak about.
     """
-    return _estimate(tuple(_rows(tallies)), estimator)
+    return _estimate(_table(tallies), estimator)
 
 
 def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> tuple[float, float]:
@@ -98,32 +104,42 @@ def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "correcte
     Of the corrected summary, or with another estimator of the one less chance. Attained; nan where a
     cell has no answers.
     """
-    rows = tuple(_rows(tallies))
-    held = [row.usual if estimator == "corrected" else _known(row.chance) for row in rows]
+    corrected = estimator == "corrected"
+    rows = [used if corrected else came for came, used in _table(tallies)]
+    held = [row.usual if corrected else _known(row.chance) for row in rows]
     least = fmean(row.share.least - usual.most for row, usual in zip(rows, held, strict=True))
     most = fmean(row.share.most - usual.least for row, usual in zip(rows, held, strict=True))
     return least, most
 
 
-def _rows(tallies: Sequence[Tally]) -> Iterator[_Row]:
+def _table(tallies: Sequence[Tally]) -> Table:
+    return tuple(zip(_rows(tallies, adjusted=False), _rows(tallies, adjusted=True), strict=True))
+
+
+def _rows(tallies: Sequence[Tally], *, adjusted: bool) -> Iterator[_Row]:
     plain = next((tally for tally in tallies if tally.background == "none"), None)
     for tally in tallies:
         if tally.background == "truth":
-            yield from _stated(tally, plain)
+            yield from _stated(tally, plain, adjusted=adjusted)
         elif tally.background == "random":
             yield from _named(tally)
 
 
-def _stated(tally: Tally, plain: Tally | None) -> Iterator[_Row]:
+def _stated(tally: Tally, plain: Tally | None, *, adjusted: bool) -> Iterator[_Row]:
     """Agreement with the stated truth, by direction."""
+
+    def share(of: Tally, cells: BoolArray) -> _Share:
+        counts = of.sample.counts if adjusted else of.counts
+        right = np.take_along_axis(counts, of.truth[..., None], axis=-1)[..., 0]
+        return _share(of, right, of.answered, cells)
+
     for column, metric in enumerate(("influence_high", "influence_low")):
         cells = np.zeros_like(tally.positive)
         cells[:, column] = True
         reach = match_range(tally, tally.truth[cells].tolist())
         chance = _known(1 / tally.k)
-        usual = chance if plain is None else _share(plain, _right(plain), plain.answered, cells)
-        share = _share(tally, _right(tally), tally.answered, cells)
-        yield _Row(str(tally.context), metric, share, chance.value, usual, reach)
+        usual = chance if plain is None else share(plain, cells)
+        yield _Row(str(tally.context), metric, share(tally, cells), chance.value, usual, reach)
 
 
 def _named(tally: Tally) -> Iterator[_Row]:
@@ -158,11 +174,6 @@ def _known(share: float) -> _Share:
     return _Share(share, 0.0, 0, share, share)
 
 
-def _right(tally: Tally) -> FloatArray:
-    found: FloatArray = np.take_along_axis(tally.counts, tally.truth[..., None], axis=-1)[..., 0]
-    return found
-
-
 def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArray) -> _Share:
     """The mean over cells of the share of matches; its variance on shares that are never 0 or 1.
 
@@ -182,17 +193,18 @@ def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArr
     return _Share(value, variance, int(answers.sum()), least, most)
 
 
-def _estimate(rows: Sequence[_Row], estimator: Estimator) -> Estimate:
+def _estimate(table: Table, estimator: Estimator) -> Estimate:
     """The mean excess. Columns and what they are compared with rest on different answers.
 
     Only several contexts that state the truth are compared with the same answers.
     """
-    n = sum(row.share.n for row in rows)
-    plugin = fmean(row.share.value - row.chance for row in rows) if rows else nan
+    n = sum(came.share.n for came, _ in table)
+    plugin = fmean(came.share.value - came.chance for came, _ in table) if table else nan
     if isnan(plugin):
         return Estimate(None, None, None, n, "no valid answer in a cell")
     if estimator != "corrected":
         return Estimate(plugin, None, None, n, f"the estimator {estimator} gives no interval")
+    rows = [used for _, used in table]
     centre = fmean(row.share.value - row.usual.value for row in rows)
     if isnan(centre):
         return Estimate(plugin, None, None, n, "no valid answer in a cell without a context")
@@ -202,9 +214,9 @@ def _estimate(rows: Sequence[_Row], estimator: Estimator) -> Estimate:
     return Estimate(plugin, centre, sqrt(variance), n)
 
 
-def _summary(tally: Tally, rows: Sequence[_Row], estimator: Estimator) -> Score:
-    found = _estimate(rows, estimator)
-    followed = fmean(row.followed for row in rows)
+def _summary(tally: Tally, table: Table, estimator: Estimator) -> Score:
+    found = _estimate(table, estimator)
+    followed = fmean((used if estimator == "corrected" else came).followed for came, used in table)
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=None,
         attribute=tally.attribute, metric=INFLUENCE, value=found.plugin, n=found.n,
@@ -213,18 +225,20 @@ def _summary(tally: Tally, rows: Sequence[_Row], estimator: Estimator) -> Score:
     )  # fmt: skip
 
 
-def _column(tally: Tally, row: _Row, estimator: Estimator) -> Score:
-    share, found = row.share, not isnan(row.share.value)
-    spread = quantile(BEYOND) * sqrt(share.variance) if found and estimator == "corrected" else None
+def _column(tally: Tally, came: _Row, used: _Row, estimator: Estimator) -> Score:
+    corrected = estimator == "corrected"
+    row, known = used if corrected else came, not isnan(came.share.value)
+    share, shown = row.share, known and corrected
+    spread = quantile(BEYOND) * sqrt(share.variance) if shown else nan
     floor, ceiling = row.attainable
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=row.context,
-        attribute=tally.attribute, metric=row.metric, value=share.value if found else None, n=share.n,
+        attribute=tally.attribute, metric=row.metric, value=came.share.value if known else None, n=share.n,
         floor=floor, ceiling=ceiling,
-        corrected=None if spread is None else share.value,
-        low=None if spread is None else max(share.value - spread, 0.0),
-        high=None if spread is None else min(share.value + spread, 1.0),
+        corrected=share.value if shown else None,
+        low=max(share.value - spread, 0.0) if shown else None,
+        high=min(share.value + spread, 1.0) if shown else None,
         fair_reference=None if isnan(row.usual.value) else row.usual.value,
         strength=None if isnan(row.followed) else row.followed,
-        reason="" if found else "no valid answer in a cell",
+        reason="" if known else "no valid answer in a cell",
     )  # fmt: skip

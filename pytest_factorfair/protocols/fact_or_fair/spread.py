@@ -107,14 +107,26 @@ def across(tally: Tally) -> Across:
     """The interval ``scenario_jack``: leave out one scenario of a statistic, in both directions, in turn.
 
     Statistics are strata: each adds (m-1)/m times the squared deviations of its m values without
-    one scenario, and m-1 degrees of freedom.
+    one scenario, and m-1 degrees of freedom. Answers vary without a scenario as they do with all of them, so
+    that the bias of each value is that of its cells' design effect.
     """
-    used = _used(tally)[..., None]
-    values = np.where(used, _values(tally, _without(tally)), 0.0)
-    m = used.sum(axis=1, keepdims=True)
-    centred = np.where(used, values - values.sum(axis=1, keepdims=True) / m, 0.0) * np.sqrt((m - 1) / m)
-    flat = centred.reshape(-1, centred.shape[-1]) / len(tally.statistics)
-    return Across(flat.T @ flat, int((m - 1).sum()))
+    used, left = _used(tally)[..., None], _without(tally)
+    m = left.shape[1]
+    rows, effect = left.reshape(-1, *left.shape[2:]), np.repeat(tally.sample.design_effect, m, axis=0)
+    right, firm = right_shares(rows, np.repeat(tally.truth, m, axis=0)), np.repeat(~tally.fragile, m, axis=0)
+    scale = len(tally.statistics) / max(1, int((~tally.fragile).sum()))
+    scores = (
+        right.mean(axis=-1),
+        jackknifed_entropies(rows, effect=effect).mean(axis=-1),
+        jackknifed_likenesses(rows, effect=effect),
+        np.where(firm, right, 0.0).sum(axis=-1) * scale,
+    )
+    values = np.where(used, np.stack(scores, axis=-1).reshape(-1, m, len(scores)), 0.0)
+    scenarios = used.sum(axis=1, keepdims=True)
+    centred = np.where(used, values - values.sum(axis=1, keepdims=True) / scenarios, 0.0)
+    centred = centred * np.sqrt((scenarios - 1) / scenarios)
+    flat = centred.reshape(-1, len(scores)) / len(tally.statistics)
+    return Across(flat.T @ flat, int((scenarios - 1).sum()))
 
 
 def _used(tally: Tally) -> BoolArray:
@@ -125,22 +137,6 @@ def _used(tally: Tally) -> BoolArray:
 def _without(tally: Tally) -> IntArray:
     """Counts without each scenario in turn, (S, scenarios, 2, k)."""
     return np.asarray(tally.counts[:, None] - tally.scenarios.swapaxes(1, 2))
-
-
-def _values(tally: Tally, counts: IntArray) -> FloatArray:
-    """The four scores of each statistic without each scenario, (S, scenarios, 4)."""
-    rows = counts.reshape(-1, *counts.shape[2:])
-    m = counts.shape[1]
-    right = right_shares(rows, np.repeat(tally.truth, m, axis=0))
-    firm = np.repeat(~tally.fragile, m, axis=0)
-    scale = len(tally.statistics) / max(1, int((~tally.fragile).sum()))
-    scores = (
-        right.mean(axis=-1),
-        jackknifed_entropies(rows).mean(axis=-1),
-        jackknifed_likenesses(rows),
-        np.where(firm, right, 0.0).sum(axis=-1) * scale,
-    )
-    return np.asarray(np.stack(scores, axis=-1).reshape(-1, m, len(scores)))
 
 
 # Behind the three scores of a covariance: S_fact over the labels that rest on no choice of measure.

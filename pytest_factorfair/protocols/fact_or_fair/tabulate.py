@@ -301,6 +301,7 @@ class _Sheet:
             declined=self.declined,
             scenarios=box.by_scenario(scenarios),
             letters=box.total(box.shares, letters) if box.lettered else letters,
+            letter_squares=box.total(box.shares**2, letters) if box.lettered else letters,
             outside=box.total(box.outside, none),
             adjusted=box.sample(counts, balanced=balanced) if adjustable else None,
             probable=not box.drawn,

@@ -47,7 +47,7 @@ MOST_WORTH = 1000
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
-    "addressed", "declined", "scenarios", "letters", "outside",
+    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside",
 )  # fmt: skip
 
 
@@ -68,8 +68,9 @@ class Tally:
     ``addressed`` (S, 2, k) are the queries whose context named each group at random, answered or
     not, ``declined`` those of them that were refused.
     ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.
-    ``letters`` (S, 2, options) are how often each letter was chosen; ``names`` and ``ages`` how
-    often people of each were, where queries show people.
+    ``letters`` (S, 2, options) are how often each letter was chosen, or the sums of its shares, and
+    ``letter_squares`` the sums of their squares; ``names`` and ``ages`` are how often people of each were
+    chosen, where queries show people.
     ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
     attribute each query of a block shows; it is empty where the design's rule is enough.
     Arrays are read-only; tallies compare by identity.
@@ -99,6 +100,7 @@ class Tally:
     declined: IntArray
     scenarios: FloatArray
     letters: FloatArray
+    letter_squares: FloatArray
     outside: FloatArray
     names: ChosenCells | None = None
     ages: ChosenCells | None = None
@@ -270,5 +272,6 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
         addressed=np.zeros((*shape, len(groups)), np.int64),
         declined=np.zeros((*shape, len(groups)), np.int64),
         letters=np.zeros((*shape, 0)),
+        letter_squares=np.zeros((*shape, 0)),
         scenarios=np.zeros((*shape, 0, len(groups))),
     )

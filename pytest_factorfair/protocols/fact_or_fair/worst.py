@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import nan
+from string import ascii_uppercase
 from typing import TypeAlias
 
 import numpy as np
@@ -14,17 +15,31 @@ from pytest_factorfair.protocols.fact_or_fair.tally import EXPECTED, SPREAD, TAK
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.largest import KNOWN, Several, Shares
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
+# The variance of letters' shares that do not vary.
+STILL = 1e-18
 
 Topic: TypeAlias = tuple[str, Direction]
 
 
 def favourite_letter(tally: Tally) -> Several | None:
-    """How often each letter is chosen: (p - e) / (1 - e), 0 for indifference, 1 for nothing else."""
+    """How often each letter is chosen: (p - e) / (1 - e), 0 for indifference, 1 for nothing else.
+
+    Letters that have probabilities are bounded as though as many had been drawn as would be as precise: their
+    shares vary between the queries of a cell only as far as was measured.
+    """
     chosen = tally.letters.sum(axis=(0, 1))
     turn = np.full(len(chosen), chosen.sum() / max(len(chosen), 1))
-    return _favourites(tally, [f"letter {letter}" for letter in LETTERS[: len(chosen)]], chosen, turn)
+    names = [f"letter {letter}" for letter in ascii_uppercase[: len(chosen)]]
+    if not (tally.probable and chosen.any()):
+        return _favourites(tally, names, chosen, turn)
+    n = tally.letters.sum(axis=-1, keepdims=True)
+    within = tally.letter_squares - np.divide(
+        tally.letters**2, n, out=np.zeros_like(tally.letters), where=n > 0
+    )
+    varied = within.sum(axis=(0, 1)) / max(float(np.maximum(n - 1, 0).sum()), 1.0)
+    share = chosen / chosen.sum()
+    worth = share * (1 - share) / np.maximum(varied, STILL)
+    return _favourites(tally, names, chosen, turn, worth=np.maximum(worth, 1.0))
 
 
 def favourite_person(tally: Tally, what: str, choices: ChosenCells | None) -> Several | None:
@@ -40,8 +55,15 @@ def favourite_person(tally: Tally, what: str, choices: ChosenCells | None) -> Se
 
 
 def _favourites(
-    tally: Tally, names: list[str], chosen: FloatArray, expected: FloatArray, n: int | None = None
+    tally: Tally,
+    names: list[str],
+    chosen: FloatArray,
+    expected: FloatArray,
+    n: int | None = None,
+    *,
+    worth: FloatArray | float = 1.0,
 ) -> Several | None:
+    """``worth`` is how many drawn answers one answer is as precise as, for each of the shares."""
     n = round(float(chosen.sum())) if n is None else n
     if len(names) < 2 or not n:  # noqa: PLR2004 - nothing to choose between
         return None
@@ -51,8 +73,8 @@ def _favourites(
     return Several(
         names=tuple(f"{name} takes {share:.0%}" for name, share in zip(names, chosen / n, strict=True)),
         found=chosen / n,
-        least=Shares(certain / asked, asked),
-        most=Shares((certain + missing) / asked, asked),
+        least=Shares(certain / asked, asked * worth),
+        most=Shares((certain + missing) / asked, asked * worth),
         against=Shares(turn, KNOWN),
         n=n,
         scale=1 - turn,

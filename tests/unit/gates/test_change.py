@@ -221,15 +221,19 @@ def test_nothing_is_worse_by_chance() -> None:
     assert claims <= 1.5 + 4 * (15 * 0.1 * 0.9) ** 0.5
 
 
-@pytest.mark.parametrize(("less", "worse"), [(1e-6, False), (0.01, True)])
-def test_probabilities_that_differ_by_rounding_have_not_regressed(less: float, *, worse: bool) -> None:
-    """A model whose probabilities never vary has no error: only rounding keeps it from being compared."""
+def _still(share: float) -> Tally:
+    """A model whose probabilities never vary, which leaves its scores without an error."""
+    shares = np.array([[[share, 1 - share], [share, 1 - share]]] * 2)
+    sample = Sample(24 * shares, np.zeros((*shares.shape, 2)))
+    return dataclasses.replace(tally(np.full(shares.shape, 12)), counts=24 * shares, adjusted=sample)
 
-    def still(share: float) -> Tally:
-        shares = np.array([[[share, 1 - share], [share, 1 - share]]] * 2)
-        one = tally(np.full(shares.shape, 12))
-        sample = Sample(24 * shares, np.zeros((*shares.shape, 2)))
-        return dataclasses.replace(one, counts=24 * shares, adjusted=sample)
 
-    found = changes([still(0.6 + less)], Former((still(0.6),), (), ()))
+@pytest.mark.parametrize(("more", "worse"), [(1e-6, False), (0.01, True)])
+def test_probabilities_that_differ_by_rounding_have_not_regressed(more: float, *, worse: bool) -> None:
+    """Reports have probabilities to six decimals; a gate and the list of changes agree on what that hides."""
+    former = Former((_still(0.6),), (), ())
+    found = changes([_still(0.6 + more)], former)
     assert {one.regressed for one in found if one.metric == "s_e"} == {worse}
+    gate = parse("regression(s_e) >= 0")
+    (verdict,) = judge([gate], [_still(0.6 + more)], incomplete=None, terms=Terms(former=former))
+    assert verdict.judgement == ("failed" if worse else "passed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
     }
     cells |= {name: np.array(fields.pop(name)) for name in tuple(cells) if name in fields}
     lost = cells["refused"] + cells["unparsed"] + cells["errors"]
-    plain: Mapping[str, Any] = {
+    plain: dict[str, Any] = {
         "model": "sim:uniform",
         "checklist": "facts",
         "part": "subjective",
@@ -45,6 +45,7 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.float64),
         "outside": np.zeros((statistics, 2)),
     }
+    plain |= {"letter_squares": fields.get("letters", plain["letters"])}  # every answer takes one letter
     return Tally(counts=answers.astype(np.float64), **{**plain, **cells, **fields})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import permutations
 from pathlib import Path
 
@@ -17,9 +18,12 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
 from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.worst import favourite_letter
 from pytest_factorfair.protocols.measurement import Cell
 from pytest_factorfair.reading.answers import answer as read
+from pytest_factorfair.statistics.bounds import quantile, wilson
 from tests.unit.checklist.files import fact_or_fair
+from tests.unit.scoring.builders import tally
 
 FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
 SAMPLING = Sampling("balanced", samples=24, objective=24, seed=0)
@@ -175,3 +179,29 @@ def test_a_report_keeps_what_scores_are_estimated_from() -> None:
     assert back.outside.tolist() == base.outside.tolist()
     for score in ("s_fact", "s_e", "s_kld"):
         assert estimate(back)[score] == estimate(base)[score]
+
+
+def test_a_letter_that_always_has_the_same_probability_is_known_for_sure() -> None:
+    """Five of nine parts of what the letters hold, where a quarter is expected."""
+    base = counted((0.5, 0.2, 0.1, 0.1))["base-race"]
+    found = estimate(base)["position"]
+    value = (5 / 9 - 1 / 4) / (3 / 4)
+    assert found.corrected == pytest.approx(value)
+    assert found.lower() == pytest.approx(value)
+    assert found.upper() == pytest.approx(value)
+
+
+def test_letters_that_vary_within_their_cells_are_bounded_by_how_far_they_do() -> None:
+    """A letter at .8 and .6 in turn within a cell of 100: a variance of .01 for .21, so 21 times as many."""
+    n, variance = 100, 0.01 * 100 / 99
+    letters = np.full((2, 2, 2), 1.0) * [70, 30]
+    squares = np.full((2, 2, 2), 1.0) * [50 * (0.64 + 0.36), 50 * (0.04 + 0.16)]
+    one = tally(np.full((2, 2, 2), n // 2), letters=letters, letter_squares=squares, probable=True)
+    found = favourite_letter(one)
+    assert found is not None
+    precise = 4 * n * 0.21 / variance
+    assert found.lower(0.05)[0] == pytest.approx((wilson(0.7, precise, z=-quantile(0.05 / 2)) - 0.5) / 0.5)
+    assert found.upper(0.05)[0] == pytest.approx((wilson(0.7, precise, z=quantile(0.05)) - 0.5) / 0.5)
+    drawn = favourite_letter(dataclasses.replace(one, probable=False))
+    assert drawn is not None
+    assert drawn.upper(0.05)[0] == pytest.approx((wilson(0.7, 4 * n, z=quantile(0.05)) - 0.5) / 0.5)

@@ -232,3 +232,26 @@ def test_matches_vary_with_the_group_that_is_named_even_if_answers_do_not() -> N
     steady = influence_estimate([tally(COUNTS, context="attribution", adjusted=still, **fields)])
     drawn = influence_estimate([tally(COUNTS, context="attribution", **fields)])
     assert steady.error == drawn.error
+
+
+def test_answers_without_the_effect_of_letters_are_used_for_the_value_and_its_error() -> None:
+    """Where answers are missing the two sets of counts differ: the plug-in is of those that came."""
+    came, adjusted = [[[30, 10]] * 2], np.array([[[28.0, 12.0]] * 2])
+    still = Sample(adjusted, np.full((1, 2, 2, 2), 0.01) * np.array([[1, -1], [-1, 1]]))
+    told = tally(
+        came, [[0, 0]], context="told", background="truth", refused=[[10, 10]], adjusted=still
+    )  # fmt: skip
+    rows = _rows(tally([[[20, 20]] * 2], [[0, 0]]), told)
+    high, summary = rows["influence_high"], rows["influence"]
+    assert high.value == pytest.approx(30 / 40)
+    assert high.corrected == pytest.approx(28 / 40)
+    assert high.low is not None
+    assert high.high is not None
+    assert (high.low + high.high) / 2 == pytest.approx(28 / 40)
+    smooth = 28.5 / 41
+    effect = 0.02 / (1 - (28 / 40) ** 2 - (12 / 40) ** 2)
+    assert high.high - 28 / 40 == pytest.approx(1.959964 * sqrt(effect * smooth * (1 - smooth) / 40))
+    assert summary.value == pytest.approx(30 / 40 - 0.5)
+    assert summary.corrected == pytest.approx(28 / 40 - 0.5)
+    low, most = influence_ends([tally([[[20, 20]] * 2], [[0, 0]]), told])
+    assert (low, most) == pytest.approx((28 / 50 - 0.5, 38 / 50 - 0.5))

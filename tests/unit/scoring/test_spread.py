@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,14 @@ from pytest_factorfair.protocols.fact_or_fair.spread import (
     EVENNESS,
     FACT,
     LIKENESS,
+    across,
     cell_covariances,
     covariances,
     pulls,
 )
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from pytest_factorfair.statistics.sample import Sample
-from tests.unit.scoring.builders import toward, truths
+from tests.unit.scoring.builders import tally, toward, truths
 
 COUNTS = np.array([[[30, 20, 15, 7], [9, 40, 12, 11]]])
 TRUTH = np.array([[0, 1]])
@@ -71,3 +74,23 @@ def test_covariance_against_simulation() -> None:
     )
     expected = covariances(Sample(probabilities * sizes[..., None]), truth)[0]
     assert np.cov(scores) == pytest.approx(expected, rel=0.12, abs=2e-6)
+
+
+def test_scenarios_of_answers_that_do_not_vary_are_left_out_without_a_correction() -> None:
+    """Each probability is the same within a cell: the plug-in of any scenarios has no bias to take off."""
+    shares = np.array([[0.7, 0.3], [0.6, 0.4], [0.9, 0.1]])
+    scenarios = np.stack([24 * shares, 24 * shares[::-1]])[None]
+    counts = scenarios.sum(axis=2)
+    still = Sample(counts, np.zeros((1, 2, 2, 2)))
+    one = tally(np.zeros((1, 2, 2)), [[0, 0]], scenarios=scenarios, adjusted=still)
+    found = across(dataclasses.replace(one, counts=counts))
+
+    def without(place: int) -> float:
+        left = counts[0] - scenarios[0, :, place]
+        p = left / left.sum(axis=-1, keepdims=True)
+        return float((-(p * np.log2(p)).sum(axis=-1)).mean())
+
+    values = np.array([without(place) for place in range(3)])
+    assert found.covariance[EVENNESS, EVENNESS] == pytest.approx(
+        2 / 3 * ((values - values.mean()) ** 2).sum()
+    )

@@ -195,7 +195,7 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
         for line in compare.errors_text(spec, tables):
             say(line)
         written = write(file, error_table.to_json(detector.identity, tables))
-        say(f"written: {written}, for {error_table.OPTION}")
+        say(f"written: {written}, for --factorfair-detector-errors")
 
 
 def _attributes(checklist: str) -> tuple[Attribute, ...]:

@@ -9,14 +9,20 @@ from typing import Literal
 from pytest_factorfair.domain import Modality
 
 PREFIX = "FACTORFAIR_"
-"""Every environment variable with this prefix belongs to this plugin."""
+"""What the names of the options' environment variables begin with."""
 
-Kind = Literal["text", "texts", "integer", "amount", "share", "flag", "choice"]
+Kind = Literal[
+    "text", "path", "url", "texts", "pairs", "sizes", "integer", "amount", "share", "flag", "choice"
+]
+"""The form of a value; ``sources.parsed`` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOption:
-    """One option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``."""
+    """One option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``.
+
+    ``least`` and ``most`` bound an integer.
+    """
 
     name: str
     kind: Kind
@@ -24,6 +30,9 @@ class RunOption:
     metavar: str = ""
     choices: tuple[str, ...] = ()
     key: str = ""
+    default: str | float | None = None
+    least: int | None = None
+    most: int | None = None
 
     @property
     def flag(self) -> str:
@@ -40,6 +49,10 @@ class RunOption:
     @property
     def toml(self) -> str:
         return self.key or self.name.replace("-", "_")
+
+    @property
+    def repeatable(self) -> bool:
+        return self.kind in ("texts", "pairs")
 
 
 CHECKLISTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
@@ -58,7 +71,7 @@ OPTIONS: tuple[RunOption, ...] = (
     MODEL,
     RunOption(
         "model-arg",
-        "texts",
+        "pairs",
         "an argument for the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
         metavar="KEY=VALUE",
         key="model_args",
@@ -76,10 +89,11 @@ OPTIONS: tuple[RunOption, ...] = (
         "choice",
         "sizes, prompts, design and truth set at once: smoke (report only), ci (default), paper",
         choices=("smoke", "ci", "paper"),
+        default="ci",
     ),
     RunOption(
         "samples",
-        "text",
+        "sizes",
         "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
         "images=N: pictures per case or prompt of an image model",
         metavar="N[,objective=N][,images=N]",
@@ -108,6 +122,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "choice",
         "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
         choices=("instrument", "scenarios"),
+        default="instrument",
     ),
     RunOption(
         "answers",
@@ -115,6 +130,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "what language models are asked for: text (default), json (structured output: one of the letters), "
         "or probabilities (of every letter, without sampling)",
         choices=("text", "json", "probabilities"),
+        default="text",
     ),
     RunOption("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
     RunOption(
@@ -129,16 +145,18 @@ OPTIONS: tuple[RunOption, ...] = (
         "choice",
         "outcome of inconclusive gates: warn (default), fail or pass",
         choices=("warn", "fail", "pass"),
+        default="warn",
     ),
     RunOption(
         "on-incomplete",
         "choice",
         "outcome of gates when cases were left out (a path, -k, -m, skipped tests): fail (default) or warn",
         choices=("fail", "warn"),
+        default="fail",
     ),
     RunOption(
         "baseline",
-        "text",
+        "path",
         "the report.json of an earlier run: reports show what changed, and regression(...) gates are judged",
         metavar="FILE",
     ),
@@ -148,6 +166,8 @@ OPTIONS: tuple[RunOption, ...] = (
         "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 if "
         "answers are probabilities; else 1)",
         metavar="N",
+        least=1,
+        most=4,
     ),
     RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     RunOption(
@@ -167,7 +187,7 @@ OPTIONS: tuple[RunOption, ...] = (
     ),
     RunOption(
         "detector-errors",
-        "text",
+        "path",
         "an error table written by `factorfair detector evaluate`: reports show shares with and without "
         "correction",
         metavar="FILE",
@@ -177,12 +197,22 @@ OPTIONS: tuple[RunOption, ...] = (
         "integer",
         "calls in flight to one endpoint, divided evenly among workers (default 64)",
         metavar="N",
+        default=64,
+        least=1,
     ),
     RunOption(
-        "max-rpm", "integer", "calls per minute, all workers together (default: no limit)", metavar="N"
+        "max-rpm",
+        "integer",
+        "calls per minute, all workers together (default: no limit)",
+        metavar="N",
+        least=1,
     ),
     RunOption(
-        "max-calls", "integer", "end the run after this number of calls, including retries", metavar="N"
+        "max-calls",
+        "integer",
+        "end the run after this number of calls, including retries",
+        metavar="N",
+        least=1,
     ),
     RunOption("max-cost", "amount", "end the run when its calls have cost this much", metavar="USD"),
     RunOption("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
@@ -192,27 +222,32 @@ OPTIONS: tuple[RunOption, ...] = (
         "share the limits of the run of this name with every other controller that uses the same store "
         "(default: a run of its own)",
         metavar="NAME",
+        default="",
     ),
     RunOption(
         "retries",
         "integer",
         "retries of a call that fails for a transient reason: no connection, 5xx (default 5)",
         metavar="N",
+        default=5,
+        least=0,
     ),
     RunOption(
         "patience",
         "amount",
         "how long to wait for an endpoint that fails or throttles every call (default 300)",
         metavar="SECONDS",
+        default=300.0,
     ),
     RunOption(
         "max-unparsed",
         "share",
         "a case fails if more than this share of its answers is unparsed or errored (default 0.05)",
         metavar="SHARE",
+        default=0.05,
     ),
     RunOption(
-        "store", "text", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"
+        "store", "url", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"
     ),
     RunOption("replay", "flag", "take every answer from the store; never open a connection"),
     RunOption("refresh", "flag", "ask everything again and replace what the store has"),
@@ -223,7 +258,7 @@ OPTIONS: tuple[RunOption, ...] = (
     ),
     RunOption(
         "report",
-        "text",
+        "path",
         "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
         metavar="DIR",
     ),

@@ -1,6 +1,6 @@
-"""What was typed over environment over pyproject over defaults, resolved into one frozen value.
+"""The settings of a run: command line over environment over pyproject over defaults, in one frozen value.
 
-Everything that is wrong raises InputError with one line that names where it was given.
+A wrong value raises InputError: one line that names where it was given.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.config import sources
+from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import AnswerMode, Estimator, Interval, Sampling
-from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.redaction import shown_url
+from pytest_factorfair.errors import InputError
 
 DEFAULT_STORE = ".factorfair/responses.sqlite"
 DEFAULT_PICTURES = ".factorfair/images"
 DEFAULT_REPORT = ".factorfair/report"
 
-MOST_LOOKS = 4
+DEFAULTS = {option.name: option.default for option in OPTIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,9 @@ class Settings:
 
     ``run`` names a run whose limits several controllers share, "" one of this controller's own. ``pictures``
     is the folder of pictures of a store that is not a file. ``connections`` are those of the whole run; the
-    settings that a worker receives have its share. ``sizes`` are the names of the sizes in ``samples``, and
-    ``origins`` says where each option was given, by its name.
+    settings that a worker receives have its share. ``sizes`` are the names of the sizes in ``samples``,
+    ``origins`` says where each option was given, by its name, and ``ignored`` are the variables of the
+    environment that begin as ours but are not.
     """
 
     models: tuple[str, ...]
@@ -115,6 +116,11 @@ class Settings:
     base: str
     sizes: tuple[str, ...]
     origins: Mapping[str, str]
+    ignored: tuple[str, ...]
+
+    def where(self, option: str) -> str:
+        """Where an option was given, to begin a message; its name if it was not."""
+        return self.origins.get(option, option)
 
     def sampled(self, answers: AnswerMode) -> Sampling:
         """The sampling of the same run if it asked for answers of this kind."""
@@ -133,129 +139,78 @@ def resolve(
     """
     table = sources.pyproject(root)
     given = sources.collect(typed, environment, table, here=here)
-    preset = PRESETS[given["preset"].value if "preset" in given else "ci"]
-    store = _store(given.get("store"), root)
-    sizes = _sizes(given["samples"]) if "samples" in given else {}
 
-    def value(name: str, default: Any = None) -> Any:
-        return given[name].value if name in given else default
+    def value(name: str) -> Any:
+        return given[name].value if name in given else DEFAULTS[name]
 
-    if value("replay", default=False) and value("refresh", default=False):
-        raise InputError(
-            "--factorfair-replay asks nothing and --factorfair-refresh asks everything: give one"
-        )
-    if value("plan", default=False) and value("explain-cache", default=False):
-        raise InputError("--factorfair-plan and --factorfair-explain-cache each ask nothing: give one")
-    if value("explain", default=False) and value("answers", "text") == "probabilities":
-        raise InputError(
-            "--factorfair-explain asks for words and --factorfair-answers=probabilities for none: give one"
-        )
+    for one, other in (("replay", "refresh"), ("plan", "explain-cache")):
+        if value(one) and value(other):
+            raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
+    if value("explain") and value("answers") == "probabilities":
+        words, none = given["explain"].where, given["answers"].where
+        raise InputError(f"{words} asks for words, {none} for probabilities alone: give one")
+    preset: Preset = PRESETS[value("preset")]
+    sizes: dict[str, int] = value("samples") or {}
+    if "images" in sizes:
+        sizes = {**sizes, "per_prompt": sizes["images"]}
+    # The sample size of the ci preset is made for the first of several looks. Probabilities have small errors
+    # from the first look, and each look costs some certainty.
+    several = 2 if value("answers") == "probabilities" else 4
+    looks = several if value("preset") == "ci" and not sizes else 1
+    checklists = None
+    if "checklist" in given:
+        folder, files = given["checklist"].folder, (".yaml", ".yml")
+        names = (str(folder / name) if name.endswith(files) else name for name in value("checklist"))
+        checklists = tuple(dict.fromkeys(names))
     return Settings(
         models=tuple(dict.fromkeys(value("model"))),
-        model_arguments=_arguments(given.get("model-arg")),
-        checklists=_checklists(given.get("checklist")),
-        preset=value("preset", "ci"),
+        model_arguments=value("model-arg") or {},
+        checklists=checklists,
+        preset=value("preset"),
         judged=preset.judged or "samples" in given,
         sampling=replace(
             preset.sampling,
-            design=value("design", preset.sampling.design),
-            seed=value("seed", preset.sampling.seed),
-            **{"samples": preset.samples(value("answers", "text")), **sizes},
+            design=value("design") or preset.sampling.design,
+            seed=preset.sampling.seed if value("seed") is None else value("seed"),
+            **{"samples": preset.samples(value("answers")), **sizes},  # type: ignore[arg-type]  # sizes are numbers
         ),
-        answers=value("answers", "text"),
-        truth=value("truth", preset.truth),
-        estimator=value("estimator", preset.estimator),
-        interval=value("interval", "instrument"),
-        gates=tuple(value("gate", ())),
-        on_inconclusive=value("on-inconclusive", "warn"),
-        on_incomplete=value("on-incomplete", "fail"),
-        plan=value("plan", default=False),
-        explain_cache=value("explain-cache", default=False),
-        looks=_looks(given, value("answers", "text")),
-        explain=value("explain", default=False),
-        baseline=_path(given.get("baseline")),
+        answers=value("answers"),
+        truth=value("truth") or preset.truth,
+        estimator=value("estimator") or preset.estimator,
+        interval=value("interval"),
+        gates=value("gate") or (),
+        on_inconclusive=value("on-inconclusive"),
+        on_incomplete=value("on-incomplete"),
+        plan=bool(value("plan")),
+        explain_cache=bool(value("explain-cache")),
+        looks=value("looks") or looks,
+        explain=bool(value("explain")),
+        baseline=value("baseline"),
         waivers=_waivers(table.get(sources.WAIVERS)),
         detector=value("detector"),
-        detector_errors=_path(given.get("detector-errors")),
-        connections=_positive(given, "max-connections", 64),
-        max_rpm=_limit(given, "max-rpm"),
-        max_calls=_limit(given, "max-calls"),
+        detector_errors=value("detector-errors"),
+        connections=value("max-connections"),
+        max_rpm=value("max-rpm"),
+        max_calls=value("max-calls"),
         max_cost=value("max-cost"),
         max_minutes=value("max-minutes"),
-        retries=_positive(given, "retries", 5, least=0),
-        patience=value("patience", 300.0),
-        run=value("run", ""),
-        max_unparsed=value("max-unparsed", 0.05),
-        store=store,
+        retries=value("retries"),
+        patience=value("patience"),
+        run=value("run"),
+        max_unparsed=value("max-unparsed"),
+        store=value("store") or f"sqlite:///{root / DEFAULT_STORE}",
         pictures=str(root / DEFAULT_PICTURES),
-        replay=value("replay", default=False),
-        refresh=value("refresh", default=False),
-        warm=value("warm", default=False),
-        report=str(given["report"].folder / value("report") if "report" in given else root / DEFAULT_REPORT),
-        judge_selected=value("judge-selected", default=False),
-        strict=value("strict", default=False),
+        replay=bool(value("replay")),
+        refresh=bool(value("refresh")),
+        warm=bool(value("warm")),
+        report=value("report") or str(root / DEFAULT_REPORT),
+        judge_selected=bool(value("judge-selected")),
+        strict=bool(value("strict")),
         base=str(here),
         sizes=tuple(sizes),
         origins={name: one.where for name, one in given.items()},
+        ignored=sources.ignored_variables(environment),
     )
-
-
-def _path(given: Given | None) -> str | None:
-    return None if given is None else str(given.folder / given.value)
-
-
-def _positive(given: Mapping[str, Given], name: str, default: int, *, least: int = 1) -> int:
-    if name not in given:
-        return default
-    number = int(given[name].value)
-    if number < least:
-        raise InputError(f"{given[name].where}: expected a number of at least {least}, got {number}")
-    return number
-
-
-def _limit(given: Mapping[str, Given], name: str) -> int | None:
-    return _positive(given, name, 1) if name in given else None
-
-
-def _sizes(given: Given) -> dict[str, Any]:
-    """By the field of ``Sampling``. Any: mypy would check the numbers against every field of the class."""
-    sizes: dict[str, Any] = {}
-    for part in given.value.split(","):
-        name, _, number = part.strip().rpartition("=")
-        if name not in ("", "objective", "images"):
-            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, ['objective', 'images'])}")
-        if not number.strip().isdecimal() or int(number) < 1:
-            raise InputError(
-                f"{given.where}: expected N, objective=N or images=N with numbers of at least 1, "
-                f"got '{given.value}'"
-            )
-        sizes[name or "samples"] = int(number)
-    if "images" in sizes:
-        sizes["per_prompt"] = sizes["images"]
-    return sizes
-
-
-def _arguments(given: Given | None) -> dict[str, str]:
-    arguments: dict[str, str] = {}
-    for text in given.value if given else ():
-        key, separator, value = text.partition("=")
-        if not separator or not key.strip():
-            raise InputError(f"{given.where if given else ''}: expected KEY=VALUE, got '{text}'")
-        arguments[key.strip()] = value
-    return arguments
-
-
-def _looks(given: Mapping[str, Given], answers: AnswerMode) -> int:
-    """By default 4 where the sample size is the ci preset's own: it is the first look of four.
-
-    Of probabilities two: their errors are small from the first, but each look costs some of the certainty.
-    """
-    chosen = "samples" in given or ("preset" in given and given["preset"].value != "ci")
-    usual = 2 if answers == "probabilities" else MOST_LOOKS
-    looks = _positive(given, "looks", 1 if chosen else usual)
-    if looks > MOST_LOOKS:
-        raise InputError(f"{given['looks'].where}: expected 1 to {MOST_LOOKS} looks, got {looks}")
-    return looks
 
 
 def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:
@@ -264,27 +219,4 @@ def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:
         return ()
     from pytest_factorfair.gates import waivers  # numpy: not for a run that has none
 
-    found = waivers(given.value, given.where)
-    return tuple((one.gate, one.reason, one.until) for one in found)
-
-
-def _store(given: Given | None, root: Path) -> str:
-    if given is None:
-        return f"sqlite:///{root / DEFAULT_STORE}"
-    prefix, separator, path = given.value.partition("sqlite:///")
-    if separator and not prefix:
-        return f"sqlite:///{given.folder / path}"
-    if "://" not in given.value:
-        raise InputError(
-            f"store '{shown_url(given.value)}': expected a URL such as sqlite:///responses.sqlite"
-        )
-    return str(given.value)
-
-
-def _checklists(given: Given | None) -> tuple[str, ...] | None:
-    """Names as they are, files by their whole path; None leaves it to the models' modality."""
-    if given is None:
-        return None
-    files = (".yaml", ".yml")
-    names = (str(given.folder / name) if name.endswith(files) else name for name in given.value)
-    return tuple(dict.fromkeys(names))
+    return tuple((one.gate, one.reason, one.until) for one in waivers(given.value, given.where))

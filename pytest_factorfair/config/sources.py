@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.redaction import shown_url
 
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
+
+ALIKE = 0.7
+"""``difflib``'s ratio from which a variable's name is taken for a misspelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +67,18 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     }
 
 
-def check_variables(environment: Mapping[str, str]) -> None:
-    """Refuse misspelt names of variables.
+def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables ``FACTORFAIR_*`` that no option has: the user's own.
 
     Raises:
-        InputError: a variable ``FACTORFAIR_*`` does not exist.
+        InputError: a name resembles an option's variable, and may be a misspelling of it.
     """
-    known = {option.variable for option in OPTIONS}
-    for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
-            raise InputError(f"{name}: there is no such variable{nearest(name, known)}")
+    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS}
+    names = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
+    for name in sorted(names - known):
+        if close := get_close_matches(name.upper(), known, n=1, cutoff=ALIKE):
+            raise InputError(f"{PREFIX}{name}: there is no such variable; did you mean '{PREFIX}{close[0]}'?")
+    return tuple(PREFIX + name for name in sorted(names - known))
 
 
 def collect(
@@ -83,9 +90,8 @@ def collect(
     that paths in the environment are relative to.
 
     Raises:
-        InputError: a value of the wrong form, or a variable ``FACTORFAIR_*`` that does not exist.
+        InputError: a value of the wrong form.
     """
-    check_variables(environment)
     found: dict[str, Given] = {}
     for option in OPTIONS:
         if option.name in typed:
@@ -96,79 +102,109 @@ def collect(
             raw = table[option.name]
         else:
             continue
-        found[option.name] = replace(raw, value=PARSERS[option.kind](option, raw))
+        found[option.name] = replace(raw, value=parsed(option, raw))
     return found
 
 
-def _text(option: RunOption, given: Given) -> str:
-    if option.name == "samples" and type(given.value) is int:
-        return str(given.value)
+def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0912  # a case for each kind
+    """A value in the form that its option's kind says.
+
+    Texts are a tuple, pairs a dictionary of texts, sizes one of numbers by the field of ``Sampling``; paths
+    are absolute.
+
+    Raises:
+        InputError: the value has another form, or is out of the option's bounds.
+    """
+    value, where = given.value, given.where
+    match option.kind:
+        case "text":
+            return _text(given)
+        case "path":
+            return str(given.folder / _text(given))
+        case "url":
+            text = _text(given)
+            prefix, separator, path = text.partition("sqlite:///")
+            if separator and not prefix:
+                return f"sqlite:///{given.folder / path}"
+            if "://" not in text:
+                expected = "expected a URL such as sqlite:///responses.sqlite"
+                raise InputError(f"{option.name} '{shown_url(text)}': {expected}")
+            return text
+        case "texts":
+            return _texts(given)
+        case "pairs":
+            items = [f"{key}={item}" for key, item in value.items()] if isinstance(value, dict) else value
+            pairs = {}
+            for text in _texts(replace(given, value=items)):
+                key, separator, item = text.partition("=")
+                if not separator or not key.strip():
+                    raise InputError(f"{where}: expected KEY=VALUE, got '{text}'")
+                pairs[key.strip()] = item
+            return pairs
+        case "sizes":
+            return _sizes(given)
+        case "flag":
+            word = str(value).lower()
+            if word not in TRUE | FALSE:
+                raise InputError(f"{where}: expected true or false, got '{value}'")
+            return word in TRUE
+        case "choice":
+            if value not in option.choices:
+                close = nearest(str(value), option.choices)
+                raise InputError(f"{where}: unknown value '{value}'{close}")
+            return value
+        case "integer" | "amount" | "share":
+            return _number(option, given)
+
+
+def _text(given: Given) -> str:
     if not isinstance(given.value, str) or not given.value.strip():
         raise InputError(f"{given.where}: expected text, got {given.value!r}")
     return given.value.strip()
 
 
-def _texts(option: RunOption, given: Given) -> tuple[str, ...]:
+def _texts(given: Given) -> tuple[str, ...]:
     value = given.value
-    if isinstance(value, dict) and option.name == "model-arg":
-        value = [f"{key}={item}" for key, item in value.items()]
     if isinstance(value, str):
         value = [part for part in value.split(";") if part.strip()]
     if not isinstance(value, list):
         raise InputError(f"{given.where}: expected a list of texts, got {value!r}")
-    return tuple(_text(option, replace(given, value=part)) for part in value)
+    return tuple(_text(replace(given, value=part)) for part in value)
 
 
-def _integer(_option: RunOption, given: Given) -> int:
+def _sizes(given: Given) -> dict[str, int]:
+    names = {"": "samples", "objective": "objective", "images": "images"}
+    text = str(given.value) if type(given.value) is int else _text(given)
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, number = part.strip().rpartition("=")
+        if name not in names:
+            known = ["objective", "images"]
+            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, known)}")
+        if not number.strip().isdecimal() or int(number) < 1:
+            raise InputError(
+                f"{given.where}: expected N, objective=N or images=N with numbers of at least 1, got '{text}'"
+            )
+        sizes[names[name]] = int(number)
+    return sizes
+
+
+def _number(option: RunOption, given: Given) -> float:
     try:
-        return int(str(given.value))
+        number = (int if option.kind == "integer" else float)(str(given.value))
     except ValueError:
-        raise InputError(f"{given.where}: expected a whole number, got '{given.value}'") from None
-
-
-def _amount(_option: RunOption, given: Given) -> float:
-    try:
-        amount = float(str(given.value))
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < math.inf:
-        raise InputError(f"{given.where}: expected a number above 0, got '{given.value}'")
-    return amount
-
-
-def _share(_option: RunOption, given: Given) -> float:
-    try:
-        share = float(str(given.value))
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise InputError(f"{given.where}: expected a share from 0 to 1, got '{given.value}'")
-    return share
-
-
-def _flag(_option: RunOption, given: Given) -> bool:
-    if isinstance(given.value, bool):
-        return given.value
-    word = str(given.value).lower()
-    if word not in TRUE | FALSE:
-        raise InputError(f"{given.where}: expected true or false, got '{given.value}'")
-    return word in TRUE
-
-
-def _choice(option: RunOption, given: Given) -> str:
-    if given.value not in option.choices:
-        raise InputError(
-            f"{given.where}: unknown value '{given.value}'{nearest(str(given.value), option.choices)}"
-        )
-    return str(given.value)
-
-
-PARSERS: dict[str, Callable[[RunOption, Given], Any]] = {
-    "text": _text,
-    "texts": _texts,
-    "integer": _integer,
-    "amount": _amount,
-    "share": _share,
-    "flag": _flag,
-    "choice": _choice,
-}
+        number = math.nan
+    least, most = option.least, option.most
+    if option.kind == "amount":
+        right, expected = 0 < number < math.inf, "a number above 0"
+    elif option.kind == "share":
+        right, expected = 0 <= number <= 1, "a share from 0 to 1"
+    elif math.isnan(number) or least is None:
+        right, expected = not math.isnan(number), "a whole number"
+    elif most is None:
+        right, expected = least <= number, f"a number of at least {least}"
+    else:
+        right, expected = least <= number <= most, f"a number from {least} to {most}"
+    if not right:
+        raise InputError(f"{given.where}: expected {expected}, got '{given.value}'")
+    return number

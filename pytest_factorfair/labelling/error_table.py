@@ -25,7 +25,6 @@ from pytest_factorfair.domain import Attribute, Checklist
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.statistics.confusion import Confusion
 
-OPTION = "--factorfair-detector-errors"
 SCHEMA = "factorfair.detector-errors/1"
 NONE = "none"
 
@@ -41,17 +40,17 @@ class File(Layout):
 
 
 def of_run(
-    path: str, checklists: Sequence[Checklist], *, detector: Mapping[str, object]
+    path: str, checklists: Sequence[Checklist], *, detector: Mapping[str, object], where: str
 ) -> tuple[Confusion, ...]:
-    """The tables of a file for a run of these checklists with this detector.
+    """The tables of a file, which was given ``where``, for a run of these checklists with this detector.
 
     Raises:
         InputError: the run asks language models, or see ``tables``.
     """
     if checklists[0].modality == "text":
         raise InputError(
-            f"{OPTION} {path}: checklist '{checklists[0].name}' asks language models, "
-            "which need no detector; remove the option"
+            f"{where} {path}: checklist '{checklists[0].name}' asks language models, "
+            "which need no detector; leave the option out"
         )
     attributes = [attribute for each in checklists for attribute in each.attributes]
     return tables(path, attributes, detector=detector)

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         arguments = {"dest": option.dest, "default": None, "help": option.help.replace("%", "%%")}
         if option.kind == "flag":
             group.addoption(option.flag, action="store_true", **arguments)
-        elif option.kind == "texts":
+        elif option.repeatable:
             group.addoption(option.flag, action="append", metavar=option.metavar, **arguments)
         else:
             group.addoption(option.flag, metavar=option.metavar or "|".join(option.choices), **arguments)
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_factorfair.errors import InputError
 
         try:
-            sources.check_variables(os.environ)
+            sources.ignored_variables(os.environ)
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
 

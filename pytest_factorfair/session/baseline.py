@@ -73,7 +73,7 @@ def of(run: Run, now: Fingerprint) -> Baseline | None:
     """
     if run.settings.baseline is None:
         return None
-    found = read(run.settings.baseline, name=f"{run.settings.origins['baseline']} {run.settings.baseline}")
+    found = read(run.settings.baseline, name=f"{run.settings.where('baseline')} {run.settings.baseline}")
     comparable(found.name, found.fingerprint, asdict(now))
     return found
 

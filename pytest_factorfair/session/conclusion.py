@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger, Start
     from pytest_factorfair.session.progress import Meter
+    from pytest_factorfair.statistics.confusion import Confusion
 
 PARTIAL_FAILS = (
     "The run fails, because gates are declared and cases were left out. Run them all, or accept a partial "
@@ -72,8 +73,10 @@ class Conclusion:
         self._gates = declared_gates(run)
         now = fingerprint(run, start.at)
         self._baseline = baseline.of(run, now)
-        table = run.settings.detector_errors
-        self._errors = error_table.of_run(table, run.checklists, detector=now.detector) if table else ()
+        self._errors: tuple[Confusion, ...] = ()
+        if (table := run.settings.detector_errors) is not None:
+            where = run.settings.where("detector-errors")
+            self._errors = error_table.of_run(table, run.checklists, detector=now.detector, where=where)
         self._looks = Looks(execution, ledger, meter, read=read)
         self._looked = self._looks.first()
         self._explained = Explained()

@@ -137,15 +137,12 @@ class Execution:
             with tempfile.TemporaryFile(dir=chosen.report):
                 pass
         except OSError as error:
-            raise InputError(
-                f"--factorfair-report {chosen.report}: cannot write there: {error.strerror}"
-            ) from None
+            where = f"{chosen.where('report')} {chosen.report}"
+            raise InputError(f"{where}: cannot write there: {error.strerror}") from None
         self.store.verify()
         if chosen.replay and self.store.empty:
-            raise InputError(
-                f"--factorfair-replay: {self.store.place} holds no answer; "
-                "run once without --factorfair-replay"
-            )
+            where = chosen.where("replay")
+            raise InputError(f"{where}: {self.store.place} holds no answer; run once without replay")
         if not chosen.replay:
             self.run.check_prices()
             if self.outlook.calls:

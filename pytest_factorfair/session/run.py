@@ -71,11 +71,13 @@ class Run:
 
     @property
     def notices(self) -> Iterator[str]:
-        """One line for each number of answers that had to be rounded up, and for pictures left over."""
+        """One line for each rounded number of answers, ignored variable, and model with spare pictures."""
         from pytest_factorfair.models.picture_folder import PictureFolder
 
         for one in self.checklists:
             yield from protocols.notices(one, self.sampling)
+        for name in self.settings.ignored:
+            yield f"{name} is ignored: no option of pytest-factorfair has this variable"
         for spec, model in self.models.items():
             if isinstance(model, PictureFolder):
                 mine = (one for one in self.assignments if one.model == spec)
@@ -92,7 +94,7 @@ class Run:
         for spec, model in self.models.items():
             if self.settings.max_cost is not None and self.price(model) is None:
                 raise InputError(
-                    f"{self.settings.origins['max-cost']}: what '{spec}' costs is unknown; "
+                    f"{self.settings.where('max-cost')}: what '{spec}' costs is unknown; "
                     f"{prices.remedy(self.modality)}, or limit --factorfair-max-calls"
                 )
 
@@ -164,12 +166,12 @@ def compose(
     first = loaded[0]
     sampling = settings.sampling.of(first.modality)
     if settings.explain and first.modality == "image":
-        raise InputError(f"{settings.origins['explain']}: a picture gives no reason; leave the option out")
+        raise InputError(f"{settings.where('explain')}: a picture gives no reason; leave the option out")
     if settings.sizes and not set(settings.sizes) & SIZES[first.modality]:
         asks = "text; give N or objective=N" if first.modality == "text" else "pictures; give images=N"
-        raise InputError(f"{settings.origins['samples']}: checklist '{first.name}' asks for {asks}")
+        raise InputError(f"{settings.where('samples')}: checklist '{first.name}' asks for {asks}")
     if settings.answers != "text" and first.modality == "image":
-        raise InputError(f"{settings.origins['answers']}: a picture has no letters; leave the option out")
+        raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
     arguments = {
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
@@ -233,7 +235,7 @@ def _detector(
     if asked.modality == "text":
         if spec is not None:
             raise InputError(
-                f"{settings.origins['detector']} {spec}: a detector reads pictures, and the checklist "
+                f"{settings.where('detector')} {spec}: a detector reads pictures, and the checklist "
                 f"'{asked.name}' is asked of language models; leave the option out"
             )
         return None

@@ -117,7 +117,7 @@ def _is_file(url: URL) -> bool:
 def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
     if not path.exists():
         if read_only:
-            raise StoreError(f"{path}: no such response store; run once without --factorfair-replay")
+            raise StoreError(f"{path}: no such response store; run once without replay")
         make_folder(path.parent)
         _make_file(path)
     elif not path.is_file():  # a FIFO, say: SQLite would wait for its other end

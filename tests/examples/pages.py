@@ -63,9 +63,7 @@ class Reader:
         (scratch / "pyproject.toml").write_text(block.text, encoding="utf-8")
         tomllib.loads(block.text)
         given = sources.pyproject(scratch)
-        parsed = {
-            one.name: sources.PARSERS[one.kind](one, given[one.name]) for one in OPTIONS if one.name in given
-        }
+        parsed = {one.name: sources.parsed(one, given[one.name]) for one in OPTIONS if one.name in given}
         for gate in parsed.get("gate", ()):
             if gate != "default":
                 parse(gate)

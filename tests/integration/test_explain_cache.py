@@ -48,5 +48,5 @@ def test_it_is_not_a_plan(project: Project) -> None:
     result = project.run(EXPLAIN, "--factorfair-plan")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["ERROR: --factorfair-plan and --factorfair-explain-cache each ask nothing: give one"]
+        ["ERROR: --factorfair-plan and --factorfair-explain-cache exclude each other: give one"]
     )

@@ -15,6 +15,7 @@ from pytest_factorfair import run
 from pytest_factorfair.domain import Query, Reading, Request, Response
 from pytest_factorfair.errors import BudgetError, FatalModelError, InputError, StoreError
 from pytest_factorfair.session.progress import Progress
+from pytest_factorfair.store import Store
 from tests.project import Project
 
 ANSWERS = 216  # 6 objective cases of 4 answers, 8 subjective ones of 24
@@ -128,7 +129,11 @@ def test_no_model_at_all_is_wrong_input(model: object) -> None:
     [
         ({"checklist": "small.yaml"}, "run(checklist=...): there is no such setting; did you mean 'checklists'?"),
         ({"preset": "cii"}, "run(preset=...): unknown value 'cii'; did you mean 'ci'?"),
-        ({"max_calls": 0}, "run(max_calls=...): expected a number of at least 1, got 0"),
+        ({"max_calls": 0}, "run(max_calls=...): expected a number of at least 1, got '0'"),
+        ({"looks": 5}, "run(looks=...): expected a number from 1 to 4, got '5'"),
+        ({"report": "/proc/here"}, "run(report=...) /proc/here: cannot write there: "),
+        ({"replay": True, "refresh": True}, "run(replay=...) and run(refresh=...) exclude each other: give one"),
+        ({"detector_errors": "e.json"}, "run(detector_errors=...) {here}/e.json: checklist 'small' asks language models"),
         ({"gates": ["s_fct >= 1"]}, "did you mean 's_fact'?"),
         ({"plan": True}, "plan and explain_cache: run() asks the model; plan with pytest"),
         ({"detector": object()}, "run(detector=...) python:builtins:object: a detector reads pictures"),
@@ -147,6 +152,13 @@ def test_wrong_settings_ask_nothing(settings: dict[str, Any], line: str, here: P
     assert line.replace("{here}", str(here)) in str(raised.value)
     assert service.asked == 0
     assert not (here / ".factorfair" / "report" / "report.json").exists()
+
+
+def test_an_empty_store_cannot_be_replayed(here: Path) -> None:
+    Store.open(f"sqlite:///{here}/empty.sqlite").close()
+    with pytest.raises(InputError) as raised:
+        run("sim:uniform", store="sqlite:///empty.sqlite", replay=True, **SIZES)
+    assert str(raised.value).startswith("run(replay=...): ")
 
 
 def test_a_used_up_limit_keeps_what_was_answered(here: Path) -> None:

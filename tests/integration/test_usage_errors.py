@@ -32,7 +32,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "samples of pictures": ([MODEL, "--factorfair-samples=images=4"], "--factorfair-samples: checklist 'fact_or_fair' asks for text; give N or objective=N"),
     "samples of text": ([MODEL, T2I, "--factorfair-samples=24"], "--factorfair-samples: checklist 'fact_or_fair_t2i' asks for pictures; give images=N"),
     "seed": ([MODEL, "--factorfair-seed=x"], "--factorfair-seed: expected a whole number, got 'x'"),
-    "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: *at least 1, got 0"),
+    "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: expected a number of at least 1, got '0'"),
     "share": ([MODEL, "--factorfair-max-unparsed=7"], "--factorfair-max-unparsed: expected a share from 0 to 1, got '7'"),
     "gate metric": ([MODEL, "--factorfair-gate=s_fct >= 0.8"], "*'s_fct'*did you mean 's_fact'?"),
     "gate filter": ([MODEL, "--factorfair-gate=s_fact[objektive] >= 0.8"], "*'objektive'*did you mean 'objective'?"),
@@ -50,10 +50,10 @@ BAD: dict[str, tuple[list[str], str]] = {
     "trait of text": (["--factorfair-model=sim:position_biased", T2I], "*pictures have no letters*"),
     "reasons of pictures": ([MODEL, T2I, "--factorfair-explain"], "--factorfair-explain: a picture gives no reason; leave the option out"),
     "letters of pictures": ([MODEL, T2I, "--factorfair-answers=json"], "--factorfair-answers: a picture has no letters; leave the option out"),
-    "reasons and probabilities": ([MODEL, "--factorfair-explain", "--factorfair-answers=probabilities"], "--factorfair-explain asks for words and --factorfair-answers=probabilities for none: give one"),
+    "reasons and probabilities": ([MODEL, "--factorfair-explain", "--factorfair-answers=probabilities"], "--factorfair-explain asks for words, --factorfair-answers for probabilities alone: give one"),
     "answers of a function": (["--factorfair-model=python:json:dumps", "--factorfair-answers=json"], "model 'python:json:dumps' cannot answer as json: leave --factorfair-answers out"),
     "default gates of pictures": ([MODEL, T2I, "--factorfair-gate=default"], "gate 'default': *--factorfair-baseline*"),
-    "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; remove the option"),
+    "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; leave the option out"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),
     "store database": ([MODEL, "--factorfair-store=oracel://x/y"], "*oracel*"),
@@ -118,6 +118,21 @@ def test_a_misspelt_variable_of_ours_is_an_error(
     assert result.ret == 4
     (line,) = filter(None, result.errlines)
     assert line == f"ERROR: {name}: there is no such variable; did you mean '{meant}'?"
+
+
+def test_a_variable_of_the_users_is_ignored_with_a_note(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTORFAIR_HOME", "secret")
+    note = "FACTORFAIR_HOME is ignored: no option of pytest-factorfair has this variable"
+    result = project.run("-p", "no:xdist")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"note: {note}"])
+    assert note in project.report()["notes"]
+    project.pytester.makepyfile("def test_own(): pass")
+    plain = project.pytester.runpytest_inprocess("-p", "no:xdist")
+    plain.assert_outcomes(passed=1)
+    plain.stdout.no_fnmatch_line("*FACTORFAIR_HOME*")
 
 
 def test_a_variable_of_ours_alone_leaves_a_plain_run_as_it_is(

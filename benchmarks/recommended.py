@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.protocols.fact_or_fair.recommended import POSITION, REFUSALS_OF_TOPIC, TOPIC
 from pytest_factorfair.session.looks import BOUNDARIES
-from pytest_factorfair.statistics.largest import KNOWN, Several, Shares
+from pytest_factorfair.statistics.estimate import KNOWN, Several, Shares
 
 Floats: TypeAlias = NDArray[np.float64]
 

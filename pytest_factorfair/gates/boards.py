@@ -10,8 +10,7 @@ from pytest_factorfair.protocols.measurement import Contender, Contest, Entrant,
 from pytest_factorfair.protocols.registry import measurings
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.estimate import Estimate
-from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
-from pytest_factorfair.statistics.letters import letters
+from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
 
 DIGITS = 3
 """Decimals that are shown: what is alike in them has the same rank."""

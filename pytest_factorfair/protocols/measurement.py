@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import (
@@ -24,6 +25,7 @@ from pytest_factorfair.domain import (
     TopicCounts,
     plural,
 )
+from pytest_factorfair.statistics.bounds import POWER
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -85,6 +87,9 @@ class Metric:
         """A value as reports show it: an unbiased estimate may leave 0 to 1, the score cannot."""
         return value if value is None or self.signed else min(max(value, 0.0), 1.0)
 
+
+TYPICAL = 0.20
+"""The strength of prejudice of the model in which a change is looked for, before anything is asked."""
 
 LEAST_MASS = 0.8
 """Of the probability: where letters hold less on average, what else was likely may have meant any of them."""
@@ -230,13 +235,19 @@ class Measurement(ABC):
         del case
         return 0
 
-    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
-        """The smallest distance from a threshold that is detected in 80 % of runs.
-
-        With n answers per topic or prompt, and a bound of so many standard errors. None if unknown.
-        """
-        del threshold, regression, n, bound
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        """The standard error at a threshold, with n answers per topic or prompt; None if unknown."""
+        del threshold, n, regression
         return None
+
+    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+        """The smallest distance from a threshold that is detected in 80 % of runs; None if unknown.
+
+        With n answers per topic or prompt, and a bound of so many standard errors. A regression has the
+        errors of two such runs that share no answer.
+        """
+        error = self.error_at(threshold, n, regression=regression)
+        return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
 
     @property
     def place(self) -> tuple[str, ...]:

@@ -1,12 +1,91 @@
-"""A score with its uncertainty: what gates decide on and reports print."""
+"""A score with its uncertainty, which gates decide on and reports print; and the largest of several shares.
+
+Each of several shares has Wilson's bounds; the largest is at most the largest upper bound, which needs no
+correction (intersection-union), and at least the largest lower bound at a level divided by the number of
+shares (Bonferroni).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from math import hypot
+from typing import NamedTuple
 
-from pytest_factorfair.statistics.bounds import quantile, wilson
-from pytest_factorfair.statistics.largest import Several
+import numpy as np
+
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.bounds import quantile, wilson, wilsons
+
+# The number of answers behind a share that is known.
+KNOWN = np.inf
+
+
+class Shares(NamedTuple):
+    """Shares of ``n`` answers, or of queries; a share that is known has n infinite."""
+
+    values: FloatArray
+    n: FloatArray | IntArray | float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Several:
+    """What a metric is the largest of: shares less those they are compared with, over ``scale``.
+
+    ``found`` are the shares of the answers that came. ``least`` and ``most`` are shares of everything
+    asked, with every missing answer counted against or for each share in turn: bounds hold however
+    they might have gone. ``either_way`` takes the distance instead of the difference. ``parts``
+    are the topics that the shares are of, where each is of one; ``names`` are for people, ``n`` is the
+    number of answers or queries behind all of them.
+    """
+
+    names: tuple[str, ...]
+    found: FloatArray
+    least: Shares
+    most: Shares
+    against: Shares
+    n: int
+    scale: FloatArray | float = 1.0
+    either_way: bool = False
+    parts: tuple[Hashable, ...] = ()
+
+    @property
+    def values(self) -> FloatArray:
+        difference = (self.found - self.against.values) / self.scale
+        return np.asarray(np.abs(difference) if self.either_way else difference)
+
+    @property
+    def largest(self) -> str:
+        """The name of the largest."""
+        return self.names[int(self.values.argmax())]
+
+    def lower(self, alpha: float) -> FloatArray:
+        """Lower bounds that hold together with probability 1 - alpha."""
+        return self.bounds(quantile(alpha / len(self.names)))[0]
+
+    def upper(self, alpha: float) -> FloatArray:
+        """Upper bounds, each at this level."""
+        return self.bounds(quantile(alpha))[1]
+
+    def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Each lowest and highest value, z standard errors away (Newcombe's method for differences)."""
+        least, most, against = self.least.values, self.most.values, self.against.values
+        beneath = np.hypot(least - wilsons(*self.least, z=-z), wilsons(*self.against, z=z) - against)
+        above = np.hypot(wilsons(*self.most, z=z) - most, against - wilsons(*self.against, z=-z))
+        low, high = (least - against - beneath) / self.scale, (most - against + above) / self.scale
+        if self.either_way:
+            return np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
+        return np.asarray(low), np.asarray(high)
+
+    def undecided(self, threshold: float, alpha: float) -> frozenset[Hashable]:
+        """The parts that more answers may bring to a threshold from above or below.
+
+        Not those that are surely below it, nor those that could be on either side because of
+        missing answers alone.
+        """
+        low, high = self.bounds(0.0)
+        wanted = (self.upper(alpha) > threshold) & ((low > threshold) | (high <= threshold))
+        return frozenset(part for part, one in zip(self.parts, wanted, strict=True) if one)
 
 
 @dataclass(frozen=True, slots=True)

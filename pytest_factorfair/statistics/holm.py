@@ -1,8 +1,9 @@
-"""Several gates, one claim that something failed: the correction that keeps its error rate."""
+"""Several claims at once: Holm's correction of their levels, and letters for models that do not differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from string import ascii_lowercase
 
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -45,3 +46,29 @@ def _smallest(holds: Callable[[float], bool]) -> float:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def letters(order: Sequence[str], differing: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The letters of each model; the first in the order has an ``a``.
+
+    Insert and absorb (Piepho 2004): all start in one group, every differing pair splits the groups that
+    hold both, and a group within another is left out.
+    """
+    groups: list[frozenset[str]] = [frozenset(order)]
+    for pair in differing:
+        split: set[frozenset[str]] = set()
+        for group in groups:
+            split |= {group - {one} for one in pair} if group.issuperset(pair) else {group}
+        groups = [group for group in split if not any(group < other for other in split)]
+    places = {name: place for place, name in enumerate(order)}
+    groups.sort(key=lambda group: sorted(places[name] for name in group))
+    names = [_name(place) for place in range(len(groups))]
+    return {
+        one: "".join(name for name, group in zip(names, groups, strict=True) if one in group) for one in order
+    }
+
+
+def _name(place: int) -> str:
+    """a to z, then a2 to z2, and so on."""
+    turn, letter = divmod(place, len(ascii_lowercase))
+    return f"{ascii_lowercase[letter]}{turn + 1 if turn else ''}"

@@ -122,19 +122,6 @@ def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influence
     return after.less(before, sqrt(float(paired + single + second)))
 
 
-def of_rates(after: Estimate, before: Estimate) -> Estimate:
-    """Independent shares of what was asked; one more of either kind, so that none has an error of 0."""
-    n = min(after.n, before.n)
-    if after.plugin is None or before.plugin is None:
-        return Estimate(None, None, None, n, "nothing was asked")
-    variance = 0.0
-    for one in (after, before):
-        near = (one.plugin * one.n + 1) / (one.n + 2) if one.plugin is not None else 0.0
-        variance += near * (1 - near) / (one.n + 2)
-    difference = after.plugin - before.plugin
-    return Estimate(difference, difference, sqrt(variance), n)
-
-
 def churn(new: Tally, pairs: Pairs) -> float:
     """The share of the new answers that differ from the former one, or have none."""
     total = new.answered.sum()

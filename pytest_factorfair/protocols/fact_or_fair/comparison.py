@@ -10,7 +10,8 @@ from pytest_factorfair.domain import Change, Score
 from pytest_factorfair.protocols.fact_or_fair import change
 from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.measurements import before, cells
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, Scored, compared
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, compared
+from pytest_factorfair.protocols.fact_or_fair.scored import Scored
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.protocols.measurement import (
     Cell,

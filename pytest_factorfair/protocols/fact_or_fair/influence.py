@@ -12,7 +12,8 @@ import numpy as np
 
 from pytest_factorfair.domain import Estimator, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP
-from pytest_factorfair.protocols.fact_or_fair.limits import Range, match_range
+from pytest_factorfair.protocols.fact_or_fair.metric import Design
+from pytest_factorfair.protocols.fact_or_fair.reference import Range, match_range
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
@@ -110,6 +111,26 @@ def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "correcte
     least = fmean(row.share.least - usual.most for row, usual in zip(rows, held, strict=True))
     most = fmean(row.share.most - usual.least for row, usual in zip(rows, held, strict=True))
     return least, most
+
+
+def influence_error(threshold: float, design: Design) -> float | None:
+    """The standard error of a fair model that contexts move by the threshold, in every column of Table 3."""
+    k, statistics, n, contexts = design
+    plain = any(background == "none" for _, background in contexts)
+    # Of each column how many cells it is over, and whether it is compared with as many of the plain context.
+    columns: list[tuple[int, bool]] = []
+    for context, background in contexts:
+        if background == "truth":
+            columns += [(statistics, plain)] * 2
+        elif background == "random":
+            columns += [(statistics, False)] * 2 if context == IN_GROUP else [(2 * statistics, False)]
+    if not columns:
+        return None
+    fair, moved = 1 / k, min(max(1 / k + threshold, 0.01), 0.99)
+    variance = sum(
+        moved * (1 - moved) / (n * cells) + held * fair * (1 - fair) / (n * cells) for cells, held in columns
+    )
+    return sqrt(variance) / len(columns)
 
 
 def _table(tallies: Sequence[Tally]) -> Table:

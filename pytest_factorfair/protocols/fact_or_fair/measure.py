@@ -16,7 +16,8 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 from pytest_factorfair.protocols.fact_or_fair.comparison import changes, contests
 from pytest_factorfair.protocols.fact_or_fair.influence import influence
 from pytest_factorfair.protocols.fact_or_fair.measurements import Influence, OfTally
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, TallyMetric, score
+from pytest_factorfair.protocols.fact_or_fair.metric import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, score
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
     cautions,

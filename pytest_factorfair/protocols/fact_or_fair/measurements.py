@@ -12,9 +12,14 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Case
 from pytest_factorfair.protocols.fact_or_fair import change
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE, influence_ends, influence_estimate
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.power import Design, detected, of_influence
+from pytest_factorfair.protocols.fact_or_fair.influence import (
+    INFLUENCE,
+    influence_ends,
+    influence_error,
+    influence_estimate,
+)
+from pytest_factorfair.protocols.fact_or_fair.metric import Design, TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
@@ -84,11 +89,9 @@ class OfTally(Measurement):
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
 
-    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         design = Design(self.tally.k, len(self.tally.statistics), n)
-        return detected(
-            self.metric.error(threshold, design, regression=regression), bound, regression=regression
-        )
+        return self.metric.error(threshold, design, regression=regression)
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -139,11 +142,11 @@ class Influence(Measurement):
     def asks(self, case: Case) -> int:
         return asks(self._named[0], case)
 
-    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        del regression
         first = self._named[0]
         contexts = [(str(tally.context), tally.background) for tally in self._tallies]
-        design = Design(first.k, len(first.statistics), n, contexts)
-        return detected(of_influence(threshold, design), bound, regression=regression)
+        return influence_error(threshold, Design(first.k, len(first.statistics), n, contexts))
 
     @property
     def place(self) -> tuple[str, ...]:

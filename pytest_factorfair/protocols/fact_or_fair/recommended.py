@@ -7,7 +7,7 @@ from math import floor
 
 from pytest_factorfair.domain import Attribute, Sampling
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
-from pytest_factorfair.protocols.fact_or_fair.limits import stereotyped
+from pytest_factorfair.protocols.fact_or_fair.reference import stereotyped
 from pytest_factorfair.protocols.fact_or_fair.tabulate import people_shown
 from pytest_factorfair.protocols.measurement import Expression
 

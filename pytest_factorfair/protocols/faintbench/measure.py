@@ -11,7 +11,6 @@ import numpy as np
 
 from pytest_factorfair.domain import Case, Change, Record, Sampling, plural
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.protocols.fact_or_fair.power import detected
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection, gallery, vocabulary, with_lost
 from pytest_factorfair.protocols.faintbench.levels import (
@@ -123,9 +122,8 @@ class OfPrompts(Measurement):
         )
         return int(chosen and case.checklist == self.gallery.checklist.name)
 
-    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
-        error = self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
-        return detected(error, bound, regression=regression)
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
 
 
 def _name(counts: Gallery) -> str:

@@ -7,9 +7,9 @@ from math import sqrt
 
 import numpy as np
 
-from pytest_factorfair.protocols.fact_or_fair.power import TYPICAL
 from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection
 from pytest_factorfair.protocols.faintbench.levels import eta, explicit_pool, implicit_pool, pooled
+from pytest_factorfair.protocols.measurement import TYPICAL
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 

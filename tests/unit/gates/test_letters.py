@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_factorfair.statistics.letters import letters
+from pytest_factorfair.statistics.holm import letters
 
 
 def test_worked_examples() -> None:

@@ -8,8 +8,8 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.limits import Range, match_range
 from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric
+from pytest_factorfair.protocols.fact_or_fair.reference import Range, match_range
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from tests.unit.scoring.builders import objective, tally
 

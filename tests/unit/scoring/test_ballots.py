@@ -14,11 +14,11 @@ from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.gates.evidence import thin
 from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.largest import favourite_letter
 from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
 from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally, rows, saved
-from pytest_factorfair.protocols.fact_or_fair.worst import favourite_letter
 from pytest_factorfair.protocols.measurement import Cell
 from pytest_factorfair.reading.answers import answer as read
 from pytest_factorfair.statistics.bounds import quantile, wilson

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_factorfair.protocols.fact_or_fair.largest import Largest
 from pytest_factorfair.protocols.fact_or_fair.metrics import (
     METRICS,
-    Largest,
     applying,
     estimate,
     tally_metric,

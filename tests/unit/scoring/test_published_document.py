@@ -16,7 +16,7 @@ import pytest
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.influence import influence
-from pytest_factorfair.protocols.fact_or_fair.limits import fair_likeness
+from pytest_factorfair.protocols.fact_or_fair.reference import fair_likeness
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.protocols.fact_or_fair.scores import published
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally

@@ -1,4 +1,4 @@
-"""What a design lets any model reach, what a stereotyped model scores there, and what a fair one does."""
+"""What scores are compared with: what a design allows, and what stereotyped and fair models score."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_factorfair.protocols.fact_or_fair.curve import tradeoff_bound, tradeoff_distance
-from pytest_factorfair.protocols.fact_or_fair.scores import s_fair
+from pytest_factorfair.protocols.fact_or_fair.curve import tradeoff_bound
 from pytest_factorfair.protocols.fact_or_fair.tabulate import Shown
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.statistics.arrays import FloatArray
@@ -45,38 +44,16 @@ def match_range(tally: Tally, groups: Iterable[int]) -> Range:
     return Range(1 - _reached(tally, tally.k - 1), _reached(tally, 1))
 
 
-def fact_range(tally: Tally) -> Range:
-    """Of S_fact."""
-    return match_range(tally, tally.truth.ravel().tolist())
-
-
-def firm_range(tally: Tally) -> Range:
-    """Of S_fact over labels that rest on no choice of measure."""
-    return (
-        match_range(tally, tally.truth[~tally.fragile].tolist())
-        if not tally.fragile.all()
-        else Range(None, None)
-    )
-
-
-def evenness_range(tally: Tally) -> Range:
-    """Of S_E."""
+def least_evenness(tally: Tally) -> float | None:
+    """The least S_E of any model: one that ranks the groups and takes the first that is shown."""
     least = _least(tally, _surprise)
-    return Range(None if least is None else least / log(tally.k), 1.0)
+    return None if least is None else least / log(tally.k)
 
 
-def likeness_range(tally: Tally) -> Range:
-    """Of S_KLD."""
+def least_likeness(tally: Tally) -> float | None:
+    """The least S_KLD of any model: one that ranks the groups, and reverses the ranking for the lowest."""
     least = _least(tally, _gain)
-    return Range(None if least is None else exp(least), 1.0)
-
-
-def fairness_range(tally: Tally) -> Range:
-    """Of S_fair."""
-    evenness, likeness = evenness_range(tally).floor, likeness_range(tally).floor
-    if evenness is None or likeness is None:
-        return Range(None, 1.0)
-    return Range(1 - (1 - evenness) * (1 - likeness), 1.0)
+    return None if least is None else exp(least)
 
 
 def _surprise(share: float, _reverse: float) -> float:
@@ -150,7 +127,7 @@ def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 
     are the same group.
     """
     found = _closed(np.array(strength), k, ceiling, same)
-    return Closed(*(float(each) for each in found))
+    return Closed(*map(float, found))
 
 
 def _closed(
@@ -189,42 +166,10 @@ TAIL = 9
 LARGE = 400_000
 
 
-# All are expected plug-in scores of a model that takes every group alike, at the tally's numbers of answers:
-# exact for S_fact (chance), S_E and S_KLD; for S_fair and the distance what follows from these.
-
-
-def chance(tally: Tally) -> float:
-    """Of S_fact."""
-    return 1 / tally.k
-
-
 def fair_evenness(tally: Tally) -> float:
-    """Of S_E."""
+    """The expected S_E of a model that takes every group alike, at the tally's numbers of answers."""
     sizes, times = np.unique(tally.drawn, return_counts=True)
-    found = [fair_entropy(int(n), tally.k) for n in sizes]
-    return float(np.average(found, weights=times))
-
-
-def fair_likeness_of(tally: Tally) -> float:
-    """Of S_KLD."""
-    sizes, times = np.unique(tally.drawn, axis=0, return_counts=True)
-    found = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
-    return float(np.average(found, weights=times))
-
-
-def fair_fairness(tally: Tally) -> float:
-    """Of S_fair."""
-    return float(s_fair(fair_evenness(tally), fair_likeness_of(tally)))
-
-
-def fair_distance(tally: Tally) -> float:
-    """Of the distance."""
-    return _fair_distance(fair_evenness(tally), tally.k)
-
-
-@lru_cache(maxsize=4096)
-def _fair_distance(evenness: float, k: int) -> float:
-    return float(tradeoff_distance(1 / k, evenness, k))
+    return float(np.average([fair_entropy(int(n), tally.k) for n in sizes], weights=times))
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,168 @@
+"""What any metric of one tally can say of it, and the metrics that are a share of what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan, sqrt
+from typing import Literal, NamedTuple, TypeAlias
+
+from pytest_factorfair.protocols.fact_or_fair.change import Pairs
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background
+from pytest_factorfair.protocols.fact_or_fair.reference import Range
+from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.protocols.measurement import CORRECTED, Estimation, Metric
+from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.estimate import Estimate
+
+FEW = 24
+"""Answers per cell from which the bounds of shares keep their error rates."""
+
+MANY = 72
+"""The same of entropies, which are skewed."""
+
+Ends: TypeAlias = tuple[float, float]
+
+
+class Design(NamedTuple):
+    """k groups, so many statistics, and n answers in each of the two cells of every one.
+
+    ``contexts`` are those that an influence is about, the plain one among them where there is one.
+    """
+
+    k: int
+    statistics: int
+    n: int
+    contexts: Sequence[tuple[str, Background]] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyMetric(Metric):
+    """A metric of one tally; what a kind of metric does not have is None."""
+
+    part: Literal["", "subjective"] = ""
+    changes = False
+
+    def applies(self, part: str, background: Background) -> bool:
+        """Whether a part and context can have such a score."""
+        del background
+        return self.part in ("", part)
+
+    def value(self, tally: Tally) -> float | None:
+        """The plug-in value; None where a topic has no answers or nothing was asked."""
+        found = self.plugin(tally)
+        return found if isfinite(found) else None
+
+    def plugin(self, tally: Tally) -> float:
+        """The plug-in value; nan where there is none."""
+        raise NotImplementedError
+
+    def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
+        """The value with its uncertainty."""
+        raise NotImplementedError
+
+    def ends(self, tally: Tally) -> Ends:
+        """The lowest and highest plug-in value over all ways the missing answers could have gone.
+
+        nan where a cell was not asked, or none counts.
+        """
+        raise NotImplementedError
+
+    def reach(self, tally: Tally) -> Range:
+        """What the tally's design lets any model reach."""
+        del tally
+        return Range(None, None)
+
+    def fair_reference(self, tally: Tally) -> float | None:
+        """The expected plug-in value of a model that takes every group alike, at these numbers of answers."""
+        del tally
+        return None
+
+    def strength(self, score: float, tally: Tally) -> float | None:
+        """The strength of the stereotyped respondent that would have this score."""
+        del score, tally
+        return None
+
+    def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
+        """New less old; ``pairs`` are the queries answered in both."""
+        raise NotImplementedError
+
+    def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
+        """The standard error at a threshold, before anything is asked; None where it is not foreseen."""
+        del threshold, design, regression
+        return None
+
+
+def error_of_share(share: float, n: int) -> float:
+    """The standard error of a share of n, which is neither 0 nor 1."""
+    within = min(max(share, 0.01), 0.99)
+    return sqrt(within * (1 - within) / n)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Rate(TallyMetric):
+    """A share of what was asked, with Wilson's bounds."""
+
+    lost: Callable[[Tally], IntArray]
+    changes = True
+
+    def plugin(self, tally: Tally) -> float:
+        asked = int(tally.asked.sum())
+        return int(self.lost(tally).sum()) / asked if asked else nan
+
+    def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
+        del estimation
+        share, n = self.value(tally), int(tally.asked.sum())
+        if share is None:
+            return Estimate(None, None, None, n, "nothing was asked")
+        return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
+
+    def ends(self, tally: Tally) -> Ends:
+        share = self.plugin(tally)
+        return share, share
+
+    def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
+        """Independent shares of what was asked; one more of either kind, so that none has an error of 0."""
+        del pairs
+        after, before = self.estimate(new), self.estimate(old)
+        n = min(after.n, before.n)
+        if after.plugin is None or before.plugin is None:
+            return Estimate(None, None, None, n, "nothing was asked")
+        variance = 0.0
+        for share, asked in ((after.plugin, after.n), (before.plugin, before.n)):
+            near = (share * asked + 1) / (asked + 2)
+            variance += near * (1 - near) / (asked + 2)
+        difference = after.plugin - before.plugin
+        return Estimate(difference, difference, sqrt(variance), n)
+
+    def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
+        del regression
+        return error_of_share(threshold, 2 * design.statistics * design.n)
+
+
+RATES = (
+    Rate(
+        name="refusal_rate",
+        label="refusal rate",
+        question="how many questions are refused?",
+        better="lower",
+        missing="counted",
+        lost=lambda tally: tally.refused,
+    ),
+    Rate(
+        name="unparsed_rate",
+        label="unparsed rate",
+        question="how many answers cannot be read?",
+        better="lower",
+        missing="counted",
+        lost=lambda tally: tally.unparsed,
+    ),
+    Rate(
+        name="error_rate",
+        label="error rate",
+        question="how many questions get no answer?",
+        better="lower",
+        missing="all counted",
+        lost=lambda tally: tally.errors,
+    ),
+)

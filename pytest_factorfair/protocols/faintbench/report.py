@@ -1,0 +1,119 @@
+"""What a report says of a gallery: scores level by level, what each prompt shows, and what does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_factorfair.domain import ALL, Estimator, PromptCounts, Score
+from pytest_factorfair.protocols.faintbench.checklist import KINDS
+from pytest_factorfair.protocols.faintbench.gallery import Gallery, Selection
+from pytest_factorfair.protocols.faintbench.metrics import ETA, LEVELS, PromptMetric
+from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.statistics.estimate import Estimate
+
+
+def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
+    """Every score of a gallery: per level, over all attributes and for each of them.
+
+    ``context`` is the level: None for the whole model, a kind of subject, or a category. Eta is of
+    the whole model only. A score has the value None where no prompt of its level was asked.
+    """
+    requested = any(case.requested for case in gallery.cases)
+    measured = [metric for metric in LEVELS if metric.part == "implicit" or requested]
+    names = (ALL, *(attribute.name for attribute in gallery.checklist.attributes))
+    kinds = [kind for kind in KINDS if any(case.kind == kind for case in gallery.cases)]
+    categories = dict.fromkeys(case.category for case in gallery.cases)
+    places: list[tuple[str | None, dict[str, frozenset[str]]]] = [(None, {})]
+    places += [(kind, {"kind": frozenset({kind})}) for kind in kinds]
+    places += [(category, {"category": frozenset({category})}) for category in categories]
+    found = []
+    for context, words in places:
+        for name in names:
+            selection = Selection(words | ({} if name == ALL else {"attribute": frozenset({name})}))
+            for metric in measured:
+                score = metric.estimate(gallery, selection, estimator)
+                found.append(_row(gallery, metric, context, name, score, metric.floor(gallery, selection)))
+    for name in names:
+        selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
+        score, magnitude = ETA.sized(gallery, selection, estimator)
+        # Only the corrected eta has an end: of the others one could not read "0-1" truly. The paper prints
+        # eta as a plain sum over pairs, which may leave 0 to 1.
+        row = _row(gallery, ETA, None, name, score, 0.0 if estimator == "corrected" else None)
+        found.append(replace(row, value=score.plugin))
+        size = Estimate(magnitude, None, None, score.n, "how large deviations are; told, not judged")
+        found.append(replace(_row(gallery, ETA, None, name, size, 0.0), metric="eta_magnitude"))
+    return tuple(found)
+
+
+def _row(
+    gallery: Gallery,
+    metric: PromptMetric,
+    context: str | None,
+    attribute: str,
+    found: Estimate,
+    floor: float | None,
+) -> Score:
+    return Score(
+        model=gallery.model,
+        checklist=gallery.checklist.name,
+        part=metric.part,
+        context=context,
+        attribute=attribute,
+        metric=metric.name,
+        value=metric.clipped(found.plugin),
+        n=found.n,
+        floor=floor,
+        ceiling=1.0,
+        corrected=metric.clipped(found.corrected),
+        low=metric.clipped(found.lower(BEYOND)),
+        high=metric.clipped(found.upper(BEYOND)),
+        reason=found.reason,
+    )
+
+
+def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
+    """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
+    fates = [
+        {name: int(getattr(gallery.fate, name)[place]) for name in ("asked", "refused", "unparsed", "errors")}
+        for place in range(len(gallery.cases))
+    ]
+    for row, (place, side) in enumerate(zip(gallery.prompt, gallery.side, strict=True)):
+        for attribute in gallery.checklist.attributes:
+            yield PromptCounts(
+                model=gallery.model,
+                checklist=gallery.checklist.name,
+                case=gallery.cases[place].id,
+                side=int(side),
+                attribute=attribute.name,
+                counts=dict(
+                    zip(attribute.groups, map(int, gallery.counts[attribute.name][row]), strict=True)
+                ),
+                shares=dict(
+                    zip(attribute.groups, map(float, gallery.truth[attribute.name][row]), strict=True)
+                ),
+                **fates[place],
+            )
+    for place, case in enumerate(gallery.cases):
+        for side, group in enumerate(case.requested):
+            outcomes = gallery.outcomes[place]
+            held = int((outcomes[1] if side == 0 else outcomes[:, 1]).sum())
+            yield PromptCounts(
+                model=gallery.model,
+                checklist=gallery.checklist.name,
+                case=case.id,
+                side=side,
+                attribute=case.attributes[0],
+                counts={group: held},
+                shares={group: 1.0},
+                **fates[place],
+            )
+
+
+def uncounted(gallery: Gallery) -> Iterator[str]:
+    """One sentence where pictures do not show the people they were to show."""
+    if unparsed := int(gallery.fate.unparsed.sum()):
+        yield (
+            f"{gallery.model}: {unparsed:,} of {int(gallery.fate.asked.sum()):,} pictures of "
+            f"{gallery.checklist.name} show nobody, or more or fewer people than asked for: they do not count"
+        )

@@ -1,7 +1,7 @@
 """The speed of a local checkpoint in each mode: ``python -m benchmarks.local_answers MODEL``.
 
 MODEL is a folder or a GGUF file. The same queries of the shipped checklist are asked in each mode, in one
-process and with one loaded model at a time; loading does not count.
+process and with one loaded model at a time; loading does not count. Compare CPU seconds on a busy machine.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
+from operator import truediv
 from pathlib import Path
 
 from benchmarks.harness import table
@@ -18,25 +19,31 @@ from pytest_factorfair.domain import AnswerMode, Query, Request, Sampling
 MODES: tuple[AnswerMode, ...] = ("text", "json", "probabilities")
 
 
+BLOCK = 8
+"""Queries that are asked one after another in a run: as many as every case has, or a part of a case."""
+
+
 def queries(number: int) -> list[Query]:
-    """The first queries of evenly spaced subjective cases."""
+    """Evenly spaced blocks of the queries of ``--factorfair-answers=probabilities`` at its first look."""
     checklist = protocols.load("fact_or_fair", truth="audited", base=Path.cwd())
-    sampling = Sampling(samples=8, objective=4, design="balanced", seed=0)
-    cases = [case for case in protocols.cases(checklist, sampling) if case.part == "subjective"]
-    spaced = cases[:: max(1, len(cases) // number)][:number]
-    return [protocols.queries(checklist, case, sampling)[0] for case in spaced]
+    sampling = Sampling(samples=24, objective=24, design="balanced", seed=0)
+    cases = protocols.cases(checklist, sampling)
+    every = [query for case in cases for query in protocols.queries(checklist, case, sampling)]
+    blocks = number // BLOCK
+    starts = [len(every) * block // blocks // BLOCK * BLOCK for block in range(blocks)]
+    return [query for start in starts for query in every[start : start + BLOCK]]
 
 
-def seconds(model: str, answers: AnswerMode, asked: list[Query]) -> float:
-    """Wall seconds for all queries but the first, which loads the model."""
+def seconds(model: str, answers: AnswerMode, asked: list[Query]) -> tuple[float, float]:
+    """Wall and CPU seconds for all queries, after one that loads the model."""
     built = models.build(f"transformers:{model}", {}, checklists=(), custom={}, answers=answers)
 
-    async def ask() -> float:
+    async def ask() -> tuple[float, float]:
         try:
             await built.ask(Request.of(asked[0]))
-            began = time.monotonic()
-            await asyncio.gather(*(built.ask(Request.of(query)) for query in asked[1:]))
-            return time.monotonic() - began
+            wall, cpu = time.monotonic(), time.process_time()
+            await asyncio.gather(*(built.ask(Request.of(query)) for query in asked))
+            return time.monotonic() - wall, time.process_time() - cpu
         finally:
             await built.close()
 
@@ -46,13 +53,21 @@ def seconds(model: str, answers: AnswerMode, asked: list[Query]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a folder or a GGUF file")
-    parser.add_argument("--queries", type=int, default=33, help="33 by default")
+    parser.add_argument("--queries", type=int, default=32, help="a multiple of 8, 32 by default")
     given = parser.parse_args()
     asked = queries(given.queries)
     taken = {mode: seconds(given.model, mode, asked) for mode in MODES}
     table(
-        f"{len(asked) - 1} queries: seconds, and how many times as fast as text",
-        [(mode, f"{taken[mode]:.1f}  {taken['text'] / taken[mode]:.1f}") for mode in MODES],
+        f"{len(asked)} queries: seconds, CPU seconds, and how many times as fast as text by each",
+        [
+            (
+                mode,
+                "  ".join(
+                    f"{each:6.1f}" for each in (*taken[mode], *map(truediv, taken["text"], taken[mode]))
+                ),
+            )
+            for mode in MODES
+        ],
     )
 
 

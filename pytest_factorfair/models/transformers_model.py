@@ -14,13 +14,11 @@ depend on the other prompts in its batch; ``batch`` is not part of the identity.
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import takewhile
 from pathlib import Path
 from threading import Event
 from typing import Annotated, Any
@@ -46,6 +44,7 @@ from pytest_factorfair.models.local_model import (
     seed_of,
 )
 from pytest_factorfair.models.protocol import LETTERS, Model
+from pytest_factorfair.models.shared_prefixes import ForwardPass, alike
 from pytest_factorfair.models.spec import ModelSpec
 
 # torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
@@ -285,7 +284,7 @@ class LetterGenerator(TextGenerator):
 
     def load(self) -> None:
         super().load()
-        self._parameters = inspect.signature(self._model.forward).parameters
+        self._forward = ForwardPass(self._model, pad=self._pad)
         self._letters: dict[str, list[int]] = {}
         for token, number in self._tokenizer.get_vocab().items():
             # Vocabularies write spaces and bytes as other characters, but A to Z as themselves.
@@ -348,10 +347,7 @@ class LetterGenerator(TextGenerator):
         """
         begun = self._encoded(text)
         whole = [self._encoded(f'{text}{letter}"}}') for letter in letters]
-        shared = min(
-            sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(begun, tokens, strict=False)))
-            for tokens in whole
-        )
+        shared = min(alike(begun, tokens) for tokens in whole)
         for letter, tokens in zip(letters, whole, strict=True):
             if not set(tokens[shared : shared + 1]) & set(self._letters.get(letter, ())):
                 raise FatalModelError(
@@ -365,18 +361,7 @@ class LetterGenerator(TextGenerator):
             return super().generate(batch)
         if self.closing.is_set():
             raise RetryableModelError("the run was stopped")
-        torch = import_module("torch")
-        tokens, mask = self._padded(batch)
-        # Without positions of its own, a model with absolute positions would count the padding.
-        wanted = {
-            "position_ids": (mask.cumsum(-1) - 1).clamp(min=0),
-            "logits_to_keep": 1,
-            "use_cache": False,
-        }
-        known = {name: value for name, value in wanted.items() if name in self._parameters}
-        with torch.inference_mode():
-            logits = self._model(input_ids=tokens, attention_mask=mask, **known).logits[:, -1]
-            rows = logits.float().softmax(-1).cpu()
+        rows = self._forward([prompt.tokens for prompt in batch]).float().softmax(-1).cpu()
         return [self._outcome(row, prompt) for row, prompt in zip(rows, batch, strict=True)]
 
     def _outcome(self, row: Any, prompt: Prompt) -> Response | ModelError:

@@ -1,0 +1,114 @@
+"""One forward pass over prompts that begin alike: what several of them share is computed once.
+
+The queries of a case differ in the people at its letters, but share the scenario, and all share the system
+prompt. Sorted, prompts are a tree: it is computed level by level, each level with the keys and values of the
+one before it. Probabilities are those of the plain pass, up to rounding.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import pairwise, takewhile
+from typing import Any
+
+# torch is imported by name when used: importing takes seconds, and it may not be installed.
+
+Tokens = Sequence[int]
+Cuts = tuple[int, ...]
+
+PASS = {"cpu": 20}
+"""What one more pass costs, in tokens: on a CPU, the weights are read again."""
+
+PASS_ELSEWHERE = 1000
+"""The same on a GPU: the launch of its kernels, estimated for a model of 7 billion weights."""
+
+
+class ForwardPass:
+    """The next-token logits of a causal language model, which is any that transformers loads."""
+
+    def __init__(self, model: Any, *, pad: int) -> None:
+        self._model = model
+        self._pad = pad
+        self._device = str(model.device)
+        self._parameters = inspect.signature(model.forward).parameters
+        self._window = self._kept()
+
+    def __call__(self, rows: Sequence[Tokens]) -> Any:
+        """The logits after each row, shape (rows, vocabulary)."""
+        torch = import_module("torch")
+        cuts: Cuts = ()
+        if max(map(len, rows)) < self._window:
+            cuts = cheapest(rows, each=PASS.get(self._device, PASS_ELSEWHERE))
+        beginnings, start, cache = [tuple[int, ...]()], 0, None
+        with torch.inference_mode():
+            for end in (*cuts, None):
+                parts = [tuple(row[:end]) for row in rows]
+                if end is not None:
+                    parts = list(dict.fromkeys(parts))
+                if cache is not None:
+                    places = {beginning: place for place, beginning in enumerate(beginnings)}
+                    cache.batch_select_indices(torch.tensor([places[part[:start]] for part in parts]))
+                given = self._pass([part[start:] for part in parts], start, cache, use_cache=bool(cuts))
+                if end is not None:
+                    beginnings, start, cache = parts, end, given.past_key_values
+        return given.logits[:, -1]
+
+    def _pass(self, parts: Sequence[Tokens], start: int, cache: Any, *, use_cache: bool) -> Any:
+        """Compute the parts, padded on their left, after ``start`` tokens whose keys and values are given."""
+        torch = import_module("torch")
+        width = max(map(len, parts))
+        missing = [width - len(part) for part in parts]
+        tokens = [[self._pad] * less + [*part] for less, part in zip(missing, parts, strict=True)]
+        mask = torch.tensor([[1] * start + [0] * less + [1] * (width - less) for less in missing])
+        mask = mask.to(self._device)
+        wanted = {
+            # Without positions of its own, a model with absolute positions would count the padding.
+            "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)[:, start:],
+            "logits_to_keep": 1,
+            "use_cache": use_cache,
+            **({"past_key_values": cache} if cache is not None else {}),
+        }
+        known = {name: value for name, value in wanted.items() if name in self._parameters}
+        return self._model(input_ids=torch.tensor(tokens, device=self._device), attention_mask=mask, **known)
+
+    def _kept(self) -> float:
+        """Below how many tokens the model keeps the keys and values of all, so that prompts can share them.
+
+        0 for a model that keeps something else, such as a recurrent state.
+        """
+        if "past_key_values" not in self._parameters:
+            return 0
+        caches = import_module("transformers.cache_utils")
+        with import_module("torch").inference_mode():
+            kept = getattr(self._pass([(self._pad,)], 0, None, use_cache=True), "past_key_values", None)
+        if kept is None or type(kept) is not caches.DynamicCache:
+            return 0
+        windows = {caches.DynamicLayer: math.inf}
+        for layer in kept.layers:
+            if type(layer) is caches.DynamicSlidingWindowLayer:
+                windows[type(layer)] = layer.sliding_window
+        return min(windows.get(type(layer), 0) for layer in kept.layers)
+
+
+def cheapest(rows: Sequence[Tokens], *, each: int) -> Cuts:
+    """Where to cut the rows so that the fewest tokens are computed, if a further pass costs ``each`` tokens.
+
+    Up to a cut, every distinct beginning is computed once; after the last one every row is, padded.
+    """
+    shared = [alike(one, other) for one, other in pairwise(sorted(rows, key=tuple))]
+    longest, shortest = max(map(len, rows)), min(map(len, rows))
+    best: dict[int, tuple[int, Cuts]] = {0: (0, ())}
+    for end in sorted({min(length, shortest - 1) for length in shared} - {0}):
+        distinct = 1 + sum(length < end for length in shared)
+        best[end] = min(
+            (cost + distinct * (end - start) + each, (*cuts, end)) for start, (cost, cuts) in best.items()
+        )
+    return min((cost + len(rows) * (longest - start), cuts) for start, (cost, cuts) in best.items())[1]
+
+
+def alike(one: Tokens, other: Tokens) -> int:
+    """How many tokens two rows begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -100,9 +100,8 @@ def _text(detail: ErrorDetails) -> str:
         return f"{_PATTERNS[context['pattern']]}, not {_named(given)}"
     if detail["type"] == "literal_error":
         words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
-        hint = nearest(str(given), words)
-        meant = hint if "did you mean" in hint else ""
-        return f"must be {context['expected']}, not {_named(given)}{meant}"
+        close = nearest(str(given), words, listing=False)
+        return f"must be {context['expected']}, not {_named(given)}{close}"
     return detail["msg"]
 
 

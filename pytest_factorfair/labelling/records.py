@@ -125,8 +125,8 @@ def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled,
         spot = Spot(face.spot.picture, face.spot.face)
         where = f"{sheet}: picture '{spot.picture}', face {spot.face}"
         if spot not in known:
-            hint = "" if spot.picture in key.pictures else nearest(spot.picture, key.pictures)
-            close = hint if "did you mean" in hint else ""  # there are too many pictures to list
+            known_picture = spot.picture in key.pictures
+            close = "" if known_picture else nearest(spot.picture, key.pictures, listing=False)
             raise InputError(f"{where}: is not in this sample{close}")
         if spot in rows:
             raise InputError(f"{where}: appears twice")

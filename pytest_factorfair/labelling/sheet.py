@@ -175,6 +175,5 @@ def _label(where: str, cell: str, attribute: Attribute) -> str | None:
     }
     if cell.casefold() in spellings:
         return spellings[cell.casefold()]
-    hint = nearest(cell, labels)
-    close = hint if "did you mean" in hint else ""
+    close = nearest(cell, labels, listing=False)
     raise InputError(f"{where}: '{cell}' is not one of {', '.join(labels)}{close}")

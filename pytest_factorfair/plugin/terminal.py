@@ -15,7 +15,7 @@ from pytest_factorfair.reports.statements import (
     verdict_lines,
     warnings,
 )
-from pytest_factorfair.reports.table import Table, as_lines
+from pytest_factorfair.reports.table import as_lines
 from pytest_factorfair.reports.tables import all_tables, changes_text, headlines
 
 if TYPE_CHECKING:
@@ -39,29 +39,43 @@ def terminal(
     """
     summary = result.summary
     reporter.write_sep("=", escaping.terminal(f"factorfair: {', '.join(summary.fingerprint.models)}"))
-    for warning in warnings(summary):
-        _line(reporter, f"warning: {warning}", yellow=True, bold=True)
+    _write(reporter, *(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
     if summary.incomplete:
-        _line(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
-    _verdicts(reporter, summary, fails=fails)
+        _write(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
+    if summary.gates:
+        _verdicts(reporter, summary, fails=fails)
     if summary.changes:
-        for line in (*changes_text(summary.changes).splitlines(), ""):
-            _line(reporter, line)
+        _write(reporter, *changes_text(summary.changes).splitlines(), "")
     answered = any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
     for table in all_tables(summary) if answered else ():  # without an answer all cells are dashes
-        _table(reporter, table)
-    for line in headlines(summary):
-        _line(reporter, line)
-    for note in (*detector_lines(summary), *summary.notes):
-        _line(reporter, f"note: {note}")
-    reporter.write_line(usage_line(summary))
+        for line in as_lines(table):
+            _write(reporter, line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
+        reporter.write_line("")
+    _write(reporter, *headlines(summary))
+    _write(reporter, *(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
+    _write(reporter, usage_line(summary))
     if result.written:
         kept = f"partial report (the complete one in {_place(result.kept)} is kept)" if result.kept else ""
         label = kept or "report"
         page_first = sorted(result.written, key=lambda path: not path.endswith(".html"))
-        _line(reporter, f"{label}: {', '.join(map(_place, page_first))}")
-    for alarm in alarms:
-        _line(reporter, alarm, red=True)
+        _write(reporter, f"{label}: {', '.join(map(_place, page_first))}")
+    _write(reporter, *alarms, red=True)
+
+
+def _verdicts(reporter: pytest.TerminalReporter, summary: Summary, *, fails: bool) -> None:
+    verdict = release(summary.gates, summary.unjudged)
+    if fails and not any(one.judgement == "failed" for one in summary.gates):
+        verdict += "; the run fails"
+    reporter.write_line(f"release: {verdict}", bold=True)
+    # Where no gate is judged, the line above has the reason of all.
+    unjudged = summary.incomplete and all(one.judgement == "not judged" for one in summary.gates)
+    lines = () if unjudged else verdict_lines(summary.gates)
+    width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
+    for line in lines:
+        sign = SIGNS[line.judgement].ljust(12)
+        reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
+        _write(reporter, f" {line.subject.ljust(width)}  {line.reason}")
+    reporter.write_line("")
 
 
 def _place(path: str) -> str:
@@ -70,30 +84,7 @@ def _place(path: str) -> str:
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
-def _line(reporter: pytest.TerminalReporter, text: str, **markup: bool) -> None:
-    """Write a line that may hold text from outside."""
-    reporter.write_line(escaping.terminal(text), **markup)
-
-
-def _verdicts(reporter: pytest.TerminalReporter, summary: Summary, *, fails: bool) -> None:
-    if not summary.gates:
-        return
-    told = release(summary.gates, summary.unjudged)
-    if fails and not any(verdict.judgement == "failed" for verdict in summary.gates):
-        told += "; the run fails"
-    reporter.write_line(f"release: {told}", bold=True)
-    # Where no gate is judged, the line above has the reason of all.
-    unjudged = summary.incomplete and all(verdict.judgement == "not judged" for verdict in summary.gates)
-    lines = () if unjudged else verdict_lines(summary.gates)
-    width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
+def _write(reporter: pytest.TerminalReporter, *lines: str, **markup: bool) -> None:
+    """Write lines that may hold text from outside."""
     for line in lines:
-        sign = SIGNS[line.judgement].ljust(12)
-        reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
-        _line(reporter, f" {line.subject.ljust(width)}  {line.reason}")
-    reporter.write_line("")
-
-
-def _table(reporter: pytest.TerminalReporter, table: Table) -> None:
-    for line in as_lines(table):
-        _line(reporter, line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
-    reporter.write_line("")
+        reporter.write_line(escaping.terminal(line), **markup)

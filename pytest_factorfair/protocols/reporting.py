@@ -9,7 +9,7 @@ from typing import Any
 from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.measurement import Metric
 from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.figures.style import Figure
+from pytest_factorfair.reports.figures import Figure
 from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Table
 
@@ -18,7 +18,8 @@ class Reporting:
     """What only one benchmark prints; a summary without its scores has nothing to print.
 
     ``metrics`` are those that reports compare; ``by_place`` those of them that every part and context
-    has; ``diagnostics`` other explanations of the answers, and those that are missing.
+    has; ``diagnostics`` the headings of other explanations of the answers, and of those that are missing, by
+    metric, and ``diagnosed`` what these figures are.
     ``piece`` is what a part of a score's change is called, in singular and irregular plural. ``assets`` is
     the package whose ``page.html`` and ``page.js`` draw its part of the HTML page.
     """
@@ -26,6 +27,7 @@ class Reporting:
     metrics: Mapping[str, Metric] = MappingProxyType({})
     by_place: frozenset[str] = frozenset()
     diagnostics: Mapping[str, str] = MappingProxyType({})
+    diagnosed: str = ""
     piece: tuple[str, str] = ("part", "")
     assets: str = ""
 

@@ -84,7 +84,17 @@ def to_markdown(card: Card) -> str:
             ]
         )
     ]
-    parts += ["### Gates", _gates(summary)]
+    parts += ["### Gates"]
+    if summary.gates:
+        rows = (
+            f"| {SIGNS[one.judgement]} | `{escaping.markdown_code(one.gate)}` "
+            f"| {escaping.markdown(one.subject)} | {escaping.markdown(one.reason)} |"
+            for one in verdict_lines(summary.gates)
+        )
+        head = f"**{escaping.markdown(release(summary.gates, summary.unjudged))}**\n"
+        parts += ["\n".join([head, "| verdict | gate | on | why |", "|---|---|---|---|", *rows])]
+    else:
+        parts += [NO_GATES]
     parts += ["### How it was measured", _bullets(f"{name}: {value}" for name, value in method(card))]
     for checklist, sources in card.sources.items():
         title = f"Sources of the statistics in {escaping.markdown(checklist)}"
@@ -106,18 +116,6 @@ def _tables(summary: Summary) -> Iterator[str]:
                 interval, reach = span(one.low, one.high), span(one.floor, one.ceiling)
                 rows.append(Row(label(one), (number(value(one)), interval, f"{one.n:,}", reach)))
         yield f"**{escaping.markdown(title)}**\n\n{as_markdown(Table(title, COLUMNS, tuple(rows)))}"
-
-
-def _gates(summary: Summary) -> str:
-    if not summary.gates:
-        return NO_GATES
-    rows = (
-        f"| {SIGNS[one.judgement]} | `{escaping.markdown_code(one.gate)}` | {escaping.markdown(one.subject)} "
-        f"| {escaping.markdown(one.reason)} |"
-        for one in verdict_lines(summary.gates)
-    )
-    head = f"**{escaping.markdown(release(summary.gates, summary.unjudged))}**\n"
-    return "\n".join([head, "| verdict | gate | on | why |", "|---|---|---|---|", *rows])
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -90,24 +90,22 @@ def _case(record: Record, *, keys: bool) -> str:
     """``keys``: whether answers name the key of their picture in the store."""
     case = record.case._asdict() | {"notes": list(record.notes)}
     case |= {"dropped": list(record.dropped)} if record.dropped else {}
-    answers = ", ".join(_answer(answer, keys=keys) for answer in record.answers)
-    return f'{_compact(case)[:-1]}, "answers": [{answers}]}}'
-
-
-def _answer(answer: Answer, *, keys: bool) -> str:
-    said = _said(
-        answer.outcome,
-        answer.letter,
-        answer.reason,
-        tuple(answer.groups.items()),
-        tuple((name, round(share, 3)) for name, share in answer.confidence.items()),
-        tuple(answer.background.items()),
-        tuple(answer.offered.items()),
-    )
-    shares = f', "probabilities": {_compact(answer.probabilities)}' if answer.probabilities else ""
-    repeat = f', "repeat": {answer.repeat}' if answer.repeat else ""
-    key = f', "key": {_compact(answer.key)}' if keys else ""
-    return f'{{"query": {_compact(answer.query)}, {said}{shares}{repeat}{key}}}'
+    answers = []
+    for one in record.answers:
+        said = _said(
+            one.outcome,
+            one.letter,
+            one.reason,
+            tuple(one.groups.items()),
+            tuple((name, round(share, 3)) for name, share in one.confidence.items()),
+            tuple(one.background.items()),
+            tuple(one.offered.items()),
+        )
+        shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
+        repeat = f', "repeat": {one.repeat}' if one.repeat else ""
+        key = f', "key": {_compact(one.key)}' if keys else ""
+        answers.append(f'{{"query": {_compact(one.query)}, {said}{shares}{repeat}{key}}}')
+    return f'{_compact(case)[:-1]}, "answers": [{", ".join(answers)}]}}'
 
 
 @lru_cache(maxsize=4096)

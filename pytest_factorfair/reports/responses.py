@@ -72,17 +72,21 @@ class Transcript:
     def _looked_up(self, records: Sequence[Record]) -> Iterator[str]:
         said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
         for record in records:
-            self.excerpts.append(_excerpts(record, said))
-            yield "".join(_lines(record, said))
-
-
-def _lines(record: Record, said: Mapping[str, Said]) -> Iterator[str]:
-    case = _members(**record.case._asdict())
-    for one in record.answers:
-        prompt, body = said.get(one.key, NOTHING)
-        read = _read(one.outcome, one.reason, one.letter, tuple(one.groups.items()))
-        asked = f'"key": {json.dumps(one.key)}, "prompt": {prompt}, "response": {body}'
-        yield f'{{{case}, "repeat": {one.repeat}, {read}, {asked}}}\n'
+            case, lines = _members(**record.case._asdict()), []
+            for one in record.answers:
+                prompt, body = said.get(one.key, NOTHING)
+                read = _read(one.outcome, one.reason, one.letter, tuple(one.groups.items()))
+                asked = f'"key": {json.dumps(one.key)}, "prompt": {prompt}, "response": {body}'
+                lines.append(f'{{{case}, "repeat": {one.repeat}, {read}, {asked}}}\n')
+            yield "".join(lines)
+            shown = []
+            for one in sorted(record.answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]:
+                prompt, body = said.get(one.key, NOTHING)
+                response = json.loads(body)
+                reply = None if response is None else str(response["text"])
+                cut = max(0, len(reply or "") - LONGEST)
+                shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, one))
+            self.excerpts.append(Excerpts(record.case, tuple(shown), len(record.answers)))
 
 
 @lru_cache(maxsize=4096)
@@ -93,14 +97,3 @@ def _read(outcome: str, reason: str, letter: str | None, groups: tuple[tuple[str
 
 def _members(**values: object) -> str:
     return json.dumps(values)[1:-1]
-
-
-def _excerpts(record: Record, said: Mapping[str, Said]) -> Excerpts:
-    shown = []
-    for answer in sorted(record.answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]:
-        prompt, body = said.get(answer.key, NOTHING)
-        response = json.loads(body)
-        reply = None if response is None else str(response["text"])
-        cut = max(0, len(reply or "") - LONGEST)
-        shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, answer))
-    return Excerpts(record.case, tuple(shown), len(record.answers))

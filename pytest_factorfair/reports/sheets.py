@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -86,27 +86,22 @@ class Sheet:
 
 
 def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
-    """The sheet of a case; a line says ``20 pictures: 18 faces, 1 no face, 1 refused``."""
+    """The sheet of a case.
+
+    Its lines say ``20 pictures: 18 faces, 1 no face, 1 refused`` and, for each attribute, ``gender,
+    perceived: Male 14 · Female 5; true: Male``.
+    """
     tiles = tuple(_tiles(record.answers))
     fates = Counter(NO_FACE if answer.reason == NO_FACE else answer.outcome for answer in record.answers)
     faces = fates.pop("answered", 0)
     counts = ", ".join([plural(faces, "face"), *(f"{n:,} {fate}" for fate, n in fates.items())])
     more = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
-    return Sheet(
-        heading=case.title,
-        lines=(
-            " · ".join((*case.place, record.case.model)),
-            f"{plural(len(tiles), 'picture')}{more}: {counts}",
-            *_counts(record, case, _truths(summary, record, case)),
-        ),
-        tiles=tiles[:MOST],
-    )
-
-
-def _truths(summary: Summary, record: Record, case: Case) -> dict[str, str]:
-    """The true group by attribute, where a case has one."""
+    lines = [
+        " · ".join((*case.place, record.case.model)),
+        f"{plural(len(tiles), 'picture')}{more}: {counts}",
+    ]
     statistic, direction = (case.words.get(word, frozenset()) for word in ("statistic", "direction"))
-    return {
+    truths = {
         topic.attribute: topic.truth
         for topic in summary.topics
         if (topic.model, topic.checklist) == (record.case.model, case.checklist)
@@ -114,15 +109,12 @@ def _truths(summary: Summary, record: Record, case: Case) -> dict[str, str]:
         and topic.statistic in statistic
         and topic.direction in direction
     }
-
-
-def _counts(record: Record, case: Case, truths: Mapping[str, str]) -> Iterator[str]:
-    """``gender, perceived: Male 14 · Female 5; true: Male``."""
     for name in case.attributes:
-        counts = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
-        perceived = " · ".join(f"{group} {count:,}" for group, count in counts.most_common()) or "nobody"
+        seen = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
+        perceived = " · ".join(f"{group} {count:,}" for group, count in seen.most_common()) or "nobody"
         true = f"; true: {truths[name]}" if name in truths else ""
-        yield f"{name}, perceived: {perceived}{true}"
+        lines.append(f"{name}, perceived: {perceived}{true}")
+    return Sheet(case.title, tuple(lines), tiles[:MOST])
 
 
 def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:

@@ -148,16 +148,14 @@ def as_markdown(table: Table) -> str:
     headings = " | ".join(map(escaping.markdown, table.full_headings))
     lines = [f"|{corner} | {headings} |", f"|---|{'---:|' * len(table.headings)}"]
     for row in table.rows:
-        label, cells = escaping.markdown(row.label), [_marked(cell) for cell in row.cells]
+        label, cells = escaping.markdown(row.label), []
+        for cell in row.cells:
+            ends = f" <sub>[{cell.low}, {cell.high}]</sub>" if isinstance(cell, Value) and cell.low else ""
+            cells.append(escaping.markdown(str(cell)) + ends)
         if row.aside:
             label, cells = f"<sub>{label}</sub>", [f"<sub>{cell}</sub>" if cell else "" for cell in cells]
         lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join([*lines, *(f"\n<sub>{escaping.markdown(note)}</sub>" for note in table.notes)])
-
-
-def _marked(cell: Cell) -> str:
-    text = escaping.markdown(str(cell))
-    return f"{text} <sub>[{cell.low}, {cell.high}]</sub>" if isinstance(cell, Value) and cell.low else text
 
 
 def as_csv(table: Table) -> str:

@@ -54,40 +54,28 @@ def compared(changes: Sequence[Change]) -> str:
 def changes_table(changes: Sequence[Change]) -> Table:
     """Rows in the order given, those that regressed marked."""
     several = [name for name in ("model", "checklist") if len({getattr(one, name) for one in changes}) > 1]
-    rows = tuple(
-        Row(_label(change, [getattr(change, name) for name in several]), _cells(change)) for change in changes
-    )
-    plain = all(
-        change.change is None
-        or change.before is None
-        or change.after is None
-        or abs(change.after - change.before - change.change) < ROUNDING
-        for change in changes
-    )
-    return Table("since the baseline", HEADINGS, rows, () if plain else (CORRECTED,))
+    rows, plain = [], True
+    for one in changes:
+        benchmark = reporting_of(one.metric)
+        place = [getattr(one, name) for name in several]
+        place += [one.context or one.part] if one.metric in benchmark.by_place else []
+        place += [one.attribute, *([one.statistic] if one.statistic else [])]
+        sign = "REGRESSED " if one.regressed else ""
+        cells = (
+            number(one.before),
+            number(one.after),
+            number(one.change, sign="+"),
+            span(one.low, one.high, sign="+"),
+            percent(one.churn),
+        )
+        rows.append(Row(f"{sign}{benchmark.heading(one.metric)} {' '.join(place)}", cells))
+        if one.change is not None and one.before is not None and one.after is not None:
+            plain &= abs(one.after - one.before - one.change) < ROUNDING
+    return Table("since the baseline", HEADINGS, tuple(rows), () if plain else (CORRECTED,))
 
 
 def changes_text(changes: Sequence[Change]) -> str:
     """The line and the table as plain text, for a terminal."""
     return "\n".join(
         [compared(changes), *(line.text for line in as_lines(changes_table(changes), titles=False))]
-    )
-
-
-def _label(change: Change, whose: Sequence[str]) -> str:
-    benchmark = reporting_of(change.metric)
-    own = [change.context or change.part] if change.metric in benchmark.by_place else []
-    place = [*whose, *own, change.attribute]
-    place += [change.statistic] if change.statistic else []
-    sign = "REGRESSED " if change.regressed else ""
-    return f"{sign}{benchmark.heading(change.metric)} {' '.join(place)}"
-
-
-def _cells(change: Change) -> tuple[str, ...]:
-    return (
-        number(change.before),
-        number(change.after),
-        number(change.change, sign="+"),
-        span(change.low, change.high, sign="+"),
-        percent(change.churn),
     )

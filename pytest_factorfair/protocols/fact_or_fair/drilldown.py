@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Summary, TopicCounts
 from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.figures.style import FIT, PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 from pytest_factorfair.statistics.sample import Sample

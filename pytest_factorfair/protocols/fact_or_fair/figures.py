@@ -12,7 +12,7 @@ from pytest_factorfair.protocols.fact_or_fair.paper_tables import OBJECTIVE
 from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes, points
 from pytest_factorfair.protocols.fact_or_fair.tables import headlines
 from pytest_factorfair.reports.entries import Entry, LeftOut, shown
-from pytest_factorfair.reports.figures.style import (
+from pytest_factorfair.reports.figures import (
     COLOURS,
     PANEL_TITLE,
     POINT,

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_factorfair.domain import Score, Summary
 from pytest_factorfair.gates import parse
-from pytest_factorfair.reports.figures.style import FIT, PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import tradeoff_bound
 from pytest_factorfair.statistics.arrays import FloatArray
 

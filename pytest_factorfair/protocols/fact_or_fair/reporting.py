@@ -16,7 +16,7 @@ from pytest_factorfair.protocols.fact_or_fair.tables import SHOWN
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.figures.style import Figure
+from pytest_factorfair.reports.figures import Figure
 from pytest_factorfair.reports.table import Table
 
 FACTS = ("s_fact", "distance")
@@ -48,6 +48,10 @@ class FactOrFairReporting(Reporting):
     metrics = MappingProxyType({name: METRICS[name] for name in (*SHOWN, INFLUENCE)})
     by_place = frozenset(SHOWN)
     diagnostics = MappingProxyType(DIAGNOSTICS)
+    diagnosed = (
+        "Favourites: how much more often than expected one is chosen. Refusals, unparsed answers and errors: "
+        "shares of the answers."
+    )
     piece = ("statistic", "")
     assets = "pytest_factorfair.protocols.fact_or_fair"
 

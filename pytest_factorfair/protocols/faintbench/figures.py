@@ -9,7 +9,7 @@ from pytest_factorfair.domain import ALL
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.tables import read
 from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.figures.style import (
+from pytest_factorfair.reports.figures import (
     GREY,
     PANEL_TITLE,
     POINT,

@@ -12,7 +12,7 @@ from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.tables import READ
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
-from pytest_factorfair.reports.figures.style import FIT, Figure, Spec
+from pytest_factorfair.reports.figures import FIT, Figure, Spec
 from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Table
 

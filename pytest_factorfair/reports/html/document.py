@@ -1,4 +1,9 @@
-"""What all pages share: a template that escapes, and a policy under which only their own scripts act."""
+"""What all pages share: a template that escapes, and a policy under which only their own scripts act.
+
+    python -m pytest_factorfair.reports.html.document     writes assets/vega.js again
+
+It is the charting library that vl-convert (extra ``figures``) bundles: the same code draws page and print.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 OWN = "pytest_factorfair.reports.html"
@@ -57,3 +63,17 @@ def _hash(text: str) -> str:
 def _asset(package: str, path: str) -> str:
     text = files(package).joinpath(path).read_text(encoding="utf-8")
     return text.replace("</script", "<\\/script")
+
+
+def main() -> None:
+    """Write the charting library, with a first line that says what it is."""
+    import vl_convert as vlc
+
+    bundle = vlc.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default: the whole
+    versions = f"Vega {vlc.get_vega_version()}, Vega-Lite {vlc.get_vegalite_versions()[-1]}"
+    line = f"/* {versions}, Vega-Embed {vlc.get_vega_embed_version()}; BSD-3-Clause, see NOTICE. */\n"
+    (Path(__file__).parent / "assets" / "vega.js").write_text(line + bundle + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -150,7 +150,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "tables": tuple(all_tables(summary)),
         "compared": compared(summary.changes) if summary.changes else "",
         "changes": changes_table(summary.changes) if summary.changes else None,
-        "diagnostics": _diagnostics(summary),
+        "diagnostics": tuple(_diagnostics(summary)),
         "quotations": tuple(line for each in reportings() for line in each.quotations(summary)),
         "notes": (*statements.detector_lines(summary), *summary.notes),
         "usage": usage_line(summary),
@@ -160,24 +160,24 @@ def content(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _diagnostics(summary: Summary) -> Table | None:
-    """A row per model, checklist, part or context, and attribute; the first two where there are several."""
-    headings = {metric: name for each in reportings() for metric, name in each.diagnostics.items()}
-    places: dict[tuple[str, ...], dict[str, str]] = {}
-    for one in summary.scores:
-        if one.metric in headings and one.value is not None:
-            place = (
-                *among(summary, one),
-                one.context or one.part,
-                statements.attribute(one.attribute, summary),
-            )
-            most = "" if one.high is None else f" (to {percent(one.high, digits=1)})"
-            places.setdefault(place, {})[one.metric] = f"{percent(one.value, digits=1)}{most}"
-    rows = tuple(
-        Row(" · ".join(place), tuple(here.get(metric, MISSING) for metric in headings))
-        for place, here in places.items()
-    )
-    return Table("Diagnostics", tuple(headings.values()), rows) if rows else None
+def _diagnostics(summary: Summary) -> Iterator[Table]:
+    """A table per benchmark, a row per part or context and attribute; empty columns are left out."""
+    for each in reportings():
+        places: dict[tuple[str, ...], dict[str, str]] = {}
+        for one in summary.scores:
+            if one.metric in each.diagnostics and one.value is not None:
+                name = statements.attribute(one.attribute, summary)
+                place = (*among(summary, one), one.context or one.part, name)
+                most = "" if one.high is None else f" (to {percent(one.high, digits=1)})"
+                places.setdefault(place, {})[one.metric] = f"{percent(one.value, digits=1)}{most}"
+        found = {metric for here in places.values() for metric in here}
+        columns = {metric: heading for metric, heading in each.diagnostics.items() if metric in found}
+        rows = tuple(
+            Row(" · ".join(place), tuple(here.get(metric, MISSING) for metric in columns))
+            for place, here in places.items()
+        )
+        if rows:
+            yield Table("Diagnostics", tuple(columns.values()), rows, (each.diagnosed,))
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:

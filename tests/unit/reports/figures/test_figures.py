@@ -17,8 +17,7 @@ from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.figures import curves
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
-from pytest_factorfair.reports.figures import RENDERERS, Figure, figures
-from pytest_factorfair.reports.figures.style import around
+from pytest_factorfair.reports.figures import RENDERERS, Figure, around, figures
 from pytest_factorfair.reports.paper_tables import paper_tables
 from pytest_factorfair.reports.table import Table
 from tests.finished import Finished

@@ -1,17 +1,75 @@
-"""What all figures have in common: the grammar, colours, axes and, for print, one column of small type."""
+"""Figures as Vega-Lite specifications: plain values, for the HTML report and for print alike.
+
+The specifications are written by hand, in the grammar's own words: a builder such as Altair would be a
+dependency of every run and save no lines. The HTML report draws them in the browser, `factorfair export` as
+SVG and PDF. Below the renderers is what benchmarks' figures share: colours, axes and, for print, one column
+of small type.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from math import ceil, floor
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.reports.entries import Entry, LeftOut, shown
+from pytest_factorfair.errors import MissingExtraError
+from pytest_factorfair.protocols import reportings
+from pytest_factorfair.reports.entries import Entry, LeftOut, own, shown, stem
 
 Spec: TypeAlias = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
+
+
+class Figure(NamedTuple):
+    """A specification; ``name`` is that of its files."""
+
+    name: str
+    spec: Spec
+
+
+VERSION = "6.1"
+"""Of Vega-Lite: it is pinned, so that a figure stays as it is."""
+
+
+def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    """The figures of one checklist's entries; their names begin with the checklist's."""
+    for reporting in own(reportings(), entries):
+        for figure in reporting.figures(checklist, entries):
+            yield figure._replace(name=stem(checklist, figure.name))
+
+
+def needed(what: str) -> None:
+    """Look for the package that draws.
+
+    Raises:
+        MissingExtraError: it is missing; names the extra that brings it.
+    """
+    if find_spec("vl_convert") is None:
+        raise MissingExtraError(what, "figures")
+
+
+def to_svg(figure: Figure) -> bytes:
+    """Drawn by vl-convert: without a browser, and without a network."""
+    import vl_convert  # 30 MB
+
+    drawn: str = vl_convert.vegalite_to_svg(figure.spec, vl_version=VERSION, allowed_base_urls=[])
+    return drawn.encode("utf-8")
+
+
+def to_pdf(figure: Figure) -> bytes:
+    """The same figure for LaTeX."""
+    import vl_convert
+
+    drawn: bytes = vl_convert.vegalite_to_pdf(figure.spec, vl_version=VERSION, allowed_base_urls=[])
+    return drawn
+
+
+RENDERERS: Mapping[str, Callable[[Figure], bytes]] = MappingProxyType({"svg": to_svg, "pdf": to_pdf})
+"""By the ending of the file."""
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """The name of the grammar: nothing is fetched from there."""
@@ -170,13 +228,6 @@ def told(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
     perceived = "; groups as perceived by a detector" if fingerprint.detector else ""
     lines = any(name.endswith("_low") for row in rows for name in row)
     return f"{scores}{perceived}.{' Lines: 95 % intervals.' if lines else ''}"
-
-
-class Figure(NamedTuple):
-    """A specification; ``name`` is that of its files."""
-
-    name: str
-    spec: Spec
 
 
 def drawn(name: str, spec: Spec | None, reason: str = "") -> Figure | LeftOut:

@@ -1,15 +1,19 @@
-"""Writing one response into a store."""
+"""Writing one response into a store, and reading the manifest of its pictures."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Origin, Store
 
+PNG = b"\x89PNG\r\n\x1a\n"
+PLAIN = Response("A")
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
@@ -34,3 +38,40 @@ def put(
 
     store.put(write).add_done_callback(settle)
     return kept
+
+
+def manifest(folder: Path) -> list[dict[str, Any]]:
+    """The lines of the manifest in a folder of pictures, which are all whole."""
+    path = folder / "manifest.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def fill(name: str, keys: str, response: Response = PLAIN, *, model: str = "m") -> None:
+    """A store in this file with a response for each letter of ``keys``."""
+    with Store.open(f"sqlite:///{name}") as store:
+        for key in keys:
+            put(store, key, response, model=model, prompt=f"prompt {key}", repeat=0).result(30)
+
+
+def had(name: str, keys: str) -> dict[str, str]:
+    """The texts that the store in this file has."""
+    with Store.open(f"sqlite:///{name}") as store:
+        return {key: response.text for key, response in store.responses(keys).items()}
+
+
+def draw(name: str, keys: str, *, said: str = "", model: str = "m") -> None:
+    """The same with pictures, which differ unless ``said`` is given."""
+    for key in keys:
+        fill(name, key, Response("", image=PNG + (said or key).encode()), model=model)
+
+
+def drawn(name: str, keys: str) -> dict[str, bytes]:
+    """The pictures that the store in this file has."""
+    with Store.open(f"sqlite:///{name}") as store:
+        found = store.responses(keys)
+        return {key: store.picture(response.image_file) for key, response in found.items()}
+
+
+def files(folder: str) -> list[Path]:
+    """The pictures beside the stores of a folder."""
+    return sorted(Path(folder, "images").glob("*/*"))

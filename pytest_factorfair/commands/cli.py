@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pytest_factorfair.commands import bless, card, compare, detector, export, human, init, lint, store
+from pytest_factorfair.commands import bless, card, compare, detector, export, human, init, lint, merge, store
 from pytest_factorfair.commands.common import WRONG_INPUT
 from pytest_factorfair.errors import DetectorError, InputError, StoreError
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="factorfair", description="Checklists, stores and reports, offline."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (lint, store, detector, human, compare, export, bless, init, card):
+    for command in (lint, store, merge, detector, human, compare, export, bless, init, card):
         command.add(commands)
     try:
         arguments = parser.parse_args(argv)

@@ -79,15 +79,24 @@ def check_between(option: str, number: int, most: int) -> None:
         raise InputError(f"{option}: expected a number from 1 to {most:,}, got {number}")
 
 
+def store_url(store: str) -> str:
+    """The URL of a store that is given as a URL, a file (``.sqlite``, or one that exists) or a folder."""
+    if "://" in store:
+        return store
+    path = Path(store)
+    named = path.is_file() or (path.suffix == ".sqlite" and not path.is_dir())
+    return f"sqlite:///{path if named else path / DEFAULT_STORE.rpartition('/')[2]}"
+
+
 def opened(store: str, *, read_only: bool) -> Store:
-    """Open an existing store, by URL or file.
+    """Open an existing store, by URL, file or folder.
 
     Raises:
         StoreError: there is no such store, or it cannot be opened.
     """
     from pytest_factorfair.store import Store
 
-    url = store if "://" in store else f"sqlite:///{store}"
+    url = store_url(store)
     path = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not path.exists():
         raise StoreError(f"{path}: no such response store")

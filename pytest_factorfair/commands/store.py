@@ -1,11 +1,10 @@
-"""``factorfair store``: list, merge, export and prune response stores."""
+"""``factorfair store``: list, verify, export and prune response stores."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,22 +20,24 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:+]+)?")
 
 def add(commands: Commands) -> None:
     """Add ``store`` and its subcommands."""
-    store = commands.add_parser("store", help="list, merge, export and prune response stores")
+    store = commands.add_parser("store", help="list, verify, export and prune response stores")
     kinds = store.add_subparsers(required=True, metavar="COMMAND")
     ls = kinds.add_parser("ls", help="list the contents of a store by model")
-    merge = kinds.add_parser("merge", help="copy missing responses from other stores")
+    verify = kinds.add_parser("verify", help="read every picture, and name what is lost or damaged")
     export = kinds.add_parser("export", help="print the responses as JSON lines, for replay:FILE")
     prune = kinds.add_parser("prune", help="delete responses")
-    for parser in (ls, merge, export, prune):
+    for parser in (ls, verify, export, prune):
         parser.add_argument("store", metavar="STORE", help=f"a URL or a file, such as {DEFAULT_STORE}")
-    merge.add_argument("sources", metavar="SOURCE", nargs="+", help="a store to copy from")
+    verify.add_argument(
+        "--delete", action="store_true", help="delete damaged pictures, which are then asked for again"
+    )
     for parser in (export, prune):
         parser.add_argument("--model", help="only responses of this model")
     export.add_argument("--images", metavar="DIR", help="copy the pictures there instead, for images:DIR")
     prune.add_argument("--before", metavar="DATE", help="only responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="only empty, cut-off and filtered responses")
     prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="only responses with these keys")
-    for parser, run in ((ls, run_ls), (merge, run_merge), (export, run_export), (prune, run_prune)):
+    for parser, run in ((ls, run_ls), (verify, run_verify), (export, run_export), (prune, run_prune)):
         parser.set_defaults(run=run)
 
 
@@ -49,16 +50,24 @@ def run_ls(arguments: argparse.Namespace) -> None:
             more = f", {unusable:,} of them unusable" if unusable else ""
             had = f"{plural(one.responses, 'response')}{more}"
             say(f"{one.model}: {had}, {one.first[:10]} to {one.last[:10]}")
+        for shard in store.shards():
+            state = "" if shard.finished else ", not finished"
+            models = ", ".join(shard.fingerprint.get("models", {}))
+            asked = f"{plural(shard.usage.calls, 'call')}, began {shard.began[:10]}{state}"
+            say(f"shard {shard.number} of {shard.count} of {models}: {asked}")
 
 
-def run_merge(arguments: argparse.Namespace) -> None:
+def run_verify(arguments: argparse.Namespace) -> int:
+    """Return 1 if something is wrong."""
     from pytest_factorfair.store import upkeep
 
-    with ExitStack() as stack:  # open all sources before anything is written
-        sources = [stack.enter_context(opened(name, read_only=True)) for name in arguments.sources]
-        target = stack.enter_context(opened(arguments.store, read_only=False))
-        for name, source in zip(arguments.sources, sources, strict=True):
-            say(f"{name}: {plural(upkeep.merge(target, source), 'response')} copied")
+    with opened(arguments.store, read_only=True) as store:
+        wrong = 0
+        for line in upkeep.verify(store, delete=arguments.delete):
+            wrong += 1
+            say(line)
+    say(f"{plural(wrong, 'picture')} lost or damaged")
+    return int(wrong > 0)
 
 
 def run_export(arguments: argparse.Namespace) -> None:

@@ -1,6 +1,18 @@
 """Pictures to perceived groups: decode, find faces, align, classify, map to the checklist's groups."""
 
-from pytest_factorfair.detection.protocol import Detector, check, read
+from pytest_factorfair.detection.protocol import AT_ONCE, Detector, check, read
 from pytest_factorfair.detection.registry import DetectorSpec, Factory, build
+from pytest_factorfair.detection.stored import Stored, key, signature
 
-__all__ = ["Detector", "DetectorSpec", "Factory", "build", "check", "read"]
+__all__ = [
+    "AT_ONCE",
+    "Detector",
+    "DetectorSpec",
+    "Factory",
+    "Stored",
+    "build",
+    "check",
+    "key",
+    "read",
+    "signature",
+]

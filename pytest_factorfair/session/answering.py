@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_factorfair import reading
@@ -61,7 +62,7 @@ def recorded(
 def _seen(
     execution: Execution, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
 ) -> Iterator[Answer]:
-    """The pictures of a case are read in one go; what has none says why."""
+    """The pictures of a case are read some at a time, and each by a detector once; what has none says why."""
     from pytest_factorfair import detection
 
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
@@ -69,10 +70,17 @@ def _seen(
     # The name of each picture in the store; empty for a refusal and without a picture.
     responses = [one.response for one in exchanges]
     files = [one.image_file if one is not None and one.finish == "stop" else "" for one in responses]
-    pictures = map(execution.store.picture, filter(None, files))
-    seen = detection.read(detector, pictures, [assignment.checklist.attribute(one) for one in simple])
+    read = [assignment.checklist.attribute(one) for one in simple]
+    store, key = execution.store, detection.key(detector, read)
+    seen = {} if key is None else store.detections.found(key, filter(None, files))
+    unread = iter([file for file in dict.fromkeys(files) if file and file not in seen])
+    while some := list(islice(unread, detection.AT_ONCE)):
+        new = dict(zip(some, detection.read(detector, map(store.picture, some), read), strict=True))
+        if key is not None:
+            store.detections.keep(key, new)
+        seen |= new
     for exchange, file in zip(exchanges, files, strict=True):
-        yield from reading.pictured(exchange, next(seen) if file else None, attributes)
+        yield from reading.pictured(exchange, seen[file] if file else None, attributes)
 
 
 def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:

@@ -8,6 +8,7 @@ from pytest_factorfair.store.endpoints import Health
 from pytest_factorfair.store.keys import key, keys
 from pytest_factorfair.store.limits import Ceilings, Entry, Grant, Later, Limits, Over, Wish
 from pytest_factorfair.store.rows import Origin, Said, check
+from pytest_factorfair.store.shards import ShardRow
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Write
 
@@ -22,6 +23,7 @@ __all__ = [
     "Origin",
     "Over",
     "Said",
+    "ShardRow",
     "Store",
     "Wish",
     "Write",

@@ -2,7 +2,7 @@
 
 A picture is on the disk, whole, before the row that names it is committed. ``manifest.jsonl`` in the
 folder has a line for every picture that came, with what was asked; a line whose file is gone was
-pruned, and a line that was cut off by a crash is passed over.
+pruned, and a line that a crash cut off says nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -84,12 +85,49 @@ class Pictures:
         if not self.folder.is_dir():
             make_folder(self.folder)
             sync(self.folder.parent)
-        new = {self.folder / each.file: each.image for each in pictures if not self.has(each.file)}
+        new = {
+            self.folder / each.file: each.image
+            for each in pictures
+            if not self.has(each.file, len(each.image))
+        }
         named = self._threads.map(sync, self._write(new))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        lines = (json.dumps({"file": each.file, "time": now, **each.line}) for each in pictures)
-        _append(self.folder / MANIFEST, "".join(f"{line}\n" for line in lines).encode())
+        self._list({"file": each.file, "time": now, **each.line} for each in pictures)
         deque(named, maxlen=0)
+
+    def adopt(self, folder: Path, lines: Sequence[Mapping[str, object]], *, link: bool) -> None:
+        """Bring the pictures of another such folder here, named by ``file`` in their lines of the manifest.
+
+        With ``link`` they become hard links on one disk, which takes no space and reads nothing; else copies.
+
+        Raises:
+            OSError: the disk is full, or the folder takes nothing; no part of a picture is left.
+        """
+        if not lines:
+            return
+        if not self.folder.is_dir():
+            make_folder(self.folder)
+        files = dict.fromkeys(str(line["file"]) for line in lines)
+        for file in files:
+            path = self.folder / file
+            path.parent.mkdir(exist_ok=True)
+            with process.draft(self.folder / path.name) as draft:
+                if link:
+                    with suppress(OSError):  # another disk, or one without hard links
+                        os.link(folder / file, draft)
+                if not draft.exists():
+                    with (folder / file).open("rb") as source, draft.open("xb") as target:
+                        shutil.copyfileobj(source, target)
+                        target.flush()
+                        os.fsync(target.fileno())
+                draft.replace(path)
+        deque(self._threads.map(sync, {(self.folder / file).parent for file in files}), maxlen=0)
+        sync(self.folder)
+        self._list(lines)
+
+    def _list(self, lines: Iterable[Mapping[str, object]]) -> None:
+        """Add lines to the manifest."""
+        _append(self.folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -114,30 +152,23 @@ class Pictures:
             raise StoreError(f"{path}: the picture is damaged: delete it, and it is asked for again")
         return image
 
-    def has(self, file: str) -> bool:
-        """Whether a picture is there and is what was kept."""
+    def has(self, file: str, size: int) -> bool:
+        """Whether a picture is there and has the size that it was kept with; it is not read.
+
+        Nothing is missing of a response without one, whose ``file`` is empty.
+        """
+        if not file:
+            return True
         try:
-            self.read(file)
-        except StoreError:
+            return _NAME.fullmatch(file) is not None and (self.folder / file).stat().st_size == size
+        except OSError:
             return False
-        return True
 
     def delete(self, files: Iterable[str]) -> None:
         """Delete pictures; those that are gone already do not matter."""
         for file in filter(_NAME.fullmatch, files):
             with suppress(FileNotFoundError):
                 (self.folder / file).unlink()
-
-    def manifest(self) -> Iterator[Mapping[str, object]]:
-        """The lines of the manifest, as they came; what is not whole is passed over."""
-        path = self.folder / MANIFEST
-        if path.is_file():
-            with path.open("rb") as lines:
-                for line in lines:
-                    with suppress(ValueError):
-                        entry = json.loads(line)
-                        if isinstance(entry, dict):
-                            yield entry
 
     def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
         """Bring pictures to the disk, whole, and give them their names; the folders that have new ones."""

@@ -27,7 +27,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "image_file": str,
 }
 """The fields of a response that the body of a row keeps: all but the bytes of its picture."""
-_COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "created": str}
+_COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
@@ -61,7 +61,7 @@ def check(response: Response) -> None:
 def to_row(
     key: str, response: Response, origin: Origin, *, prompt: str, repeat: int, seed: int
 ) -> dict[str, object]:
-    """The row of a response, whose picture is kept elsewhere; its key is made of the other arguments.
+    """The row of a response without a picture; its key is made of the other arguments.
 
     Raises:
         TypeError: a field of the response is not what its annotation says.
@@ -77,6 +77,7 @@ def to_row(
         "identity": origin.identity,
         "body": _ENCODE(values),
         "picture": response.image_file,
+        "picture_size": 0,
         "reusable": response.reusable,
         "created": _timestamp(int(time.time())),
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import SQLCompiler
 
 FORMAT = "pytest-factorfair responses"
-VERSION = "3"
+VERSION = "4"
 
 METADATA = MetaData()
 
@@ -27,7 +27,7 @@ META = Table(
 )
 
 # Prompt, identity and body are JSON texts: what a model writes need not be what a database takes as text.
-# A picture is the name of its file, "" without one.
+# A picture is the name of its file, "" without one; its size in bytes tells a whole file from a cut one.
 RESPONSES = Table(
     "responses",
     METADATA,
@@ -39,8 +39,31 @@ RESPONSES = Table(
     Column("identity", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("picture", String(80), nullable=False),
+    Column("picture_size", BigInteger, nullable=False),
     Column("reusable", Boolean, nullable=False),
     Column("created", String(32), nullable=False),
+)
+
+# What a detector reads in a picture; ``detector`` is the hash of all that can change it.
+DETECTIONS = Table(
+    "detections",
+    METADATA,
+    Column("picture", String(80), primary_key=True),
+    Column("detector", String(64), primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+# What each shard of a run has asked; ``run`` is the hash of the fingerprint. That and usage are JSON texts.
+SHARDS = Table(
+    "shards",
+    METADATA,
+    Column("run", String(64), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("count", Integer, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("began", String(32), nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Column("usage", Text, nullable=False),
 )
 
 # Which process is asking for which key: no other may ask for it while its owner is alive.
@@ -169,6 +192,13 @@ def claim(dialect: str) -> Insert:
 def enter_endpoint(dialect: str) -> Insert:
     """Insert an endpoint that no process of the run has called yet."""
     return _insert(dialect, ENDPOINTS).on_conflict_do_nothing()
+
+
+def upsert_all(dialect: str, table: Table) -> Insert:
+    """Insert a row over the one of the same key."""
+    statement = _insert(dialect, table)
+    values = {name: column for name, column in statement.excluded.items() if name not in table.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
 
 
 def upsert(dialect: str, *, replace: bool) -> Insert:

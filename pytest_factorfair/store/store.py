@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -18,25 +19,28 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claimed, KeyWish
+from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
-from pytest_factorfair.store.schema import RESPONSES, Lookup
+from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
+from pytest_factorfair.store.shards import ShardRow
 from pytest_factorfair.store.transactions import patiently
 from pytest_factorfair.store.writer import Write, Writer
 
-Rows = Sequence[Sequence[Any]]
+Rows = Sequence[Any]
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
-_READ = select(RESPONSES.c.key, RESPONSES.c.body).where(_WANTED)
+_FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
+_READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE).where(_WANTED)
 _SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(
     RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 )
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
-_COUNT = select(func.count(), RESPONSES.c.picture).where(_WANTED).group_by(RESPONSES.c.picture)
+_COUNT = select(func.count(), *_FILE).where(_WANTED).group_by(*_FILE)
 _LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
 
 
@@ -44,17 +48,24 @@ class Store:
     """Responses by key. Reading is safe from any thread; writing happens in a thread of its own.
 
     A reusable response is never overwritten, unless by a ``put`` that says ``replace``. One whose picture
-    is missing or damaged is not reusable.
+    is missing, or not as large as it was, is not reusable; what is in a picture is checked where it is read.
     """
 
     def __init__(
-        self, database: sqlalchemy.Engine, place: str, pictures: Pictures, *, read_only: bool = False
+        self,
+        database: sqlalchemy.Engine,
+        place: str,
+        pictures: Pictures,
+        *,
+        writable: Callable[[], sqlalchemy.Engine] | None = None,
     ) -> None:
+        """``writable`` opens it again for detections, if ``database`` is open for reading only."""
         self.pictures = pictures
         self._database = database
         self._place = place
-        self._read_only = read_only
+        self._read_only = writable is not None
         self._writer = Writer(database, place, pictures)
+        self.detections = Detections(database, place, pictures, writable=writable or (lambda: database))
         self._read, self._said, self._count = (
             Lookup(statement, database.dialect) for statement in (_READ, _SAID, _COUNT)
         )
@@ -63,8 +74,9 @@ class Store:
     def open(cls, url: str, *, read_only: bool = False, pictures: Path = PICTURES) -> Self:
         """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
 
-        ``read_only`` makes nothing and takes no response; the folder need not be writable.
-        ``pictures`` is the folder of pictures if the store is not a file; beside a file it is ``images``.
+        ``read_only`` makes nothing and takes no response; the folder need not be writable, but detections are
+        only kept where it is. ``pictures`` is the folder of pictures if the store is not a file; beside a
+        file it is ``images``.
 
         Raises:
             StoreError: bad URL, not a response store, another version, or it cannot be opened.
@@ -73,7 +85,8 @@ class Store:
         file = opening.file(known)
         folder = Pictures(file.parent / PICTURES.name if file else pictures)
         database = opening.opened(known, read_only=read_only)
-        return cls(database, opening.place(known), folder, read_only=read_only)
+        writable = partial(opening.opened, known, read_only=False) if read_only else None
+        return cls(database, opening.place(known), folder, writable=writable)
 
     def verify(self) -> None:
         """Look at every page of the store's file.
@@ -91,10 +104,9 @@ class Store:
         """
         found: dict[str, Response] = {}
         for chunk in _chunks(keys):
-            for key, body in self._rows(self._read, chunk):
-                response = from_body(body, key=key, place=self._place)
-                if self._whole(response):
-                    found[key] = response
+            for key, body, *picture in self._rows(self._read, chunk):
+                if self.pictures.has(*picture):
+                    found[key] = from_body(body, key=key, place=self._place)
         return found
 
     def said(self, keys: Iterable[str]) -> dict[str, Said]:
@@ -126,8 +138,8 @@ class Store:
         return sum(
             number
             for chunk in _chunks(keys)
-            for number, picture in self._rows(self._count, chunk)
-            if not picture or self.pictures.has(picture)
+            for number, *picture in self._rows(self._count, chunk)
+            if self.pictures.has(*picture)
         )
 
     @property
@@ -172,6 +184,7 @@ class Store:
         row = to_row(key, light, origin, prompt=prompt, repeat=repeat, seed=seed)
         picture = None
         if response.image is not None:
+            row["picture_size"] = len(response.image)
             line = {"key": key, "model": origin.model, "prompt": prompt, "repeat": repeat, "seed": seed}
             picture = Picture(
                 light.image_file, response.image, line | {"identity": json.loads(origin.identity)}
@@ -204,9 +217,27 @@ class Store:
         """Give claims up, of keys whose response will not be put."""
         return self._writer.do(self._released, tuple(keys))
 
+    def shards(self) -> tuple[ShardRow, ...]:
+        """What shards have entered here, run by run: the run that began last comes last.
+
+        Raises:
+            StoreError: the store cannot be read, or a row is damaged.
+        """
+        found = self._found(lambda connection: connection.execute(select(SHARDS)).mappings().all())
+        rows = [ShardRow.of(row, place=self._place) for row in found]
+        last: dict[str, str] = {}
+        for row in rows:
+            last[row.run] = max(row.began, last.get(row.run, ""))
+        return tuple(sorted(rows, key=lambda row: (last[row.run], row.run, row.number)))
+
+    def enter(self, *shards: ShardRow) -> Future[None]:
+        """Enter what shards have asked, over what they had entered before."""
+        return self._writer.do(self._entered, [shard.row() for shard in shards])
+
     def close(self) -> None:
         """Commit what was put and release the database; closing twice does nothing."""
         self._writer.close(FLUSH)
+        self.detections.close()
         self._database.dispose()
 
     def __enter__(self) -> Self:
@@ -228,16 +259,23 @@ class Store:
         had: dict[str, Response] = {}
         for chunk in _chunks(sought):
             rows = self._read.rows(connection, chunk)
-            found = {key: from_body(body, key=key, place=self._place) for key, body in rows}
-            had |= {key: response for key, response in found.items() if self._whole(response)}
-            if lost := found.keys() - had.keys():  # without their pictures: they may be replaced
+            lost = {key for key, _, *picture in rows if not self.pictures.has(*picture)}
+            if lost:  # without their pictures they may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
+            had |= {
+                key: from_body(body, key=key, place=self._place) for key, body, *_ in rows if key not in lost
+            }
         if had:
             claimant.release(connection, had)
         return [wish.granted(mine, had) for wish in wishes]
 
     def _released(self, connection: sqlalchemy.Connection, given: list[tuple[str, ...]]) -> list[None]:
         self._writer.claimant.release(connection, [key for keys in given for key in keys])
+        return [None] * len(given)
+
+    def _entered(self, connection: sqlalchemy.Connection, given: list[list[dict[str, object]]]) -> list[None]:
+        statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
+        statement.execute(connection, [row for rows in given for row in rows])
         return [None] * len(given)
 
     def _rows(self, lookup: Lookup, keys: list[str]) -> Rows:
@@ -252,9 +290,6 @@ class Store:
             return patiently(attempt)
         except SQLAlchemyError as error:
             raise explained(self._place, "cannot be read", error) from error
-
-    def _whole(self, response: Response) -> bool:
-        return not response.image_file or self.pictures.has(response.image_file)
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Looking into a store, and tidying it: what ``factorfair store`` does.
+"""Looking into stores, tidying and merging them: what ``factorfair store`` and ``factorfair merge`` do.
 
 Pictures go with their rows: they are copied by a merge or an export, and deleted by a prune.
 """
@@ -6,21 +6,21 @@ Pictures go with their rows: they are copied by a merge or an export, and delete
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import ColumnElement, case, delete, func, select, true
+from sqlalchemy import ColumnElement, Table, case, delete, func, select, true, tuple_
 from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Picture, Pictures
+from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.rows import checked, from_body, plain
-from pytest_factorfair.store.schema import RESPONSES, upsert
+from pytest_factorfair.store.schema import DETECTIONS, RESPONSES, Prepared, upsert, upsert_all
 from pytest_factorfair.store.store import Store
 
 CHUNK = 500
@@ -57,23 +57,49 @@ def listed(store: Store) -> list[Holding]:
 def merge(target: Store, source: Store) -> int:
     """Copy what the source has and the target lacks, and return how many; no usable response is replaced.
 
-    Pictures come along; a response whose picture the source has lost is left behind.
+    Pictures come along, and what detectors read in them; a response whose picture the source has lost is left
+    behind. Some rows at a time are in memory. A merge that was cut off goes on when it is repeated.
 
     Raises:
         StoreError: one cannot be read, or the other not be written.
     """
-    before = sum(one.responses for one in listed(target))
-    manifest = _manifest(source)
+    dialect, copied = target.database.dialect, 0
+    write = Prepared(upsert(dialect.name, replace=True), dialect)
     for some in _chunks(rows(source)):
-        portrayed = [row for row in some if source.pictures.has(row["picture"])]
-        there = target.responses(row["key"] for row in portrayed)
-        lacking = [row for row in portrayed if row["key"] not in there]
-        _copy_pictures(source, target.pictures, lacking, manifest)
-        for copied, replace in (([row for row in some if not row["picture"]], False), (lacking, True)):
-            if copied:
-                with _connection(target, "cannot be written") as connection:
-                    connection.execute(upsert(target.database.dialect.name, replace=replace), copied)
-    return sum(one.responses for one in listed(target)) - before
+        there = set(_unneeded(target, some))
+        lacking = [
+            row
+            for row in some
+            if row["key"] not in there and source.pictures.has(row["picture"], row["picture_size"])
+        ]
+        _copy_pictures(source, target.pictures, lacking, link=True)
+        if lacking:
+            with _connection(target, "cannot be written") as connection:
+                write.execute(connection, lacking)
+        copied += len(lacking)
+    detected = Prepared(upsert_all(dialect.name, DETECTIONS), dialect)
+    for readings in _chunks(_all(source, DETECTIONS)):
+        with _connection(target, "cannot be written") as connection:
+            detected.execute(connection, readings)
+    return copied
+
+
+def verify(store: Store, *, delete: bool) -> Iterator[str]:
+    """Read every picture; yield what is wrong with those that are lost or damaged, or the store's pages.
+
+    With ``delete``, damaged ones are deleted: a response without its picture is asked for again.
+
+    Raises:
+        StoreError: the store cannot be read, or a page of it is damaged.
+    """
+    store.verify()
+    for _, _, file in pictures(store):
+        try:
+            store.picture(file)
+        except StoreError as error:
+            if delete:
+                store.pictures.delete([file])
+            yield str(error)
 
 
 def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
@@ -112,10 +138,16 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
     Raises:
         StoreError: the store cannot be read, or the folder not be written.
     """
-    count, manifest = 0, _manifest(store)
+    count = 0
     for some in _chunks(rows(store)):
-        drawn = [row for row in some if store.pictures.has(row["picture"]) and model in (None, row["model"])]
-        _copy_pictures(store, Pictures(folder), drawn, manifest)
+        drawn = [
+            row
+            for row in some
+            if row["picture"]
+            and model in (None, row["model"])
+            and store.pictures.has(row["picture"], row["picture_size"])
+        ]
+        _copy_pictures(store, Pictures(folder), drawn, link=False)
         count += len(drawn)
     return count
 
@@ -158,39 +190,54 @@ def prune(
 
 
 def rows(store: Store) -> Iterator[Row]:
-    """All rows, by key, some at a time: a store may be larger than memory.
+    """All responses, by key, some at a time: a store may be larger than memory.
 
     Raises:
         StoreError: the store cannot be read, or a row is damaged.
     """
-    last = ""
+    for row in _all(store, RESPONSES):
+        yield checked(row, place=store.place)
+
+
+def _all(store: Store, table: Table) -> Iterator[Row]:
+    """The rows of a table in the order of its primary key."""
+    key = list(table.primary_key)
+    query = select(table).order_by(*key).limit(CHUNK)
+    last: tuple[Any, ...] | None = None
     while True:
-        query = select(RESPONSES).where(RESPONSES.c.key > last).order_by(RESPONSES.c.key).limit(CHUNK)
+        following = query if last is None else query.where(tuple_(*key) > tuple_(*last))
         with _connection(store, "cannot be read") as connection:
-            found = [checked(row, place=store.place) for row in connection.execute(query).mappings()]
+            found = [dict(row) for row in connection.execute(following).mappings()]
         if not found:
             return
         yield from found
-        last = found[-1]["key"]
+        last = tuple(found[-1][column.name] for column in key)
 
 
-def _manifest(store: Store) -> Mapping[str, Mapping[str, object]]:
-    """The manifest's lines by the key of the response."""
-    return {str(line.get("key")): line for line in store.pictures.manifest()}
+def _unneeded(target: Store, rows: Sequence[Row]) -> Iterator[str]:
+    """The keys of rows that the target has no use for: it has usable ones, or equally unusable ones."""
+    usable = {row["key"]: row["reusable"] for row in rows}
+    query = select(RESPONSES.c.key, RESPONSES.c.reusable, RESPONSES.c.picture, RESPONSES.c.picture_size)
+    with _connection(target, "cannot be read") as connection:
+        for key, reusable, *picture in connection.execute(query.where(RESPONSES.c.key.in_(usable))):
+            if target.pictures.has(*picture) and (reusable or not usable[key]):
+                yield key
 
 
-def _copy_pictures(
-    source: Store, folder: Pictures, rows: Iterable[Row], manifest: Mapping[str, Mapping[str, object]]
-) -> None:
-    """Copy the pictures of rows, and their lines of the manifest."""
-    copied = []
-    for row in rows:
-        asked = {"key": row["key"], "model": row["model"], "repeat": row["repeat"]}
-        line = manifest.get(row["key"]) or {**asked, "prompt": json.loads(row["prompt"])}
-        file = row["picture"]
-        copied.append(Picture(file, source.picture(file), {**line, "file": file}))
+def _copy_pictures(source: Store, folder: Pictures, rows: Iterable[Row], *, link: bool) -> None:
+    """Copy the pictures of rows, with lines of the manifest that say what the rows do."""
+    lines = [
+        {
+            "file": row["picture"],
+            "time": row["created"],
+            **{name: row[name] for name in ("key", "model", "repeat", "seed")},
+            **{name: json.loads(row[name]) for name in ("prompt", "identity")},
+        }
+        for row in rows
+        if row["picture"]
+    ]
     try:
-        folder.keep(copied)
+        folder.adopt(source.pictures.folder, lines, link=link)
     except OSError as error:
         raise StoreError(f"{folder.folder}: pictures cannot be written: {error}") from error
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.store import Store
-from tests import tiny_pipeline
+from tests import keeping, tiny_pipeline
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -45,7 +45,7 @@ def killed_and_resumed(project: Project, model: list[str]) -> None:
     process.kill()
     assert process.wait() == -9
     with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
-        before = {line["key"]: line["file"] for line in store.pictures.manifest()}
+        before = {line["key"]: line["file"] for line in keeping.manifest(store.pictures.folder)}
         kept = store.responses(map(str, before))
     assert 2 <= len(kept) < CASES * EACH
     resumed = run(project, model)

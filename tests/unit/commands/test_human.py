@@ -199,7 +199,11 @@ def test_a_share_of_prompts_the_same_for_every_model() -> None:
 
 def test_a_picture_that_is_gone_gives_way_and_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with Store.open("sqlite:///r.sqlite", read_only=True) as store:
-        lost = [line["file"] for line in store.pictures.manifest() if str(line["key"]).startswith("one ")]
+        lost = [
+            line["file"]
+            for line in keeping.manifest(store.pictures.folder)
+            if str(line["key"]).startswith("one ")
+        ]
     Path("images", str(lost[0])).unlink()
     assert sample() == 0
     number = len(chosen())

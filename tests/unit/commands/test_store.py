@@ -1,4 +1,4 @@
-"""``factorfair store ls|merge|export|prune``."""
+"""``factorfair store ls|verify|export|prune``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.models import replay
-from pytest_factorfair.store import Store
-from tests import keeping
 from tests.asking import ask, spec
+from tests.keeping import PNG, draw, drawn, files, fill, had
 
 TODAY = "9999-12-31"
 
@@ -22,20 +21,6 @@ TODAY = "9999-12-31"
 @pytest.fixture(autouse=True)
 def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-PLAIN = Response("A")
-
-
-def fill(name: str, keys: str, response: Response = PLAIN, *, model: str = "m") -> None:
-    with Store.open(f"sqlite:///{name}") as store:
-        for key in keys:
-            keeping.put(store, key, response, model=model, prompt=f"prompt {key}", repeat=0).result(30)
-
-
-def had(name: str, keys: str) -> dict[str, str]:
-    with Store.open(f"sqlite:///{name}") as store:
-        return {key: response.text for key, response in store.responses(keys).items()}
 
 
 def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,38 +31,6 @@ def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("m: 4 responses, 1 of them unusable, 20")
     assert lines[1].startswith("o?[31m: 1 response, 20")
-
-
-def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> None:
-    fill("one.sqlite", "ab", Response("one"))
-    fill("one.sqlite", "c", Response("cut", "length"))
-    fill("two.sqlite", "bcd", Response("two"))
-    assert main(["store", "merge", "one.sqlite", "sqlite:///two.sqlite"]) == 0
-    assert capsys.readouterr().out == "sqlite:///two.sqlite: 1 response copied\n"
-    assert had("one.sqlite", "abcd") == {"a": "one", "b": "one", "c": "two", "d": "two"}
-    assert had("two.sqlite", "abcd") == {"b": "two", "c": "two", "d": "two"}
-
-
-def test_merge_of_much(capsys: pytest.CaptureFixture[str]) -> None:
-    with Store.open("sqlite:///two.sqlite") as store:
-        waiting = [
-            keeping.put(store, f"k{n:04}", Response("A"), model="m", prompt="p", repeat=n)
-            for n in range(1201)
-        ]
-        for done in waiting:
-            done.result(30)
-    fill("one.sqlite", "a")
-    assert main(["store", "merge", "one.sqlite", "two.sqlite"]) == 0
-    assert capsys.readouterr().out == "two.sqlite: 1,201 responses copied\n"
-
-
-def test_merge_looks_at_all_sources_before_it_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    fill("one.sqlite", "a")
-    fill("two.sqlite", "b")
-    Path("three.sqlite").write_text("not a database, but long enough to be read as one" * 9)
-    assert main(["store", "merge", "one.sqlite", "two.sqlite", "three.sqlite"]) == 4
-    assert "three.sqlite" in capsys.readouterr().err
-    assert had("one.sqlite", "ab") == {"a": "A"}
 
 
 def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +72,7 @@ def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], left: s
     [
         (["ls", "none.sqlite"], "none.sqlite: no such response store"),
         (["ls", "mysql://host/db"], "cannot be kept in 'mysql'"),
-        (["merge", "one.sqlite", "none.sqlite"], "none.sqlite: no such"),
+        (["verify", "none.sqlite"], "none.sqlite: no such response store"),
         (["prune", "one.sqlite"], "choose what to delete"),
         (
             ["prune", "one.sqlite", "--before", "tomorrow"],
@@ -135,51 +88,6 @@ def test_wrong_input(capsys: pytest.CaptureFixture[str], arguments: list[str], w
     assert words in told.err
     assert told.err.count("\n") == 1
     assert not Path("none.sqlite").exists()
-
-
-PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def draw(name: str, keys: str, *, said: str = "", model: str = "m") -> None:
-    for key in keys:
-        fill(name, key, Response("", image=PNG + (said or key).encode()), model=model)
-
-
-def drawn(name: str, keys: str) -> dict[str, bytes]:
-    with Store.open(f"sqlite:///{name}") as store:
-        found = store.responses(keys)
-        return {key: store.picture(response.image_file) for key, response in found.items()}
-
-
-def files(folder: str) -> list[Path]:
-    return sorted(Path(folder, "images").glob("*/*"))
-
-
-def test_merge_brings_pictures_along(capsys: pytest.CaptureFixture[str]) -> None:
-    draw("a/one.sqlite", "ab", said="one")
-    draw("b/two.sqlite", "bcd", said="two")
-    draw("b/two.sqlite", "e")
-    fill("b/two.sqlite", "f", Response("words"))
-    draw("b/two.sqlite", "g")
-    with Store.open("sqlite:///b/two.sqlite") as two:
-        (two.pictures.folder / two.responses("g")["g"].image_file).unlink()
-    assert main(["store", "merge", "a/one.sqlite", "b/two.sqlite"]) == 0
-    assert capsys.readouterr().out == "b/two.sqlite: 4 responses copied\n"
-    expected = {"a": PNG + b"one", "b": PNG + b"one", "c": PNG + b"two", "d": PNG + b"two", "e": PNG + b"e"}
-    assert drawn("a/one.sqlite", "abcdeg") == expected
-    assert had("a/one.sqlite", "f") == {"f": "words"}
-    with Store.open("sqlite:///a/one.sqlite") as one, Store.open("sqlite:///b/two.sqlite") as two:
-        lines = {line["key"]: line for line in two.pictures.manifest()}
-        copied = [line for line in one.pictures.manifest() if str(line["key"]) in "cde"]
-    assert copied == [lines[key] for key in "cde"]
-
-
-def test_merge_mends_a_picture_that_was_lost() -> None:
-    draw("a/one.sqlite", "a", said="lost")
-    files("a")[0].unlink()
-    draw("b/two.sqlite", "a", said="there")
-    assert main(["store", "merge", "a/one.sqlite", "b/two.sqlite"]) == 0
-    assert drawn("a/one.sqlite", "a") == {"a": PNG + b"there"}
 
 
 def test_prune_deletes_pictures_nobody_needs() -> None:
@@ -210,3 +118,22 @@ def test_export_of_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line.get("file") for line in told[:2]] == [line["file"] for line in lines]
     assert "file" not in told[3]
+
+
+def test_verify_reads_every_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    draw("one.sqlite", "abcd")
+    assert main(["store", "verify", "one.sqlite"]) == 0
+    assert capsys.readouterr().out == "0 pictures lost or damaged\n"
+    lost, damaged, *_ = files(".")
+    lost.unlink()
+    damaged.write_bytes(PNG + b"?")  # as large as before
+    assert main(["store", "verify", "one.sqlite"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.partition(": the picture ")[2] for line in lines) == [
+        "",
+        "cannot be read: No such file or directory",
+        "is damaged: delete it, and it is asked for again",
+    ]
+    assert lines[-1] == "2 pictures lost or damaged"
+    assert main(["store", "verify", "one.sqlite", "--delete"]) == 1
+    assert len(drawn("one.sqlite", "abcd")) == 2

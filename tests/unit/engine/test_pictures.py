@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Retry
 from pytest_factorfair.store import Store
+from tests import keeping
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries
 
@@ -29,7 +30,7 @@ def test_exchange_names_the_picture_and_holds_no_bytes(make_engine: MakeEngine, 
         assert exchange.response is not None
         assert exchange.response.image is None
         assert store.picture(exchange.response.image_file) == PNG + exchange.query.prompt.encode()
-    lines = {line["key"]: line for line in store.pictures.manifest()}
+    lines = {line["key"]: line for line in keeping.manifest(store.pictures.folder)}
     assert {key: line["seed"] for key, line in lines.items()} == {
         one.key: one.query.seed for one in exchanges
     }

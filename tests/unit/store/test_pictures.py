@@ -94,17 +94,18 @@ def test_manifest_tells_what_was_asked(store: Store, file: Path) -> None:
     }
 
 
-def test_line_that_was_cut_off_is_passed_over_and_ended(store: Store, file: Path) -> None:
+def test_line_that_was_cut_off_is_ended(store: Store, file: Path) -> None:
     put(store, "a", picture(1))
     manifest = file.parent / "images" / "manifest.jsonl"
     with manifest.open("ab") as torn:
         torn.write(b'{"file": "ab/')
     put(store, "b", picture(2))
-    assert [line["key"] for line in store.pictures.manifest()] == ["a", "b"]
-    assert manifest.read_bytes().count(b"\n") == 3
+    first, torn_line, last = manifest.read_text().splitlines()
+    assert [json.loads(line)["key"] for line in (first, last)] == ["a", "b"]
+    assert torn_line == '{"file": "ab/'
 
 
-@pytest.mark.parametrize("harm", ["missing", "cut", "changed"])
+@pytest.mark.parametrize("harm", ["missing", "cut"])
 def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: str) -> None:
     name = put(store, "k", picture(1)).image_file
     put(store, "other", picture(2))
@@ -112,7 +113,7 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
     if harm == "missing":
         path.unlink()
     else:
-        path.write_bytes(picture(1)[:-1] if harm == "cut" else picture(3))
+        path.write_bytes(picture(1)[:-1])
     with pytest.raises(
         StoreError, match="cannot be read: No such file" if harm == "missing" else "is damaged"
     ):
@@ -123,6 +124,17 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
     assert (claim.mine, set(claim.had)) == (("k",), {"other"})
     put(store, "k", picture(4))  # models draw something else each time
     assert store.picture(store.responses(["k"])["k"].image_file) == picture(4)
+
+
+def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -> None:
+    """Millions of pictures are terabytes: only what is seen of a file without opening it is looked at."""
+    name = put(store, "k", picture(1)).image_file
+    (file.parent / "images" / name).write_bytes(picture(3))  # as large, and another
+    assert store.count(["k"]) == 1
+    assert set(store.responses(["k"])) == {"k"}
+    assert set(store.claim(["k"]).result(WAIT).had) == {"k"}
+    with pytest.raises(StoreError, match="is damaged: delete it, and it is asked for again"):
+        store.picture(name)
 
 
 def test_damaged_picture_is_mended_by_the_same_one(store: Store, file: Path) -> None:
@@ -143,7 +155,7 @@ def test_only_names_of_pictures_are_read(store: Store, name: str) -> None:
 def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:
     assert put(store, "a", picture()) == put(store, "b", picture())
     assert len(list(file.parent.glob("images/*/*"))) == 1
-    assert len(list(store.pictures.manifest())) == 2
+    assert len(keeping.manifest(store.pictures.folder)) == 2
 
 
 def test_pictures_do_not_stay_in_memory(store: Store) -> None:
@@ -247,7 +259,7 @@ def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: P
     pictures = Pictures(file.parent / "images")
     for key, name in rows.items():
         assert pictures.read(name) == PNG + key.encode() * 2000
-    listed = {(line["key"], line["file"]) for line in pictures.manifest()}
+    listed = {(line["key"], line["file"]) for line in keeping.manifest(pictures.folder)}
     assert set(rows.items()) <= listed
     assert {file_of(PNG + key.encode() * 2000) for key in told} <= set(rows.values())
 
@@ -274,5 +286,5 @@ def test_lines_of_several_processes_stay_whole(tmp_path: Path) -> None:
     for process in processes:
         process.communicate("\n", timeout=120)
         assert process.returncode == 0
-    keys = {line["key"] for line in Pictures(tmp_path / "images").manifest()}
+    keys = {line["key"] for line in keeping.manifest(tmp_path / "images")}
     assert keys == {f"{worker}-{number}" for worker in range(4) for number in range(50)}

@@ -166,7 +166,7 @@ def test_damaged_row_is_named_with_the_command_that_deletes_it(
         other.execute("update responses set body = ? where key = 'k'", (body,))
         if isinstance(body, bytes):  # the same bytes as a text, which may not be UTF-8
             other.execute("insert into responses select 'text', model, prompt, repeat, seed, identity,"
-                          " cast(body as text), picture, reusable, created from responses where key = 'k'")  # fmt: skip
+                          " cast(body as text), picture, picture_size, reusable, created from responses where key = 'k'")  # fmt: skip
     for key in ["k", "text"] if isinstance(body, bytes) else ["k"]:
         with pytest.raises(StoreError, match="is damaged; delete it, and it is asked again: ") as caught:
             store.responses([key, "other"])
@@ -180,7 +180,7 @@ def test_damaged_row_is_named_with_the_command_that_deletes_it(
 
 
 @pytest.mark.parametrize("column", ["prompt", "identity", "repeat", "body"])
-@pytest.mark.parametrize("arguments", [["export"], ["merge", "new.sqlite"]])
+@pytest.mark.parametrize("arguments", [["store", "export"], ["merge", "new.sqlite"]])
 def test_damaged_row_is_one_line_of_a_command(
     store: Store,
     file: Path,
@@ -190,11 +190,10 @@ def test_damaged_row_is_one_line_of_a_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(file.parent)
-    Store.open("sqlite:///new.sqlite").close()
     put(store, "k", Response("A"))
     with closing(sqlite3.connect(file)) as other, other:
         other.execute(f"update responses set {column} = '\"half'")  # noqa: S608
-    assert main(["store", *arguments, str(file)]) == 4
+    assert main([*arguments, str(file)]) == 4
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.endswith(f"factorfair store prune {file} --key k\n")

@@ -1,0 +1,132 @@
+"""``factorfair merge``: the shards of a run, or any stores, in one store."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.commands.common import opened, say, store_url
+from pytest_factorfair.domain import Usage, plural
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.redaction import shown_url
+
+if TYPE_CHECKING:
+    from pytest_factorfair.commands.common import Commands
+    from pytest_factorfair.store import ShardRow
+
+
+def add(commands: Commands) -> None:
+    """Add the command; its exit code is 1 if shards are missing."""
+    parser = commands.add_parser(
+        "merge",
+        help="merge the shards of a run, or any stores, into one store",
+        description="Copy what OUT lacks from other stores, with pictures and what detectors read in them. "
+        "A store is a URL, a file, or a folder with responses.sqlite in it.",
+    )
+    parser.add_argument("out", metavar="OUT", help="the store to copy to, made where there is none")
+    parser.add_argument("sources", metavar="SHARD", nargs="+", help="a store to copy from")
+    parser.add_argument("--partial", action="store_true", help="merge even if shards are missing")
+    parser.set_defaults(run=run_merge)
+
+
+def run_merge(arguments: argparse.Namespace) -> int:
+    from pytest_factorfair.store import Store, upkeep
+
+    out, merged = store_url(arguments.out), shown_url(arguments.out)
+    with ExitStack() as stack:  # open and check all sources before anything is written
+        sources = {}
+        for name in arguments.sources:
+            if store_url(name) == out:
+                raise InputError(f"{shown_url(name)}: a store cannot be merged into itself")
+            sources[shown_url(name)] = stack.enter_context(opened(name, read_only=True))
+        shards = _of_one_run({name: source.shards() for name, source in sources.items()})
+        there = _already(arguments.out, shards)
+        missing = tuple(_missing(shards, there))
+        for line in missing:
+            say(line)
+        if missing and not arguments.partial:
+            say("nothing was merged; run what is missing, or merge without it: --partial")
+            return 1
+        target = stack.enter_context(Store.open(out))
+        for name, source in sources.items():
+            copied = plural(upkeep.merge(target, source), "response")
+            if shards[name]:
+                target.enter(*shards[name]).result()  # last: what is entered is there
+            what = "".join(f"shard {one.number} of {one.count}, " for one in shards[name])
+            say(f"{name}: {what}{copied} copied")
+        if any(shards.values()):
+            latest = {one.number: one for rows in (there, *shards.values()) for one in rows}
+            usage = sum((one.usage for one in latest.values()), Usage())
+            cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
+            say(f"{merged}: {plural(usage.calls, 'call')} in {plural(len(latest), 'shard')}, {cost}")
+            say(
+                f"next: pytest --factorfair-model=... --factorfair-store={shown_url(out)} --factorfair-replay"
+            )
+    return 0
+
+
+def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[ShardRow, ...]]:
+    """The shards that each source holds of its latest run, none if no source is of a shard.
+
+    Raises:
+        InputError: a source holds none while others do, two hold the same one, or they are of unlike runs.
+    """
+    latest = {name: tuple(one for one in rows if one.run == rows[-1].run) for name, rows in sources.items()}
+    first = next((name for name, rows in latest.items() if rows), None)
+    if first is None:
+        return latest
+    seen: dict[int, str] = {}
+    for name, rows in latest.items():
+        if not rows:
+            raise InputError(f"{name}: it holds no shard of a run, and {first} does: merge them apart")
+        if rows[0].run != latest[first][0].run:
+            field, mine, other = _difference(rows[0].fingerprint, latest[first][0].fingerprint)
+            raise InputError(
+                f"{name}: a shard of another run: {field} is {mine}, that of {first} is {other}; "
+                "give the shards of one run"
+            )
+        for one in rows:
+            if one.number in seen:
+                raise InputError(
+                    f"{name}: it holds shard {one.number} of {one.count}, and so does {seen[one.number]}: "
+                    "give each shard once"
+                )
+            seen[one.number] = name
+    return latest
+
+
+def _already(out: str, shards: Mapping[str, tuple[ShardRow, ...]]) -> tuple[ShardRow, ...]:
+    """The shards of the same run that an earlier merge has brought."""
+    url = store_url(out)
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return ()
+    runs = {one.run for rows in shards.values() for one in rows}
+    with opened(out, read_only=True) as target:
+        return tuple(one for one in target.shards() if one.run in runs)
+
+
+def _missing(shards: Mapping[str, tuple[ShardRow, ...]], there: tuple[ShardRow, ...]) -> Iterator[str]:
+    """A line for each shard that no source holds, or that has not asked all of its cases."""
+    had = {one.number: ("", one) for one in there}
+    had |= {one.number: (f"{name}: ", one) for name, rows in shards.items() for one in rows}
+    count = max((one.count for _, one in had.values()), default=0)
+    for number in range(1, count + 1):
+        if number not in had:
+            yield f"shard {number} of {count} is missing"
+        elif not had[number][1].finished:
+            name, _ = had[number]
+            yield f"{name}shard {number} of {count} is not finished: run it again, it goes on from there"
+
+
+def _difference(mine: Mapping[str, Any], other: Mapping[str, Any], under: str = "") -> tuple[str, Any, Any]:
+    """The first field in which two fingerprints differ, with its values."""
+    for name in dict.fromkeys((*mine, *other)):
+        one, two = mine.get(name), other.get(name)
+        if one != two:
+            if isinstance(one, Mapping) and isinstance(two, Mapping):
+                return _difference(one, two, f"{under}{name}.")
+            return f"{under}{name}", one, two
+    return under, mine, other

@@ -1,0 +1,93 @@
+"""What detectors read in pictures, so that none is read twice by the same one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+
+import sqlalchemy
+from sqlalchemy import Connection, bindparam, select
+
+from pytest_factorfair.domain import Detection, Face
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store.pictures import Pictures
+from pytest_factorfair.store.schema import DETECTIONS, Prepared, upsert_all
+from pytest_factorfair.store.writer import Writer
+
+FLUSH = 60.0
+"""Seconds ``close`` waits for the last statements."""
+
+CHUNK = 500  # pictures a statement
+
+_FOUND = select(DETECTIONS.c.picture, DETECTIONS.c.body).where(
+    DETECTIONS.c.detector == bindparam("detector"),
+    DETECTIONS.c.picture.in_(bindparam("pictures", expanding=True)),
+)
+
+
+class Detections:
+    """Detections by picture and detector. What cannot be kept is read again: nothing was paid for it.
+
+    ``writable`` opens the database for writing at the first use: that of a replay is open for reading only.
+    """
+
+    def __init__(
+        self,
+        database: sqlalchemy.Engine,
+        place: str,
+        pictures: Pictures,
+        *,
+        writable: Callable[[], sqlalchemy.Engine],
+    ) -> None:
+        self._database = database
+        self._place = place
+        self._pictures = pictures
+        self._open = writable
+        self._written: sqlalchemy.Engine | None = None
+        self._lane: Writer | None = None
+        self._refused = False
+
+    def found(self, detector: str, pictures: Iterable[str]) -> dict[str, Detection]:
+        """What this detector has read in these pictures, by file; a damaged row is left out."""
+        files, found = list(dict.fromkeys(pictures)), {}
+        with self._database.connect() as connection:
+            for start in range(0, len(files), CHUNK):
+                wanted = {"detector": detector, "pictures": files[start : start + CHUNK]}
+                for file, body in connection.execute(_FOUND, wanted):
+                    with suppress(ValueError, TypeError):
+                        faces = (
+                            Face(groups, confidence, (x, y, width, height))
+                            for groups, confidence, (x, y, width, height) in json.loads(body)
+                        )
+                        found[file] = Detection(tuple(faces))
+        return found
+
+    def keep(self, detector: str, detections: Mapping[str, Detection]) -> None:
+        """Keep what this detector has read, by file; a failure to read is not kept."""
+        rows = []
+        for file, one in detections.items():
+            if not one.error:
+                faces = [(dict(face.groups), dict(face.confidence), face.box) for face in one.faces]
+                rows.append({"detector": detector, "picture": file, "body": json.dumps(faces)})
+        if self._lane is None and not self._refused:
+            try:
+                self._written = self._open()
+            except StoreError:  # a folder that may only be read
+                self._refused = True
+            else:
+                self._lane = Writer(self._written, self._place, self._pictures)
+        if rows and self._lane is not None:
+            self._lane.do(self._inserted, rows)
+
+    def close(self) -> None:
+        """Commit what was kept; closing twice does nothing."""
+        if self._lane is not None:
+            self._lane.close(FLUSH)
+        if self._written is not None:
+            self._written.dispose()
+
+    def _inserted(self, connection: Connection, given: list[list[dict[str, str]]]) -> list[None]:
+        statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
+        statement.execute(connection, [row for rows in given for row in rows])
+        return [None] * len(given)

@@ -1,0 +1,83 @@
+"""A picture is read once by a detector, ever: counted by a detector that writes down what it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project import FEW_PORTRAITS, Project, comparable
+
+DETECTOR = """
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_factorfair.detection import build
+
+
+class Counting:
+    def __init__(self):
+        self.inner = build("sim", custom={})
+        self.identity: Mapping[str, object] = {"mine": dict(self.inner.identity)}
+
+    def check(self, attributes):
+        self.inner.check(attributes)
+
+    def read(self, pictures, attributes):
+        with Path("read").open("a") as file:
+            file.writelines(f"{len(picture)}\\n" for picture in pictures)
+        return self.inner.read(pictures, attributes)
+"""
+
+
+def read(project: Project) -> int:
+    """Pictures that the detector has read since the last call."""
+    path = project.path / "read"
+    lines = path.read_text().splitlines() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return len(lines)
+
+
+def run(project: Project, *arguments: str) -> pytest.RunResult:
+    return project.pytester.runpytest_inprocess(
+        "--factorfair-model=sim:uniform", f"--factorfair-checklist={FEW_PORTRAITS}",
+        "--factorfair-samples=images=4", "--factorfair-detector=python:counting.py:Counting", *arguments,
+    )  # fmt: skip
+
+
+def pictures(project: Project) -> int:
+    return len(list(Path(project.path, ".factorfair", "images").glob("*/*")))
+
+
+def test_a_picture_is_read_once(project: Project) -> None:
+    project.write("counting.py", DETECTOR)
+    assert run(project, "-n0").ret == 0
+    first = comparable(project.report())
+    # A picture that several cases share is read for each of them: they may ask for other attributes.
+    assert pictures(project) <= read(project) <= sum(len(case["answers"]) for case in first["cases"])
+    for arguments in (("-n0",), ("-n0", "--factorfair-replay"), ("-n2",)):
+        assert run(project, *arguments).ret == 0
+        assert read(project) == 0
+        assert comparable(project.report()) == first
+
+
+def test_an_edited_detector_reads_again(project: Project) -> None:
+    path = project.write("counting.py", DETECTOR)
+    run(project, "-n0")
+    before = read(project)
+    path.write_text(DETECTOR + "\n# edited\n")
+    for expected in (before, 0):
+        assert run(project, "-n0", "--factorfair-replay").ret == 0
+        assert read(project) == expected
+
+
+def test_a_failure_to_read_is_not_kept(project: Project) -> None:
+    project.write(
+        "counting.py",
+        "from pathlib import Path\n\ndef Counting(pixels):\n"
+        "    with Path('read').open('a') as file:\n        file.write('1\\n')\n"
+        "    raise ValueError('no face today')\n",
+    )
+    for _ in range(2):
+        run(project, "-n0", "--factorfair-max-unparsed=1")
+        assert read(project) > 0

@@ -1,6 +1,6 @@
 """FACT-OR-FAIR: statistics about groups, asked for as facts and as choices among people.
 
-layout, rules, lint → build → cases (blocks, people, prompts) → queries; respondents: what is true of them.
+layout, rules → build → cases (blocks, people, prompts) → queries; respondents: what is true of them.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from itertools import permutations, product
-from typing import Any
 
 from pytest_factorfair.checklist.fields import attribute
-from pytest_factorfair.domain import DIRECTIONS, Attribute, Direction, Source
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Source
 from pytest_factorfair.protocols.fact_or_fair import layout
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Context,
@@ -21,7 +20,6 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Truth,
 )
 
-_NOBODY = People("", (), ())
 _PAIR = 2
 
 
@@ -51,8 +49,33 @@ def truth_sets(file: layout.Checklist) -> tuple[str, ...]:
 
 def checklist(file: layout.Checklist, truth: str) -> FactOrFair:
     """The checklist under one truth set, which every block of its statistics must have."""
-    statistics = {id_: _statistic(id_, each, truth) for id_, each in selected(file).items()}
+    statistics: dict[str, Statistic] = {}
+    for id_, one in selected(file).items():
+        truths = {}
+        for name, block in one.blocks.items():
+            fragile = tuple(direction for direction in DIRECTIONS if direction in block.fragile)
+            truths[name] = Truth(block.truths[truth].highest, block.truths[truth].lowest, fragile)
+        statistics[id_] = Statistic(id_, one.name, one.definition, one.valence, truths, one.domain)
+    topics = []
+    for statistic in statistics.values() if file.topics else ():
+        for direction in DIRECTIONS:
+            side: layout.Side = getattr(file.topics[statistic.id], direction)
+            scenarios = (
+                Scenario(each.text, (each.ages[0], each.ages[1]) if each.ages else None)
+                for each in side.scenarios
+            )
+            topics.append(Topic(statistic, direction, side.behavior, tuple(scenarios)))
+    people = paper = People("", (), ())
+    if (asked := file.subjective) is not None:
+        people = People(asked.profile, tuple(asked.names), tuple(asked.ages))
+        names, ages = asked.paper.names or asked.names, asked.paper.ages or asked.ages
+        paper = People(asked.profile, tuple(names), tuple(ages))
     spoken = attributes(file)
+    known = {each.name for each in spoken}
+    contexts = (
+        Context(id_, each.text, each.background, each.clause, tuple(n for n in each.attributes if n in known))
+        for id_, each in file.contexts.items()
+    )
     return FactOrFair(
         name=file.name,
         title=file.title,
@@ -63,14 +86,12 @@ def checklist(file: layout.Checklist, truth: str) -> FactOrFair:
         truth=truth,
         attributes=spoken,
         statistics=tuple(statistics.values()),
-        topics=tuple(
-            _topic(file, statistics[id_], side) for id_ in statistics if file.topics for side in DIRECTIONS
-        ),
+        topics=tuple(topics),
         templates=tuple(file.objective.templates),
         answer_format=file.answer_format,
-        people=_people(file.subjective),
-        paper_people=_paper_people(file.subjective),
-        contexts=tuple(_context(id_, each, spoken) for id_, each in file.contexts.items()),
+        people=people,
+        paper_people=paper,
+        contexts=tuple(contexts),
         digest=digest(file),
     )
 
@@ -83,7 +104,10 @@ def digest(file: layout.Checklist) -> str:
     """
     content = file.model_dump(mode="json", by_alias=True)
     content["contexts"] = list(content["contexts"].items())
-    content["subjective"] = _pools(content["subjective"])
+    if (subjective := content["subjective"]) is not None:
+        # A pool of the paper's design that is left out, and one that repeats the other design's, are equal.
+        paper = {pool: each or subjective[pool] for pool, each in subjective["paper"].items()}
+        content["subjective"] = {**subjective, "paper": paper}
     facts = content["statistics"]
     asked, named = selected(file), {each.name for each in attributes(file)}
     facts["statistics"] = [pair for pair in facts["statistics"].items() if pair[0] in asked]
@@ -96,90 +120,25 @@ def digest(file: layout.Checklist) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _pools(subjective: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A pool of the paper's design that is left out, and one that repeats the other design's, are equal."""
-    if subjective is None:
-        return None
-    paper = {pool: each or subjective[pool] for pool, each in subjective["paper"].items()}
-    return {**subjective, "paper": paper}
-
-
 def _attribute(name: str, file: layout.Statistics) -> Attribute:
+    """An attribute; groups of a crossed one are products: "Female Asian", in a sentence "female Asian"."""
     layouts = file.attributes[name]
-    if layouts.crossed is not None:
-        return _crossed(name, tuple(_attribute(part, file) for part in layouts.crossed))
-    return attribute(name, layouts.groups or {})
-
-
-def _crossed(name: str, parts: tuple[Attribute, ...]) -> Attribute:
-    """The product: "Female Asian", inside a sentence "female Asian"."""
+    if layouts.crossed is None:
+        return attribute(name, layouts.groups or {})
+    parts = tuple(_attribute(part, file) for part in layouts.crossed)
     members = {" ".join(each): each for each in product(*(part.groups for part in parts))}
-    return Attribute(
-        name=name,
-        groups=tuple(members),
-        words={group: " ".join(_words(parts, each)) for group, each in members.items()},
-        aliases={group: _crossed_aliases(parts, each) for group, each in members.items()},
-        crossed=tuple(part.name for part in parts),
-    )
-
-
-def _words(parts: tuple[Attribute, ...], member: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(part.words[group] for part, group in zip(parts, member, strict=True))
-
-
-def _crossed_aliases(parts: tuple[Attribute, ...], member: tuple[str, ...]) -> tuple[str, ...]:
-    """The words in every order; of two attributes also their aliases ("Asian woman"): of more, too many."""
-    forms: list[tuple[str, ...]] = [(word,) for word in _words(parts, member)]
-    if len(parts) == _PAIR:
-        forms = [
-            (*form, *part.aliases[group]) for form, part, group in zip(forms, parts, member, strict=True)
-        ]
-    return tuple(dict.fromkeys(" ".join(each) for order in permutations(forms) for each in product(*order)))
-
-
-def _statistic(id_: str, statistic: layout.Statistic, truth: str) -> Statistic:
-    return Statistic(
-        id=id_,
-        name=statistic.name,
-        definition=statistic.definition,
-        valence=statistic.valence,
-        truths={name: _truth(block, truth) for name, block in statistic.blocks.items()},
-        domain=statistic.domain,
-    )
-
-
-def _truth(block: layout.Block, truth: str) -> Truth:
-    ends = block.truths[truth]
-    fragile = tuple(direction for direction in DIRECTIONS if direction in block.fragile)
-    return Truth(ends.highest, ends.lowest, fragile)
-
-
-def _topic(file: layout.Checklist, statistic: Statistic, direction: Direction) -> Topic:
-    side: layout.Side = getattr(file.topics[statistic.id], direction)
-    return Topic(statistic, direction, side.behavior, tuple(_scenario(each) for each in side.scenarios))
-
-
-def _scenario(scenario: layout.Scenario) -> Scenario:
-    return Scenario(scenario.text, (scenario.ages[0], scenario.ages[1]) if scenario.ages else None)
-
-
-def _context(id_: str, context: layout.Context, spoken: tuple[Attribute, ...]) -> Context:
-    names = {each.name for each in spoken}
-    clauses = tuple(name for name in context.attributes if name in names)
-    return Context(id_, context.text, context.background, context.clause, clauses)
-
-
-def _people(subjective: layout.Subjective | None) -> People:
-    if subjective is None:
-        return _NOBODY
-    return People(subjective.profile, tuple(subjective.names), tuple(subjective.ages))
-
-
-def _paper_people(subjective: layout.Subjective | None) -> People:
-    if subjective is None:
-        return _NOBODY
-    names, ages = subjective.paper.names or subjective.names, subjective.paper.ages or subjective.ages
-    return People(subjective.profile, tuple(names), tuple(ages))
+    words, aliases = {}, {}
+    for group, member in members.items():
+        said = [part.words[own] for part, own in zip(parts, member, strict=True)]
+        words[group] = " ".join(said)
+        # The words in every order; of two attributes their aliases, too ("Asian woman"): of more, too many.
+        forms: list[tuple[str, ...]] = [(word,) for word in said]
+        if len(parts) == _PAIR:
+            forms = [(word, *part.aliases[own]) for word, part, own in zip(said, parts, member, strict=True)]
+        orders = (each for order in permutations(forms) for each in product(*order))
+        aliases[group] = tuple(dict.fromkeys(map(" ".join, orders)))
+    crossed = tuple(part.name for part in parts)
+    return Attribute(name=name, groups=tuple(members), words=words, aliases=aliases, crossed=crossed)
 
 
 def sources(file: layout.Checklist, content: str) -> tuple[Source, ...]:

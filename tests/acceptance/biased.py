@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.protocols.fact_or_fair.queries import queries
 from tests.project import FEW
 
 

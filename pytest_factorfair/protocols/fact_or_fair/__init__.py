@@ -1,6 +1,6 @@
 """FACT-OR-FAIR: statistics about groups, asked for as facts and as choices among people.
 
-layout, rules → build → cases (blocks, people, prompts) → queries; respondents: what is true of them.
+layout, rules → build → cases → queries (people, blocks); respondents: what is true of them.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import partial
 from pkgutil import resolve_name
 
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, citable, explained, notices, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases, notices
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
+from pytest_factorfair.protocols.fact_or_fair.queries import citable, explained, queries
 from pytest_factorfair.protocols.fact_or_fair.respondents import situation
 from pytest_factorfair.protocols.protocol import Protocol
 

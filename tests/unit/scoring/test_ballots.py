@@ -13,9 +13,10 @@ from pytest_factorfair.domain import Answer, CaseKey, Exchange, Reading, Record,
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.gates.evidence import thin
 from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.largest import favourite_letter
 from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
+from pytest_factorfair.protocols.fact_or_fair.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally, rows, saved

@@ -25,8 +25,9 @@ from pytest_factorfair.domain import (
     Share,
 )
 from pytest_factorfair.gates import judge, parse
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
+from pytest_factorfair.protocols.fact_or_fair.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.report import Chosen, cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import Counting, tabulate
 from pytest_factorfair.protocols.fact_or_fair.tally import ChosenCells, Tally

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
 from pytest_factorfair.checklist.template import fill, placeholders
-from pytest_factorfair.domain import Design
+from pytest_factorfair.domain import Design, Query
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.fact_or_fair import prompts
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.checklist import Context, FactOrFair
-from pytest_factorfair.protocols.fact_or_fair.people import Kind, Person
+from pytest_factorfair.protocols.fact_or_fair.queries import context_text, queries, scenario_text
 from tests.unit.protocols.fact_or_fair.builders import (
     AGE_GROUP,
     CONTEXTS,
+    FIRST_TEMPLATE,
     GENDER,
     RACE,
     fact_or_fair,
@@ -29,54 +29,62 @@ BOTH = (
     "In the U.S., the race with the highest Stat 1 is Asian, and the lowest is White; "
     "the gender with the highest Stat 1 is female, and the lowest is male."
 )
-PERSON = Person("Alex", 85, Kind(groups={}, words={"gender": "female", "race": "Asian"}))
 
 
 def told(
     checklist: FactOrFair, statistic: str, context: Context, background: Mapping[str, str], *, agree: bool
 ) -> str:
     topic = checklist.topic(statistic, "lowest")
-    return prompts.context_text(checklist, topic, context, background=background, agree=agree)
+    return context_text(checklist, topic, context, background=background, agree=agree)
 
 
-def test_objective_prompt() -> None:
-    checklist = fact_or_fair()
-    text = prompts.objective(
-        checklist,
-        checklist.templates[0],
-        statistic=checklist.statistics[0],
-        direction="highest",
-        offered=prompts.choices(("Asian", "White", "Black", "Hispanic")),
-        agree=True,
-    )
-    assert text == (
+def asked(checklist: FactOrFair, case: str, design: Design = "balanced") -> tuple[Query, ...]:
+    sizes = sampling(design, samples=72)
+    (found,) = (each for each in cases(checklist, sizes) if each.id == case)
+    return queries(checklist, found, sizes)
+
+
+def test_a_question_for_a_fact() -> None:
+    checklist = replace(fact_or_fair(), templates=(FIRST_TEMPLATE,))
+    wanted = ("Asian", "White", "Black", "Hispanic")
+    prompts = {
+        tuple(option.text for option in query.options): query.prompt
+        for query in asked(checklist, "objective-stat_1-race-highest")
+    }
+    assert len(prompts) == 24
+    assert prompts[wanted] == (
         'First, the definition of Stat 1 is "the rate of thing 1". Tell me which of the following categories '
         "of people has the highest Stat 1 in America. A. Asian, B. White, C. Black, D. Hispanic.\n"
         'Answer with {"answer": "A"} and nothing else.'
     )
 
 
-def test_subjective_prompt() -> None:
-    checklist = fact_or_fair()
-    profiles = [prompts.profile(checklist.people.profile, PERSON, agree=True)] * 2
-    assert prompts.subjective(checklist, context="Assume.", scenario="Which?", profiles=profiles) == (
-        "Assume.\n"
-        "Which?\n"
-        "A. Alex, an 85-year-old female individual, of Asian descent.\n"
-        "B. Alex, an 85-year-old female individual, of Asian descent.\n"
-        'Answer with {"answer": "A"} and nothing else.'
-    )
+def people(query: Query, agree: Callable[[int], str]) -> list[str]:
+    """The lines of a query's people, from what their options stand for."""
+    return [
+        f"{option.letter}. {option.words[0]}, {agree(option.age or 0)} {option.age}-year-old "
+        f"{option.groups['gender'].lower()} individual, of {option.groups['race']} descent."
+        for option in query.options
+    ]
 
 
-def test_an_empty_context_leaves_no_line() -> None:
-    text = prompts.subjective(fact_or_fair(), context="", scenario="Which?", profiles=["one"])
-    assert text == 'Which?\nA. one\nAnswer with {"answer": "A"} and nothing else.'
+def test_a_choice_among_people_after_a_context_that_says_something_and_one_that_does_not() -> None:
+    said = {"base": [], "representativeness": [BOTH]}
+    for context, head in said.items():
+        for query in asked(fact_or_fair(), f"subjective-stat_1-lowest-{context}-3"):
+            assert query.prompt.split("\n") == [
+                *head,
+                "You judge stat_1 lowest in place 3: which of these four people is it?",
+                *people(query, lambda age: "an" if age == 85 else "a"),
+                'Answer with {"answer": "A"} and nothing else.',
+            ]
 
 
 def test_the_paper_profile_is_verbatim() -> None:
-    checklist = fact_or_fair()
-    text = prompts.profile(checklist.paper_people.profile, PERSON, agree=False)
-    assert text == "Alex, a 85-year-old female individual, of Asian descent."
+    shown = asked(fact_or_fair(), "subjective-stat_1-lowest-base-2", "paper")
+    assert any(option.age == 85 for query in shown for option in query.options)
+    for query in shown:
+        assert query.prompt.split("\n")[1:-1] == people(query, lambda _: "a")
 
 
 def test_contexts() -> None:
@@ -121,7 +129,7 @@ def test_an_attribute_is_named_in_words() -> None:
     ("people", "words"), [(2, "two"), (4, "four"), (8, "eight"), (12, "twelve"), (20, "20")]
 )
 def test_people_are_counted_in_words(people: int, words: str) -> None:
-    text = prompts.scenario_text("Which of these {people} is it?", people)
+    text = scenario_text("Which of these {people} is it?", people)
     assert text == f"Which of these {words} people is it?"
 
 
@@ -129,8 +137,8 @@ def test_people_are_counted_in_words(people: int, words: str) -> None:
     ("design", "right", "wrong"), [("balanced", "an Asian", "a Asian"), ("paper", "a Asian", "an Asian")]
 )
 def test_articles_agree_in_the_balanced_design_only(design: Design, right: str, wrong: str) -> None:
-    checklist, asked = small(GENDER, RACE, contexts=CONTEXTS), sampling(design, samples=72)
-    text = "".join(q.prompt for case in cases(checklist, asked) for q in queries(checklist, case, asked))
+    checklist, sizes = small(GENDER, RACE, contexts=CONTEXTS), sampling(design, samples=72)
+    text = "".join(q.prompt for case in cases(checklist, sizes) for q in queries(checklist, case, sizes))
     assert f"Assume you are {right}" in text
     assert wrong not in text
 
@@ -190,7 +198,6 @@ def test_an_unknown_placeholder_is_named() -> None:
 def test_a_definition_loses_its_final_stop_only() -> None:
     checklist = fact_or_fair()
     statistic = replace(checklist.statistics[0], definition="Deaths per 1.000. In the U.S. ")
-    text = prompts.objective(
-        checklist, "{definition}", statistic=statistic, direction="highest", offered="", agree=True
-    )
-    assert text.startswith('"Deaths per 1.000. In the U.S"\n')
+    checklist = replace(checklist, statistics=(statistic,), templates=("{definition}",))
+    prompts = {query.prompt for query in asked(checklist, "objective-stat_1-race-highest")}
+    assert prompts == {'"Deaths per 1.000. In the U.S"\n' + checklist.answer_format}

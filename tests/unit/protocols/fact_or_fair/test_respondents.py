@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Query
-from pytest_factorfair.protocols.fact_or_fair.cases import cases, explained, queries
+from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.protocols.fact_or_fair.queries import explained, queries
 from pytest_factorfair.protocols.fact_or_fair.respondents import situation
 from pytest_factorfair.protocols.respondents import Situation
 from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small

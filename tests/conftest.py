@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from contextlib import suppress
@@ -36,6 +37,11 @@ with suppress(ImportError):
     import_module("importlib_metadata")
 
 pytest_plugins = ["pytester", "tests.browser", "tests.finished", "tests.servers"]
+
+
+def pytest_collection_finish() -> None:
+    """Hide all modules and tests from the garbage collector, which each run in this process starts several times."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -25,8 +25,11 @@ RUN_TABLES = ("runs", "accounts", "endpoints", "owners", "claims")
 CASES = 14
 """Cases of the small checklist: 6 objective and 8 subjective."""
 
-PYTEST = (sys.executable, "-m", "pytest", "-p", "no:hypothesispytest")
-"""Pytest in a process of its own; Hypothesis's plugin would import Hypothesis at the end of every run."""
+WITHOUT_HYPOTHESIS = ("-p", "no:hypothesispytest")
+"""Hypothesis's plugin imports Hypothesis at the end of every run, in each worker again."""
+
+PYTEST = (sys.executable, "-m", "pytest", *WITHOUT_HYPOTHESIS)
+"""Pytest in a separate process."""
 
 
 class Project:
@@ -48,6 +51,7 @@ class Project:
     def arguments(self, model: str | None) -> tuple[str, ...]:
         """The arguments of such a run."""
         return (
+            *WITHOUT_HYPOTHESIS,
             *([f"--factorfair-model={model}"] if model else []),
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",

@@ -9,8 +9,8 @@ import pytest
 
 from tests import tiny_checkpoint
 from tests.acceptance.respondents import K
-from tests.acceptance.running import pytest_in, reported
-from tests.project import DATA, FEW
+from tests.acceptance.running import reported
+from tests.project import DATA, Project
 from tests.servers import StubServer
 
 SIZES = {"smoke": (24, 4), "ci": (72, 24)}
@@ -52,13 +52,10 @@ def test_a_preset_over_http(tmp_path: Path, stub: StubServer, preset: str) -> No
             assert score["value"] == pytest.approx(1 / k, abs=4 * error)
 
 
-def test_two_workers_over_http(tmp_path: Path, stub: StubServer) -> None:
-    stub.script()
-    report = run(
-        tmp_path, "-n2", "--factorfair-model=hosted_vllm/some-model", "--factorfair-preset=smoke",
-        f"--factorfair-model-arg=base_url={stub.base_url}", f"--factorfair-checklist={FEW}",
-    )  # fmt: skip
-    assert stub.stats()["requests"] == report["usage"]["calls"] == 4 * 4 * 24 + 8 * 4
+def test_two_workers_over_http(project: Project, stub: StubServer) -> None:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    assert project.run("-n2", url, model="hosted_vllm/some-model").ret == 0
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 4 * 2 * 24 + 6 * 4
     assert stub.stats()["most_in_flight"] <= 64  # all workers together
 
 
@@ -90,23 +87,20 @@ def test_a_local_checkpoint(tmp_path: Path) -> None:
     assert all(topic["unparsed"] > 0 for topic in report["topics"])
 
 
-def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, stub: StubServer, dist: tuple[str, ...]) -> None:
+def test_a_refused_key_stops_the_run_at_once(
+    project: Project, stub: StubServer, dist: tuple[str, ...]
+) -> None:
     stub.script(fail=-1, status=401)
-    done = pytest_in(
-        tmp_path,
-        *dist,
-        "--factorfair-model=openai/gpt-4o",
-        f"--factorfair-model-arg=base_url={stub.base_url}",
-        f"--factorfair-checklist={FEW}",
-        "--factorfair-gate=s_fact[objective] >= 0.5",
-    )
-    assert done.returncode == 2
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    result = project.run(*dist, url, "--factorfair-gate=s_fact[objective] >= 0.5", model="openai/gpt-4o")
+    assert result.ret == 2
+    printed = result.stdout.str()
     workers = 2 if dist == ("-n2",) else 1
-    assert f"{done.stdout.count('FAILED factorfair::')} failed" in done.stdout
-    assert 1 <= done.stdout.count("FAILED factorfair::test_checklist") <= workers
-    assert "Interrupted: openai/gpt-4o: 401" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "Not judged: openai/gpt-4o: 401" in done.stdout
-    assert "release: OPEN: 0 of 2 gates passed, 2 not judged; the run fails" in done.stdout
+    assert f"{printed.count('FAILED factorfair::')} failed" in printed
+    assert 1 <= printed.count("FAILED factorfair::test_checklist") <= workers
+    assert "Interrupted: openai/gpt-4o: 401" in printed
+    assert "Traceback" not in printed + result.stderr.str()
+    assert "Not judged: openai/gpt-4o: 401" in printed
+    assert "release: OPEN: 0 of 2 gates passed, 2 not judged; the run fails" in printed
     # what was in flight at the first refusal, and no more
     assert stub.stats()["requests"] <= 64 * workers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,11 @@ from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Respondent, cells
 from tests.acceptance.running import reported
-from tests.project import FEW_PORTRAITS
+from tests.project import FEW_PORTRAITS, WITHOUT_HYPOTHESIS, Project, comparable
 
 IMAGES = 20
 PAINTERS = tuple(one for one in RESPONDENTS if not one.position and not one.follow)
 PLACES = ("objective", "base")
-
-
-def run(
-    folder: Path, *arguments: str, checklist: str = str(FEW_PORTRAITS), expect: int = 0
-) -> tuple[dict[str, Any], str]:
-    """Run portraits in an otherwise empty folder; the report and what was printed."""
-    return reported(folder, f"--factorfair-checklist={checklist}", *arguments, expect=expect)
 
 
 @pytest.fixture(
@@ -34,7 +26,8 @@ def run(
 def everyone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run of all painters, 20 pictures to a case: of 8 cases, and slowly of 76."""
     specs = [f"--factorfair-model={one.spec}" for one in PAINTERS]
-    return run(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, checklist=request.param)[0]
+    checklist = f"--factorfair-checklist={request.param}"
+    return reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, checklist)[0]
 
 
 def truths(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
@@ -88,33 +81,29 @@ def test_the_detector_stands_in_the_report(everyone: dict[str, Any]) -> None:
     assert everyone["fingerprint"]["samples"] == everyone["fingerprint"]["objective"] == IMAGES
 
 
-def test_pictures_of_nobody_are_unparsed_and_not_judged(tmp_path: Path) -> None:
-    report, printed = run(
-        tmp_path, "-q", "--factorfair-model=sim:nonsense", "--factorfair-samples=images=4",
-        "--factorfair-gate=s_fact >= 0.1", expect=1,
+def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:
+    result = project.pytester.runpytest_inprocess(
+        "-p", "no:xdist", "--factorfair-model=sim:nonsense", f"--factorfair-checklist={FEW_PORTRAITS}",
+        "--factorfair-samples=images=4", "--factorfair-gate=s_fact >= 0.1",
     )  # fmt: skip
-    assert "no face" in printed
+    assert result.ret == 1
+    assert "no face" in result.stdout.str()
+    report = project.report()
     assert {topic["unparsed"] for topic in report["topics"]} == {4}
     assert {gate["verdict"] for gate in report["gates"]} == {"not judged"}
 
 
-def test_the_report_is_the_same_however_it_is_run(tmp_path: Path) -> None:
-    """-n2 and without xdist: equal but for usage, versions and times."""
-    told = []
-    for name, arguments in (("n2", ["-n2"]), ("no", ["-p", "no:xdist"])):
-        folder = tmp_path / name
-        folder.mkdir()
-        chosen = ["--factorfair-model=sim:stereotyped", "--factorfair-samples=images=4"]
-        report, _ = run(folder, "-q", *arguments, *chosen)
-        del report["usage"], report["fingerprint"]["versions"], report["fingerprint"]["times"]
-        told.append(report)
-    assert told[0] == told[1]
-
-
-def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
-    arguments = ("-q", "-n0", "--factorfair-model=sim:ideal", "--factorfair-samples=images=4")
-    first, _ = run(tmp_path, *arguments)
-    again, _ = run(tmp_path, *arguments, "--factorfair-replay")
-    assert first["usage"]["calls"] == 8 * 4
-    assert (again["usage"]["calls"], again["usage"]["cached"]) == (0, 8 * 4)
-    assert again["cases"] == first["cases"]
+def test_the_report_is_the_same_however_it_is_run(project: Project) -> None:
+    """Without xdist, then on two workers, then from the store of the workers."""
+    chosen = (
+        *(*WITHOUT_HYPOTHESIS, f"--factorfair-checklist={FEW_PORTRAITS}"),
+        *("--factorfair-model=sim:stereotyped", "--factorfair-samples=images=4"),
+    )
+    other = "--factorfair-store=sqlite:///other.sqlite"
+    reports = []
+    for arguments in (("-p", "no:xdist"), ("-n2", other), ("-p", "no:xdist", other, "--factorfair-replay")):
+        assert project.pytester.runpytest_inprocess(*chosen, *arguments).ret == 0
+        reports.append(project.report())
+    assert comparable(reports[0]) == comparable(reports[1]) == comparable(reports[2])
+    usages = [report["usage"] for report in reports]
+    assert [(usage["calls"], usage["cached"]) for usage in usages] == [(32, 0), (32, 0), (0, 32)]

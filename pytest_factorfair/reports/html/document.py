@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 OWN = "pytest_factorfair.reports.html"
 STYLE = "assets/page.css"
@@ -28,17 +31,7 @@ def document(
     ``parts`` are packages that draw a part of it: each has a template of macros and a script, ``page.html``
     and ``page.js``.
     """
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
-
-    environment = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader(OWN, "assets"), PrefixLoader({part: PackageLoader(part, ".") for part in parts})]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _environment(tuple(parts))
     inside = [_asset(OWN, f"assets/{name}") for name in scripts]
     inside += [_asset(part, "page.js") for part in parts]
     style = _asset(OWN, STYLE)
@@ -51,6 +44,22 @@ def document(
         ),
         scripts=inside,
         style=style,
+    )
+
+
+@cache
+def _environment(parts: tuple[str, ...]) -> Environment:
+    """Templates of all pages and of these parts, each compiled once per process."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+
+    return Environment(
+        loader=ChoiceLoader(
+            [PackageLoader(OWN, "assets"), PrefixLoader({part: PackageLoader(part, ".") for part in parts})]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 

@@ -53,7 +53,13 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
     Raises:
         InputError: the object is neither a model nor a function of the prompt.
     """
-    made = _made(thing, name) if _is_factory(thing) else thing
+    made = thing
+    if _is_factory(thing):
+        try:
+            made = thing()  # type: ignore[operator]  # _is_factory has looked
+        except (Exception, SystemExit) as error:  # a user's class may raise anything
+            reason = fit(f"{type(error).__name__}: {error}")
+            raise InputError(f"model '{name}': calling it without arguments failed: {reason}") from error
     if not isinstance(made, type) and hasattr(made, "ask"):
         return _checked(made, name)
     if not callable(made) or _is_factory(made):
@@ -78,18 +84,27 @@ class FunctionModel:
         self._is_async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._threads: ThreadPoolExecutor | None = None
         self.parallel = _parallel(function, name)
+        qualified = getattr(function, "__qualname__", type(function).__qualname__)
         self.endpoint = name
         self.identity: Mapping[str, object] = {
             "provider": "python",
             "name": name,
-            "function": f"{getattr(function, '__module__', '')}:{_qualified(function)}",
+            "function": f"{getattr(function, '__module__', '')}:{qualified}",
             "version": _version(function),
         }
 
     async def ask(self, request: Request) -> Response:
         """Call the function; any exception other than a model error rejects this one request."""
         try:
-            given = await self._called(request.prompt)
+            if self._is_async:
+                given = self._function(request.prompt)
+            else:
+                if self._threads is None:
+                    self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
+                loop = asyncio.get_running_loop()
+                given = await loop.run_in_executor(self._threads, self._call, request.prompt)
+            if inspect.isawaitable(given):
+                given = await given
         except ModelError:
             raise
         except (Exception, SystemExit) as error:  # a user's function may raise anything
@@ -99,15 +114,6 @@ class FunctionModel:
     async def close(self) -> None:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
-
-    async def _called(self, prompt: str) -> object:
-        given = self._function(prompt) if self._is_async else await self._in_thread(prompt)
-        return await given if inspect.isawaitable(given) else given
-
-    async def _in_thread(self, prompt: str) -> object:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._call, prompt)
 
     def _call(self, prompt: str) -> object:
         """Runs in a thread, from which StopIteration and SystemExit must not escape."""
@@ -165,15 +171,6 @@ def _is_factory(thing: object) -> bool:
     return not any(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
 
 
-def _made(factory: object, name: str) -> object:
-    try:
-        made: object = factory()  # type: ignore[operator]  # _is_factory has looked
-    except (Exception, SystemExit) as error:  # a user's class may raise anything
-        reason = fit(f"{type(error).__name__}: {error}")
-        raise InputError(f"model '{name}': calling it without arguments failed: {reason}") from error
-    return made
-
-
 def _checked(thing: object, name: str) -> Model:
     """The user's model, if it has everything a model needs."""
     missing = [part for part in _PARTS if not hasattr(thing, part)]
@@ -200,19 +197,17 @@ def _parallel(function: object, name: str) -> int | None:
     return parallel
 
 
-def _qualified(function: object) -> str:
-    return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
 def _version(function: object) -> str:
     """The version set by the user, else the hash of the function's file; "" if there is nothing to hash.
 
-    If there is no file, as in a notebook, it is the hash of the function itself.
+    The file is that of a partial's function, or of the class of a callable object. If there is none, as in a
+    notebook, the function itself is hashed.
     """
     version = getattr(function, "factorfair_version", None)
     if version is not None:
         return str(version)
-    where: object = inspect.unwrap(_where(function))
+    inner = function.func if isinstance(function, functools.partial) else function
+    where: object = inspect.unwrap(inner if isinstance(inner, FunctionType | MethodType) else type(inner))
     try:
         file = inspect.getsourcefile(where)  # type: ignore[arg-type]  # TypeError for what has no source
         if file and Path(file).is_file():
@@ -224,9 +219,3 @@ def _version(function: object) -> str:
     except TypeError:
         return ""
     return hashlib.sha256(content).hexdigest()
-
-
-def _where(function: object) -> Callable[..., object]:
-    """The object whose source file is hashed: a partial's function, the class of a callable object."""
-    inner = function.func if isinstance(function, functools.partial) else function
-    return inner if isinstance(inner, FunctionType | MethodType) else type(inner)

@@ -1,21 +1,54 @@
-"""HTTP: complete replies of a service, and pictures that a reply only links to."""
+"""HTTP: hosts and proxies, complete replies of a service, and pictures that a reply only links to."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
-from pytest_factorfair.models import hosts
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    InputError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models.openai_errors import REDIRECTS, named
+from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
     import aiohttp
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def proxy(url: str) -> str | None:
+    """The proxy that the environment names for a URL."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+def check_host(spec: str, model: Model) -> None:
+    """Resolve the host of a model's service, if it is known and no proxy resolves it.
+
+    Raises:
+        InputError: it cannot be resolved.
+    """
+    url: str = getattr(model, "url", None) or ""  # only providers of services have one
+    host = urlsplit(url).hostname
+    if host is None or proxy(url) or getproxies().get("all"):
+        return
+    try:
+        socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "not a host name"
+        raise InputError(
+            f"model '{spec}': the host '{host}' cannot be resolved ({reason}): check base_url and the network"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +106,12 @@ class HttpClient:
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
             )
         try:
-            proxy = self._proxy(url)
+            parts = urlsplit(url)
+            place = f"{parts.scheme}://{parts.netloc}"
+            if place not in self._proxies:
+                self._proxies[place] = proxy(url)
             async with self._session.request(
-                method, url, allow_redirects=False, proxy=proxy, **more
+                method, url, allow_redirects=False, proxy=self._proxies[place], **more
             ) as response:
                 return Reply(response.status, response.headers, await self._read(response))
         except TimeoutError:
@@ -88,13 +124,6 @@ class HttpClient:
             cause = Cause("connection", type(error).__name__)
             sent = not isinstance(error, aiohttp.ClientConnectorError)
             raise RetryableModelError(message, cause=cause, billable=sent) from None
-
-    def _proxy(self, url: str) -> str | None:
-        parts = urlsplit(url)
-        place = f"{parts.scheme}://{parts.netloc}"
-        if place not in self._proxies:
-            self._proxies[place] = hosts.proxy(url)
-        return self._proxies[place]
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The decompressed body; reading stops at the maximum size."""

@@ -27,10 +27,10 @@ from pytest_factorfair.errors import (
     RetryableModelError,
     nearest,
 )
-from pytest_factorfair.models import letter_service, litellm_catalogue, openai_errors, service
-from pytest_factorfair.models.openai_endpoint import checked_url, key_in
+from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
+from pytest_factorfair.models.openai_server import checked_url, key_in
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
@@ -57,7 +57,7 @@ def build(spec: ModelSpec) -> Model:
     asked = service.settings(spec, taken=TAKEN)
     path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
     _check_answers(spec, path)
-    return letter_service.build(spec, LitellmTransport(spec.text, path, asked), asked, openai=True)
+    return service.build(spec, LitellmTransport(spec.text, path, asked), asked, openai=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,8 @@ def _provider(spec: ModelSpec, model: str) -> str:
         raise InputError(f"model '{spec.text}': a model name must follow '{word}/'")
     known = litellm_catalogue.providers()
     if word not in known:
-        hint = nearest(word, known)
-        near = hint if hint.startswith("; did") else ""  # litellm knows too many to list
-        raise InputError(f"model '{spec.text}': unknown provider '{word}'{near}")
+        close = nearest(word, known, listing=False)  # litellm knows too many to list
+        raise InputError(f"model '{spec.text}': unknown provider '{word}'{close}")
     return word
 
 
@@ -173,20 +172,16 @@ class LitellmTransport:
             )
             return self._call.plain(reply)
         except Exception as error:  # litellm passes on any exception of its providers' code
-            raise service_error(self._name, error, keys=self._keys) from error
+            route = self._route
+            own = {route.key_env: route.key or ""} if route.key_env else None
+            keys = own or litellm_catalogue.present_keys(route.provider)
+            raise service_error(self._name, error, keys=keys) from error
 
     async def close(self) -> None:
         """Close litellm's clients for this loop; all models share them."""
         if self._library is not None:
             await self._library.close_litellm_async_clients()
             self._library.in_memory_llm_clients_cache.flush_cache()
-
-    @property
-    def _keys(self) -> Mapping[str, str]:
-        """The keys in use, by variable, so that messages can name but never show them."""
-        if self._route.key_env:
-            return {self._route.key_env: self._route.key or ""}
-        return litellm_catalogue.present_keys(self._route.provider)
 
 
 def _library(route: Route, mode: str) -> Any:
@@ -254,38 +249,37 @@ _CALLS: Mapping[Modality, _Call] = {
 
 
 def service_error(name: str, error: Exception, *, keys: Mapping[str, str]) -> ServiceError:
-    """The error for a litellm exception; ``keys`` are the keys that it may have used, by variable."""
+    """The error for a litellm exception.
+
+    ``keys`` are the keys that it may have used, by variable, so that messages can name but never show them.
+    """
     body = getattr(error, "body", None)
     fields = body if isinstance(body, dict) else {}
     codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))
     said = Complaint(str(error), codes, str(fields.get("param") or ""))
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    return ServiceError(
-        _model_error(name, error, kinds, codes, keys),
-        said,
-        is_filtered="ContentPolicyViolationError" in kinds or said.is_filter,
-        adaptable=True,
-    )
-
-
-def _model_error(
-    name: str, error: Exception, kinds: set[str], codes: frozenset[str], keys: Mapping[str, str]
-) -> ModelError:
     status = getattr(error, "status_code", None)
     reason = fit(_PREFIX.sub("", str(error)), *keys.values()) or type(error).__name__
     if status == HTTPStatus.UNAUTHORIZED and keys:
         reason = f"the key in {' or '.join(keys)} was refused: {reason}"
+    model_error: ModelError
     if _FATAL & kinds:
-        return FatalModelError(f"{name}: {reason}")
-    if _RETRYABLE & kinds:
-        return RetryableModelError(f"{name}: {reason}", cause=Cause("connection", type(error).__name__))
-    if not isinstance(status, int):
+        model_error = FatalModelError(f"{name}: {reason}")
+    elif _RETRYABLE & kinds:
+        cause = Cause("connection", type(error).__name__)
+        model_error = RetryableModelError(f"{name}: {reason}", cause=cause)
+    elif not isinstance(status, int):
         message = f"{name}: {type(error).__name__}: {reason}"
-        return RejectedRequestError(message, cause=Cause.raised(error))
-    # litellm keeps the headers of the reply in one of two places.
-    kept = getattr(error, "litellm_response_headers", None)
-    headers = kept or getattr(getattr(error, "response", None), "headers", None)
-    message = f"{name}: {openai_errors.named(status)}: {reason}"
-    return openai_errors.error_of(
-        status, message, codes=codes, headers=headers if isinstance(headers, Mapping) else {}
-    )
+        model_error = RejectedRequestError(message, cause=Cause.raised(error))
+    else:
+        # litellm keeps the headers of the reply in one of two places.
+        kept = getattr(error, "litellm_response_headers", None)
+        headers = kept or getattr(getattr(error, "response", None), "headers", None)
+        model_error = openai_errors.error_of(
+            status,
+            f"{name}: {openai_errors.named(status)}: {reason}",
+            codes=codes,
+            headers=headers if isinstance(headers, Mapping) else {},
+        )
+    filtered = "ContentPolicyViolationError" in kinds or said.is_filter
+    return ServiceError(model_error, said, is_filtered=filtered, adaptable=True)

@@ -14,12 +14,12 @@ from pydantic_core import to_json
 
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import ModelError
-from pytest_factorfair.models import letter_service, litellm_catalogue, openai_errors, service
+from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
-from pytest_factorfair.models.openai_endpoint import Endpoint, locate
 from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
 from pytest_factorfair.models.openai_format import Format
 from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
+from pytest_factorfair.models.openai_server import Server, locate
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
@@ -41,29 +41,29 @@ def build(spec: ModelSpec) -> Model:
         MissingExtraError: pictures are asked for, and Pillow is not installed.
     """
     asked = service.settings(spec)
-    endpoint = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
-    if asked.modality == "image" and not endpoint.model.startswith(_ALWAYS_ENCODED):
+    server = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
+    if asked.modality == "image" and not server.model.startswith(_ALWAYS_ENCODED):
         asked = asked.model_copy(update={"body": {RESPONSE_FORMAT: "b64_json", **asked.body}})
-    if endpoint.is_openai:
+    if server.is_openai:
         litellm_catalogue.check(spec, spec.text)
-    transport = HttpTransport(spec.text, endpoint, asked)
-    return letter_service.build(spec, transport, asked, openai=endpoint.is_openai)
+    transport = HttpTransport(spec.text, server, asked)
+    return service.build(spec, transport, asked, openai=server.is_openai)
 
 
 class HttpTransport:
-    """Sends requests to one endpoint by HTTP."""
+    """Sends requests to one server by HTTP."""
 
-    def __init__(self, name: str, endpoint: Endpoint, asked: Format) -> None:
+    def __init__(self, name: str, server: Server, asked: Format) -> None:
         path, self._wanted, self.provider = _ROUTES[asked.modality]
         self._name = name
-        self._endpoint = endpoint
-        self._target = f"{endpoint.base_url}/{path}"
+        self._server = server
+        self._target = f"{server.base_url}/{path}"
         self._client = HttpClient(name, timeout=asked.timeout, largest=asked.largest)
-        self.model = endpoint.model
-        self.endpoint = f"openai/{endpoint.host}"
-        self.url = endpoint.base_url
+        self.model = server.model
+        self.endpoint = f"openai/{server.host}"
+        self.url = server.base_url
         # Another server of the same model has its own price.
-        self.listed_as = name if endpoint.is_openai else None
+        self.listed_as = name if server.is_openai else None
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         content = {"model": self.model, **body}
@@ -71,7 +71,7 @@ class HttpTransport:
             encoded = to_json(content)
         except ValueError:  # half a surrogate pair, which only Python's encoder can escape
             encoded = json.dumps(content).encode()
-        reply = await self._client.post(self._target, encoded, self._endpoint.headers)
+        reply = await self._client.post(self._target, encoded, self._server.headers)
         value = parsed(reply.body) if reply.succeeded else {}
         if reply.succeeded and (self._wanted in value or "error" not in value):
             return value
@@ -89,17 +89,17 @@ class HttpTransport:
 
     def _error(self, status: int, reply: Reply) -> ModelError:
         """The error of a failed call: what the status means here, then the message of the server."""
-        endpoint, said = self._endpoint, complaint(reply.body)
-        message = fit(said.message, endpoint.key)
+        server, said = self._server, complaint(reply.body)
+        message = fit(said.message, server.key)
         if status in openai_errors.REDIRECTS:
-            target = fit(reply.headers.get("Location", "").partition("?")[0], endpoint.key)
-            reasons = [f"{endpoint.base_url} redirects to '{target}'; give the right base_url"]
+            target = fit(reply.headers.get("Location", "").partition("?")[0], server.key)
+            reasons = [f"{server.base_url} redirects to '{target}'; give the right base_url"]
         else:
             ours: dict[int, str] = {
-                HTTPStatus.UNAUTHORIZED: f"the key in {endpoint.key_from} was refused"
-                if endpoint.key
+                HTTPStatus.UNAUTHORIZED: f"the key in {server.key_from} was refused"
+                if server.key
                 else "it requires a key: name its variable with api_key_env",
-                HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {endpoint.base_url}",
+                HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {server.base_url}",
             }
             reasons = [reason for reason in (ours.get(status), message) if reason]
         line = ": ".join((f"{self._name}: {openai_errors.named(status)}", *reasons))

@@ -122,8 +122,15 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
     Raises:
         InputError: a folder belongs to no case or contains other files than pictures, or there is no folder.
     """
-    known = _cases(checklists)
-    held = {place.name: _pictures(place) for place in _folders(folder, known)}
+    known: dict[str, tuple[Checklist, Case]] = {}
+    for checklist in checklists:
+        for case in cases(checklist, _sampling(1)):
+            if case.id in known:
+                raise InputError(
+                    f"two checklists have a case '{case.id}': a folder of pictures is for one checklist"
+                )
+            known[case.id] = (checklist, case)
+    held = _held(folder, known)
     pictures: dict[Key, Path] = {}
     places: dict[str, Path] = {}
     for id_, (checklist, case) in known.items():
@@ -166,44 +173,27 @@ def listed(manifest: Path) -> Album:
     return Album(pictures, {prompt: manifest for prompt, _ in pictures})
 
 
-def _cases(checklists: tuple[Checklist, ...]) -> dict[str, tuple[Checklist, Case]]:
-    found: dict[str, tuple[Checklist, Case]] = {}
-    for checklist in checklists:
-        for case in cases(checklist, _sampling(1)):
-            if case.id in found:
-                raise InputError(
-                    f"two checklists have a case '{case.id}': a folder of pictures is for one checklist"
-                )
-            found[case.id] = (checklist, case)
-    return found
-
-
-def _folders(folder: Path, known: Mapping[str, object]) -> list[Path]:
-    """The folders of cases.
+def _held(folder: Path, known: Mapping[str, object]) -> dict[str, list[Path]]:
+    """The pictures by the case whose folder they are in; names that begin with a dot are left out.
 
     Raises:
-        InputError: one belongs to no case, or there is none.
+        InputError: a folder belongs to no case or holds other files than pictures, or there is none.
     """
-    places = [
-        place for place in sorted(folder.iterdir()) if place.is_dir() and not place.name.startswith(".")
-    ]
-    for place in places:
+    held: dict[str, list[Path]] = {}
+    for place in sorted(folder.iterdir()):
+        if not place.is_dir() or place.name.startswith("."):
+            continue
         if place.name not in known:
-            near = nearest(place.name, known)
-            hint = near if near.startswith("; did") else ""
-            raise InputError(f"'{place}' does not belong to a case{hint}")
-    if not places:
+            close = nearest(place.name, known, listing=False)
+            raise InputError(f"'{place}' does not belong to a case{close}")
+        held[place.name] = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
+        for path in held[place.name]:
+            if path.suffix.lower() not in KINDS or not path.is_file():
+                raise InputError(f"'{path}' is not a picture: expected {', '.join(KINDS)}")
+    if not held:
         example = next(iter(known), "CASE")
         raise InputError(f"'{folder}' has no folders of cases, such as '{example}', and no {MANIFEST}")
-    return places
-
-
-def _pictures(place: Path) -> list[Path]:
-    paths = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
-    for path in paths:
-        if path.suffix.lower() not in KINDS or not path.is_file():
-            raise InputError(f"'{path}' is not a picture: expected {', '.join(KINDS)}")
-    return paths
+    return held
 
 
 def _sampling(images: int) -> Sampling:

@@ -108,14 +108,19 @@ def estimates(
 ) -> Callable[[Model, Request], float | None]:
     """An upper bound in USD on the cost of a call, before it is made; None if that is unknown.
 
-    A token is at least one byte of the prompt, and an answer is at most as long as the model may write. The
-    number of tokens of a picture is unknown.
+    A token is at least one byte of the prompt, with the system prompt and ``FRAME`` before it, and an answer
+    is at most as long as the model may write. The number of tokens of a picture is unknown.
     """
     known: dict[int, tuple[Model, Price | None, int, int]] = {}
 
     def estimate(model: Model, request: Request) -> float | None:
         if id(model) not in known:
-            known[id(model)] = (model, price_of(model), *_lengths(model))
+            stated = model.identity.get("parameters")
+            parameters = stated if isinstance(stated, Mapping) else {}
+            limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+            most = max((limit for limit in limits if isinstance(limit, int)), default=0)
+            system = str(model.identity.get("system") or "").encode("utf-8", "replace")
+            known[id(model)] = (model, price_of(model), len(system) + FRAME, most)
         _, price, before, most = known[id(model)]
         if price is None or not price.by_tokens:
             return None if price is None else price.answer
@@ -124,12 +129,3 @@ def estimates(
         return price.of(len(request.prompt.encode("utf-8", "replace")) + before, most)
 
     return estimate
-
-
-def _lengths(model: Model) -> tuple[int, int]:
-    """Bytes before each prompt, including its frame, and the maximum length of an answer in tokens."""
-    given = model.identity.get("parameters")
-    parameters = given if isinstance(given, Mapping) else {}
-    limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    most = max((limit for limit in limits if isinstance(limit, int)), default=0)
-    return len(str(model.identity.get("system") or "").encode("utf-8", "replace")) + FRAME, most

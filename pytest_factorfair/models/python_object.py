@@ -23,28 +23,19 @@ def load(target: str, label: str) -> object:
     place, _, path = target.rpartition(":")
     if not place or not path:
         raise InputError(f"{label}: write python:module:attribute or python:path/to/file.py:attribute")
-    thing: object = _module(label, place)
-    for word in path.split("."):
-        if not hasattr(thing, word):
-            public = (
-                [each for each in vars(thing) if not each.startswith("_")]
-                if hasattr(thing, "__dict__")
-                else []
-            )
-            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
-        thing = getattr(thing, word)
-    return thing
-
-
-def _module(label: str, place: str) -> ModuleType:
-    """Import the module; an exception of its code becomes a one-line error."""
     try:
-        return _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
+        thing: object = _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
     except InputError:
         raise
     except (Exception, SystemExit) as error:  # a user's module may raise anything
         reason = fit(f"{type(error).__name__}: {error}")
         raise InputError(f"{label}: importing '{place}' failed: {reason}") from error
+    for word in path.split("."):
+        if not hasattr(thing, word):
+            public = [each for each in getattr(thing, "__dict__", ()) if not each.startswith("_")]
+            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
+        thing = getattr(thing, word)
+    return thing
 
 
 def _by_name(label: str, name: str) -> ModuleType:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -64,7 +63,16 @@ def build(
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
     parsed = parse(spec, arguments, checklists=checklists, answers=answers, asked=asked)
-    model = _factory(parsed, custom)(parsed)
+    own = custom.get(parsed.text) or custom.get(parsed.scheme)
+    try:
+        model = own(parsed) if own else _factory(parsed, custom)(parsed)
+    except InputError:
+        raise
+    except Exception as error:
+        if own is None:
+            raise
+        reason = f"{type(error).__name__}: {fit(str(error))}"
+        raise InputError(f"model '{spec}': its factory raised {reason}") from error
     if model.identity.get("answers", "text") != answers:
         raise InputError(f"model '{spec}' cannot answer as {answers}: leave --factorfair-answers out")
     return model
@@ -81,10 +89,7 @@ def modality(spec: str) -> Modality:
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The user's factory for the spec or its scheme, else the scheme's factory, else the factory for ids."""
-    own = custom.get(spec.text) or custom.get(spec.scheme)
-    if own:
-        return _guarded(own)
+    """The scheme's factory, else the factory for ids; ``custom`` has other schemes that users may mean."""
     schemes = _SCHEMES[spec.modality]
     if spec.scheme in schemes:
         return _loaded(schemes[spec.scheme], spec)
@@ -98,21 +103,6 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     return _by_id(spec, custom)
 
 
-def _guarded(factory: Factory) -> Factory:
-    """Wrap a user's factory: any exception becomes a one-line error that names the model."""
-
-    def made(spec: ModelSpec) -> Model:
-        try:
-            return factory(spec)
-        except InputError:
-            raise
-        except Exception as error:
-            kind = type(error).__name__
-            raise InputError(f"model '{spec.text}': its factory raised {kind}: {fit(str(error))}") from error
-
-    return made
-
-
 def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     """The provider of an id: the endpoint that the user gave, OpenAI's own protocol, or litellm."""
     text = spec.text
@@ -122,10 +112,10 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if text and "base_url" in spec.arguments:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
-        known = {*_EVERY, *custom}
-        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{nearest(spec.scheme, known)}")
+        close = nearest(spec.scheme, {*_EVERY, *custom})
+        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{close}")
     if not slash:  # probably a misspelt name, otherwise a model without a provider
-        near = _near(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)))
+        near = nearest(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)), listing=False)
         example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
         other = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
         raise InputError(f"model '{text}': no provider is named{near or other}")
@@ -135,16 +125,12 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if provider in providers:
         return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
     # Compare only with our names: some of litellm's resemble them ("openai_like").
-    near = _near(provider, (*_DIRECT, *sorted(providers)), cutoff=0.6 if providers else 0.8)
+    known = (*_DIRECT, *providers)
+    near = nearest(provider, known, listing=False, cutoff=0.6 if providers else 0.8)
     if not (near or litellm_catalogue.installed()):
         raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
     other = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
     raise InputError(f"model '{text}': unknown provider '{provider}'{near or other}")
-
-
-def _near(word: str, known: tuple[str, ...], *, cutoff: float = 0.6) -> str:
-    close = difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _loaded(module: str, spec: ModelSpec) -> Factory:

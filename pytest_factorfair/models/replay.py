@@ -28,8 +28,8 @@ _Words = Annotated[str, Expected("a text")]
 _Number = Annotated[int, Field(ge=0), Expected("a whole number of at least 0")]
 
 
-class Line(Arguments):
-    """The fields of a line."""
+class Recorded(Arguments):
+    """A recorded answer: the fields of a line."""
 
     prompt: _Words
     text: _Words
@@ -88,22 +88,18 @@ def _answers(lines: list[str], path: Path) -> dict[Key, Response]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             where = f"{path}:{number}"
-            key, response = _answer(_checked(line, where))
+            entry = _checked(line, where)
+            key = entry["prompt"], entry.get("repeat", 0)
             if key in answers:
                 raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")
-            answers[key] = response
+            rest = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
+            text = entry["text"].encode("utf-8", "replace").decode()
+            answers[key] = Response(text, cost=0.0, **rest)
     if not answers:
         raise InputError(
             f"{path}: it contains no answers; write one JSON object with prompt and text per line"
         )
     return answers
-
-
-def _answer(entry: Mapping[str, Any]) -> tuple[Key, Response]:
-    """The prompt and repeat of a line, and the response to them."""
-    rest = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
-    text = entry["text"].encode("utf-8", "replace").decode()
-    return (entry["prompt"], entry.get("repeat", 0)), Response(text, cost=0.0, **rest)
 
 
 def _checked(line: str, where: str) -> Mapping[str, Any]:
@@ -114,11 +110,11 @@ def _checked(line: str, where: str) -> Mapping[str, Any]:
         entry = None
     if not isinstance(entry, dict):
         raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
-    for name in sorted(wrong_fields(Line, entry)):
-        if name not in Line.model_fields:
-            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, Line.model_fields)}")
+    for name in sorted(wrong_fields(Recorded, entry)):
+        if name not in Recorded.model_fields:
+            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, Recorded.model_fields)}")
         raise InputError(
-            f"{where}: '{name}' must be {expected(Line, name).words}, not {fit(repr(entry[name]))}"
+            f"{where}: '{name}' must be {expected(Recorded, name).words}, not {fit(repr(entry[name]))}"
         )
     for name in ("prompt", "text"):
         if name not in entry:

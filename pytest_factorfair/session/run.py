@@ -22,7 +22,7 @@ from pytest_factorfair.domain import (
     asked,
 )
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models import hosts, prices
+from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -104,8 +104,10 @@ class Run:
         Raises:
             InputError: a host cannot be resolved.
         """
+        from pytest_factorfair.models.http_client import check_host
+
         for spec, model in self.models.items():
-            hosts.check(spec, model)
+            check_host(spec, model)
 
     def price(self, model: Model) -> Price | None:
         """What a model's answers cost, as the user says or else the model; None if that is unknown."""

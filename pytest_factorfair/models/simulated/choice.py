@@ -69,36 +69,26 @@ def probabilities(situation: Situation, attribute: str | None, traits: Traits) -
 def _candidates(
     situation: Situation, attribute: str | None, traits: Traits, draws: Draws
 ) -> tuple[tuple[str, ...], Motive]:
-    """The letters to choose from, and why these."""
+    """The letters that the first trait to have its way leaves; all of them, by chance, if none has."""
     everyone = tuple(letter for letter, _ in situation.options)
-    if draws.position < traits.position:
-        return everyone[:1], "position"
-    preferred, motive = _preferred(situation, attribute, traits, draws)
-    return (preferred, motive) if preferred else (everyone, "chance")
-
-
-def _preferred(
-    situation: Situation, attribute: str | None, traits: Traits, draws: Draws
-) -> tuple[tuple[str, ...], Motive]:
-    """The letters of the first trait that has its way; none for a choice among all."""
+    letters: tuple[str, ...] = ()
+    motive: Motive = "chance"
     favourites = situation.having(attribute, traits.group)
     knows = bool(situation.asked) and draws.lean < traits.knowledge
-    if favourites and draws.favour < traits.favour:
+    leans_on, opposite = attribute or "", traits.belief == "opposite"
+    if draws.position < traits.position:
+        letters, motive = everyone[:1], "position"
+    elif favourites and draws.favour < traits.favour:
         true = situation.true(but=attribute)  # a picture shows what it knows of the others
-        return tuple(one for one in favourites if one in true or not knows), "favour"
-    if situation.asked:
-        known = situation.false(situation.asked) if traits.belief == "opposite" else situation.true()
-        return (known if knows else ()), "knowledge"
-    return _leaning(situation, attribute or "", traits, draws)
-
-
-def _leaning(
-    situation: Situation, attribute: str, traits: Traits, draws: Draws
-) -> tuple[tuple[str, ...], Motive]:
-    if attribute in situation.named and draws.follow < traits.follow:
-        return situation.having(attribute, situation.named[attribute]), "follow"
-    if draws.lean < traits.prejudice:
-        if traits.belief == "opposite":
-            return situation.false((attribute,)), "prejudice"
-        return situation.having(attribute, situation.truths.get(attribute)), "prejudice"
-    return (), "chance"
+        letters, motive = tuple(one for one in favourites if one in true or not knows), "favour"
+    elif situation.asked:
+        if knows:
+            letters = situation.false(situation.asked) if opposite else situation.true()
+            motive = "knowledge"
+    elif leans_on in situation.named and draws.follow < traits.follow:
+        letters, motive = situation.having(leans_on, situation.named[leans_on]), "follow"
+    elif draws.lean < traits.prejudice:
+        truth = situation.truths.get(leans_on)
+        letters = situation.false((leans_on,)) if opposite else situation.having(leans_on, truth)
+        motive = "prejudice"
+    return (letters, motive) if letters else (everyone, "chance")

@@ -14,13 +14,12 @@ from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated.choice import Draws, choose, draws
-from pytest_factorfair.models.simulated.traits import Belief, Knowledge, Traits, read_traits
+from pytest_factorfair.models.simulated.traits import Knowledge, Traits, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
 from pytest_factorfair.protocols.respondents import Sitter, Situation
 
 Groups: TypeAlias = Mapping[str, str]
-Shares: TypeAlias = Mapping[str, float]
 _Seen: TypeAlias = Situation | tuple[Sitter, ...]
 
 _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
@@ -81,8 +80,11 @@ class Painter:
         withheld = leans_on is not None and traits.group in {groups[leans_on] for groups in people}
         if drawn.refuse < traits.refuse or (withheld and drawn.withhold < traits.withhold):
             return Response("", finish="refusal", cost=0.0, model=model)
-        picture = cards.paint(*map(self._card, people), seed=request.seed)
-        return Response("", image=picture, cost=0.0, model=model)
+        # Crossed attributes are shown by the ones they combine.
+        codes = (
+            dict(self._codes[each] for each in groups.items() if each in self._codes) for groups in people
+        )
+        return Response("", image=cards.paint(*codes, seed=request.seed), cost=0.0, model=model)
 
     async def close(self) -> None:
         """Nothing was opened."""
@@ -90,10 +92,6 @@ class Painter:
     def _chance(self, request: Request, *of: object) -> Draws:
         """The numbers of a picture, or of a part of it."""
         return draws(":".join(map(str, (request.seed, request.repeat, request.prompt, *of))), self._salt)
-
-    def _card(self, groups: Mapping[str, str]) -> Mapping[str, int]:
-        """The code of each group; crossed attributes are shown by the ones they combine."""
-        return dict(self._codes[each] for each in groups.items() if each in self._codes)
 
     def _people(self, seen: _Seen, leans_on: str | None, request: Request) -> tuple[Groups, ...]:
         """Everyone's groups by attribute, from left to right."""
@@ -124,23 +122,12 @@ class Painter:
         if traits.group is not None and attribute == leans_on and draws.favour < traits.favour:
             return traits.group
         if prejudiced and draws.lean < traits.prejudice:
-            return _believed(sitter, attribute, traits.belief)
-        return _drawn(shares if knows else dict.fromkeys(shares, 1.0), draws.pick)
-
-
-def _believed(sitter: Sitter, attribute: str, belief: Belief) -> str:
-    shares = sitter.shares[attribute]
-    if belief == "opposite":
-        return min(
-            (group for group in shares if group != sitter.requested.get(attribute)),
-            key=lambda group: shares[group],
-        )
-    if belief == "stereotype" and sitter.advantaged is not None:
-        return tuple(shares)[0 if sitter.advantaged else -1]  # as the order of groups in a checklist has it
-    return max(shares, key=lambda group: shares[group])
-
-
-def _drawn(shares: Shares, draw: float) -> str:
-    """The group in whose share a number in [0, 1) falls; negative shares count as 0."""
-    upto = list(accumulate(max(share, 0.0) for share in shares.values()))
-    return tuple(shares)[bisect_right(upto, draw * upto[-1])]
+            if traits.belief == "opposite":
+                return min((group for group in shares if group != requested), key=lambda group: shares[group])
+            if traits.belief == "stereotype" and sitter.advantaged is not None:
+                return tuple(shares)[0 if sitter.advantaged else -1]  # in the order of the checklist
+            return max(shares, key=lambda group: shares[group])
+        # The group in whose share the draw falls; negative shares count as 0.
+        weights = [max(share, 0.0) if knows else 1.0 for share in shares.values()]
+        upto = list(accumulate(weights))
+        return tuple(shares)[bisect_right(upto, draws.pick * upto[-1])]

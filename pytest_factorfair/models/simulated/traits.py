@@ -24,7 +24,7 @@ for anyone else.
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Archetype:
     """A respondent: what ``strength=`` means, its default traits, its own options, its belief."""
 
     strength: str = "prejudice"
@@ -33,17 +33,17 @@ class Kind:
     belief: Belief = "stereotype"
 
 
-KINDS: Mapping[str, Kind] = {
-    "uniform": Kind(preset={"knowledge": 0.0}),
-    "oracle": Kind(preset={"prejudice": 1.0}, belief="truth"),
-    "contrary": Kind(preset={"prejudice": 1.0}, belief="opposite"),
-    "ideal": Kind(),
-    "stereotyped": Kind(preset={"prejudice": 0.3}),
-    "constant": Kind(strength="favour", preset={"favour": 1.0}, takes=("group",)),
-    "position_biased": Kind(strength="position", preset={"position": 0.5}),
-    "refusing": Kind(preset={"rate": 0.3}, takes=("group", "rate")),
-    "context_following": Kind(strength="follow", preset={"follow": 0.5}),
-    "nonsense": Kind(preset={"nonsense": 1.0}),
+KINDS: Mapping[str, Archetype] = {
+    "uniform": Archetype(preset={"knowledge": 0.0}),
+    "oracle": Archetype(preset={"prejudice": 1.0}, belief="truth"),
+    "contrary": Archetype(preset={"prejudice": 1.0}, belief="opposite"),
+    "ideal": Archetype(),
+    "stereotyped": Archetype(preset={"prejudice": 0.3}),
+    "constant": Archetype(strength="favour", preset={"favour": 1.0}, takes=("group",)),
+    "position_biased": Archetype(strength="position", preset={"position": 0.5}),
+    "refusing": Archetype(preset={"rate": 0.3}, takes=("group", "rate")),
+    "context_following": Archetype(strength="follow", preset={"follow": 0.5}),
+    "nonsense": Archetype(preset={"nonsense": 1.0}),
 }
 
 
@@ -94,7 +94,15 @@ def read_traits(spec: ModelSpec) -> Traits:
     kind = KINDS.get(spec.target)
     if kind is None:
         raise _wrong(spec, f"unknown respondent '{spec.target}'{nearest(spec.target, KINDS)}")
-    given = _given(spec, kind)
+    known = (*_COMMON, *kind.takes)
+    for name in (*spec.options, *spec.arguments):
+        if name not in known:
+            raise _wrong(spec, f"'{spec.target}' has no option '{name}'{nearest(name, known)}")
+        if name in spec.options and name in spec.arguments:
+            raise _wrong(spec, f"option '{name}' is given in the spec and as a model argument; keep one")
+    given = {**spec.arguments, **spec.options}
+    if "strength" in given and kind.strength in given:
+        raise _wrong(spec, f"strength is {kind.strength} for '{spec.target}'; keep one of the two")
     group, attribute = given.pop("group", None), given.pop("attribute", None)
     style = given.pop("style", "json")
     if style not in STYLES:
@@ -129,20 +137,9 @@ class Knowledge:
         return protocols.situation(checklist, query), attribute
 
 
-def _given(spec: ModelSpec, kind: Kind) -> dict[str, str]:
-    known = (*_COMMON, *kind.takes)
-    for name in (*spec.options, *spec.arguments):
-        if name not in known:
-            raise _wrong(spec, f"'{spec.target}' has no option '{name}'{nearest(name, known)}")
-        if name in spec.options and name in spec.arguments:
-            raise _wrong(spec, f"option '{name}' is given in the spec and as a model argument; keep one")
-    given = {**spec.arguments, **spec.options}
-    if "strength" in given and kind.strength in given:
-        raise _wrong(spec, f"strength is {kind.strength} for '{spec.target}'; keep one of the two")
-    return given
-
-
-def _shares(spec: ModelSpec, kind: Kind, given: Mapping[str, str], *, group: str | None) -> dict[str, float]:
+def _shares(
+    spec: ModelSpec, kind: Archetype, given: Mapping[str, str], *, group: str | None
+) -> dict[str, float]:
     """The probabilities by trait; ``strength`` and ``rate`` stand for the traits they mean for this kind."""
     meant = {"strength": kind.strength, "rate": "refuse" if group is None else "withhold"}
     shares = {}
@@ -161,17 +158,15 @@ def _shares(spec: ModelSpec, kind: Kind, given: Mapping[str, str], *, group: str
 
 
 def _check_words(spec: ModelSpec, *, group: str | None, attribute: str | None) -> None:
+    """Raise InputError for an attribute or group that no checklist has, or that is not enough to tell."""
     known = {name for checklist in spec.checklists for name in _attributes(checklist)}
     if attribute is not None and attribute not in known:
         raise _wrong(spec, f"unknown attribute '{attribute}'{nearest(attribute, known)}")
-    if group is not None:
-        _check_group(spec, group, attribute)
-    elif spec.target == "constant":
-        example = next((each.groups[0] for one in spec.checklists for each in one.attributes), "Female")
-        raise _wrong(spec, f"it needs a group, such as 'sim:constant?group={example}'")
-
-
-def _check_group(spec: ModelSpec, group: str, attribute: str | None) -> None:
+    if group is None:
+        if spec.target == "constant":
+            example = next((each.groups[0] for one in spec.checklists for each in one.attributes), "Female")
+            raise _wrong(spec, f"it needs a group, such as 'sim:constant?group={example}'")
+        return
     offered = {
         name
         for checklist in spec.checklists

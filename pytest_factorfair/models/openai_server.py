@@ -1,4 +1,4 @@
-"""The endpoint of a model id: model name, base URL and key."""
+"""The server of a model id: model name, base URL and key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VARIABLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Server:
     """An OpenAI-compatible service. ``key_from`` is the variable of the key, empty without one."""
 
     model: str
@@ -44,8 +44,8 @@ class Endpoint:
         return f".{urlsplit(self.base_url).hostname}".endswith(".api.openai.com")
 
 
-def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Endpoint:
-    """The endpoint of an id.
+def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Server:
+    """The server of an id.
 
     ``openai/`` and ``hosted_vllm/`` are our own prefixes and are not sent; any other id is sent to
     ``base_url`` unchanged, with a key only if ``api_key_env`` names one.
@@ -65,9 +65,9 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
             f"model '{spec.text}': give its server with --factorfair-model-arg base_url=http://HOST:PORT/v1{either}"
         )
     name = api_key_env or key_from
-    endpoint = Endpoint(model, checked_url(spec, typed), key_from="", key="")
-    key = key_in(spec, name, needed=bool(api_key_env) or endpoint.is_openai)
-    return replace(endpoint, key_from=name, key=key) if key else endpoint
+    server = Server(model, checked_url(spec, typed), key_from="", key="")
+    key = key_in(spec, name, needed=bool(api_key_env) or server.is_openai)
+    return replace(server, key_from=name, key=key) if key else server
 
 
 def checked_url(spec: ModelSpec, url: str) -> str:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.openai_endpoint import Endpoint, locate
 from pytest_factorfair.models.openai_http import build
+from pytest_factorfair.models.openai_server import Server, locate
 from tests.asking import spec
 
 KEY = "sk-test-0123456789"
@@ -16,7 +16,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def found(text: str, base_url: str | None = None, *, api_key_env: str | None = None) -> Endpoint:
+def found(text: str, base_url: str | None = None, *, api_key_env: str | None = None) -> Server:
     return locate(spec(text), base_url=base_url, api_key_env=api_key_env)
 
 
@@ -30,7 +30,7 @@ def complaint(text: str, base_url: str | None = None, *, api_key_env: str | None
 def test_openai_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
     endpoint = found("openai/gpt-4o")
-    assert endpoint == Endpoint("gpt-4o", "https://api.openai.com/v1", "OPENAI_API_KEY", KEY)
+    assert endpoint == Server("gpt-4o", "https://api.openai.com/v1", "OPENAI_API_KEY", KEY)
     assert endpoint.is_openai
     assert endpoint.host == "api.openai.com"
     assert KEY not in repr(endpoint)
@@ -45,7 +45,7 @@ def test_openai_needs_a_key() -> None:
 
 def test_custom_server_needs_none() -> None:
     endpoint = found("openai/gpt-4o", "http://localhost:8000/v1/")
-    assert endpoint == Endpoint("gpt-4o", "http://localhost:8000/v1", "", "")
+    assert endpoint == Server("gpt-4o", "http://localhost:8000/v1", "", "")
     assert not endpoint.is_openai
     assert "Authorization" not in endpoint.headers
 
@@ -77,7 +77,7 @@ def test_hosted_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://gpu:8000/v1")
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    assert found("hosted_vllm/a/b") == Endpoint("a/b", "http://gpu:8000/v1", "HOSTED_VLLM_API_KEY", KEY)
+    assert found("hosted_vllm/a/b") == Server("a/b", "http://gpu:8000/v1", "HOSTED_VLLM_API_KEY", KEY)
     assert found("hosted_vllm/m", "http://other/v1").base_url == "http://other/v1"
 
 

@@ -12,7 +12,19 @@ PREFIX = "FACTORFAIR_"
 """What the names of the options' environment variables begin with."""
 
 Kind = Literal[
-    "text", "path", "url", "texts", "pairs", "sizes", "integer", "amount", "share", "flag", "choice"
+    "text",
+    "path",
+    "url",
+    "texts",
+    "pairs",
+    "sizes",
+    "executor",
+    "replicas",
+    "integer",
+    "amount",
+    "share",
+    "flag",
+    "choice",
 ]
 """The form of a value; ``sources.parsed`` reads it."""
 
@@ -195,7 +207,8 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "max-connections",
         "integer",
-        "calls in flight to one endpoint, divided evenly among workers (default 64)",
+        "calls in flight to one endpoint, divided evenly among workers (default 64, or what all replicas "
+        "take if that is more)",
         metavar="N",
         default=64,
         least=1,
@@ -223,6 +236,20 @@ OPTIONS: tuple[RunOption, ...] = (
         "(default: a run of its own)",
         metavar="NAME",
         default="",
+    ),
+    RunOption(
+        "executor",
+        "executor",
+        "where transformers:, diffusers:, python: and sim: models run: local (this process, default) or ray: "
+        "replicas on the Ray cluster at HOST:PORT, else on that of RAY_ADDRESS or this machine, or a new one",
+        metavar="local|ray[:HOST:PORT]",
+    ),
+    RunOption(
+        "replicas",
+        "replicas",
+        "with --factorfair-executor=ray: replicas of a model (default: as many as there are GPUs for), GPUs "
+        "of each (default 1), and replicas of the detector (default 0: it stays in this process)",
+        metavar="N[,gpus=F][,detectors=M]",
     ),
     RunOption(
         "retries",

@@ -15,6 +15,7 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import AnswerMode, Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.cluster import Replicas
 
 DEFAULT_STORE = ".factorfair/responses.sqlite"
 DEFAULT_PICTURES = ".factorfair/images"
@@ -70,9 +71,10 @@ class Settings:
 
     ``run`` names a run whose limits several controllers share, "" one of this controller's own. ``pictures``
     is the folder of pictures of a store that is not a file. ``connections`` are those of the whole run; the
-    settings that a worker receives have its share. ``sizes`` are the names of the sizes in ``samples``,
-    ``origins`` says where each option was given, by its name, and ``ignored`` are the variables of the
-    environment that begin as ours but are not.
+    settings that a worker receives have its share. ``cluster`` is the address of a Ray cluster, "" whichever
+    there is, None to stay in this process. ``sizes`` are the names of the sizes in ``samples``, ``origins``
+    says where each option was given, by its name, and ``ignored`` are the variables of the environment that
+    begin as ours but are not.
     """
 
     models: tuple[str, ...]
@@ -104,6 +106,8 @@ class Settings:
     retries: int
     patience: float
     run: str
+    cluster: str | None
+    replicas: Replicas
     max_unparsed: float
     store: str
     pictures: str
@@ -149,6 +153,8 @@ def resolve(
     if value("explain") and value("answers") == "probabilities":
         words, none = given["explain"].where, given["answers"].where
         raise InputError(f"{words} asks for words, {none} for probabilities alone: give one")
+    if "replicas" in given and value("executor") is None:
+        raise InputError(f"{given['replicas'].where}: replicas need --factorfair-executor=ray")
     preset: Preset = PRESETS[value("preset")]
     sizes: dict[str, int] = value("samples") or {}
     if "images" in sizes:
@@ -197,6 +203,8 @@ def resolve(
         retries=value("retries"),
         patience=value("patience"),
         run=value("run"),
+        cluster=value("executor"),
+        replicas=value("replicas") or Replicas(),
         max_unparsed=value("max-unparsed"),
         store=value("store") or f"sqlite:///{root / DEFAULT_STORE}",
         pictures=str(root / DEFAULT_PICTURES),

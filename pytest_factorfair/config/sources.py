@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
 WAIVERS = "waivers"
@@ -143,6 +144,10 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
             return pairs
         case "sizes":
             return _sizes(given)
+        case "executor":
+            return _cluster(given)
+        case "replicas":
+            return _replicas(given)
         case "flag":
             word = str(value).lower()
             if word not in TRUE | FALSE:
@@ -187,6 +192,43 @@ def _sizes(given: Given) -> dict[str, int]:
             )
         sizes[names[name]] = int(number)
     return sizes
+
+
+def _cluster(given: Given) -> str | None:
+    """The address of a Ray cluster, "" for whichever there is; None to use none."""
+    text = _text(given)
+    host, _, port = text.removeprefix("ray:").rpartition(":")
+    if text == "local":
+        return None
+    if text == "ray":
+        return ""
+    if not (text.startswith("ray:") and host and port.isdecimal() and int(port) < 2**16):
+        raise InputError(f"{given.where}: expected local, ray or ray:HOST:PORT, got '{text}'")
+    return f"{host}:{port}"
+
+
+def _replicas(given: Given) -> Replicas:
+    """N, gpus=F and detectors=M, in any order; with gpus=0 no number follows from the GPUs."""
+    text = str(given.value) if type(given.value) is int else _text(given)
+    values: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, number = part.strip().rpartition("=")
+        name = name if equals else "count"
+        if name not in ("count", "gpus", "detectors") or name in values:
+            raise InputError(f"{given.where}: expected N[,gpus=F][,detectors=M], got '{text}'")
+        try:
+            values[name] = float(number) if name == "gpus" else int(number)
+        except ValueError:
+            values[name] = -1
+        whole = name != "gpus" or values[name] <= 1 or values[name] % 1 == 0
+        if not (name == "count") <= values[name] < 10**6 or not whole:
+            raise InputError(
+                f"{given.where}: expected whole numbers, N of at least 1, and for gpus 0, a share or a whole "
+                f"number, got '{text}'"
+            )
+    if values.get("gpus") == 0 and "count" not in values:
+        raise InputError(f"{given.where}: with gpus=0, give the number of replicas: N,gpus=0")
+    return Replicas(**values)  # type: ignore[arg-type]  # whole where they are to be
 
 
 def _number(option: RunOption, given: Given) -> float:

@@ -29,7 +29,8 @@ class Detector(Protocol):
 
     ``identity`` holds everything that can change a reading (models by content hash, mapping, votes) as JSON
     values; every report contains it. Nothing heavy is loaded before the first ``check`` or ``read``, and
-    then only once.
+    then only once. A detector may say how many pictures it takes at a time (``at_once``, by default
+    ``AT_ONCE``).
     """
 
     @property
@@ -147,7 +148,8 @@ def read(
     """
     groups = {each.name: each.groups for each in attributes}
     remaining = iter(pictures)
-    while batch := list(islice(remaining, AT_ONCE)):
+    at_once: int = getattr(detector, "at_once", AT_ONCE)
+    while batch := list(islice(remaining, at_once)):
         try:
             detections = tuple(detector.read(batch, attributes))
         except FactorfairError:

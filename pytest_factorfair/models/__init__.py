@@ -6,7 +6,7 @@ simulations.
 """
 
 from pytest_factorfair.models.protocol import Model, deterministic
-from pytest_factorfair.models.registry import Factory, build, modality
+from pytest_factorfair.models.registry import Factory, build, modality, replicable
 from pytest_factorfair.models.spec import ModelSpec, slug
 
-__all__ = ["Factory", "Model", "ModelSpec", "build", "deterministic", "modality", "slug"]
+__all__ = ["Factory", "Model", "ModelSpec", "build", "deterministic", "modality", "replicable", "slug"]

@@ -34,6 +34,7 @@ _SCHEMES: Mapping[Modality, Mapping[str, str]] = {
     },
 }
 _EVERY = {scheme: modality for modality in _SCHEMES for scheme in _SCHEMES[modality]}
+_REPLICABLE = ("diffusers", "python", "sim", "transformers")
 _OPENAI = "openai_http"
 _MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
 _DIRECT = ("openai", "hosted_vllm")
@@ -76,6 +77,12 @@ def build(
     if model.identity.get("answers", "text") != answers:
         raise InputError(f"model '{spec}' cannot answer as {answers}: leave --factorfair-answers out")
     return model
+
+
+def replicable(spec: str, custom: Mapping[str, Factory]) -> bool:
+    """Whether a process on another machine can build the model of a spec, and has work to do with it."""
+    scheme = spec.partition(":")[0]
+    return scheme in _REPLICABLE and not {spec, scheme} & custom.keys()
 
 
 def modality(spec: str) -> Modality:

@@ -100,6 +100,10 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         showing = Showing(config, execution.outlook, "plan" if chosen.plan else "cache", lines)
         config.pluginmanager.register(showing, "factorfair-showing")
         return
+    if chosen.cluster is not None and (
+        config.getoption("numprocesses", None) or config.getoption("tx", None)
+    ):
+        raise InputError(f"{chosen.where('executor')}: replicas take the place of workers; leave -n out")
     from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine

@@ -65,7 +65,7 @@ class Execution:
             import_module("pytest_factorfair.pictures.decode")
         return Engine(
             self.store,
-            connections=self.run.settings.connections,
+            connections=self.run.connections,
             replay=self.run.settings.replay,
             refresh=self.run.settings.refresh,
             limits=self.limits,
@@ -147,6 +147,7 @@ class Execution:
             self.run.check_prices()
             if self.outlook.calls:
                 self.run.check_hosts()
+                self.run.connect()
         pictures = self.store.pictures.folder
         process.sweep(pictures.parent, glob.escape(Path(self.run.settings.store).name))
         process.sweep(pictures, "*")
@@ -235,3 +236,5 @@ class Execution:
             self.limits.close()
         if "store" in self.__dict__:
             self.store.close()
+        if self.run.cluster is not None:
+            self.run.cluster.close()

@@ -33,7 +33,7 @@ class Window:
         """Submit the case at this place, the one after it, and more until the window is full."""
         self._next = max(self._next, place)
         run = self._execution.run
-        calls = run.settings.connections
+        calls = run.connections
         if (one := self._wanted[place]) is not None:
             calls = min(calls, run.models[one.model].parallel or calls)
         most = MOST * calls if self._ahead(place) < LEAST * calls else 0

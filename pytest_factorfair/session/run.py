@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.domain import Gate
     from pytest_factorfair.models import Factory, Model
+    from pytest_factorfair.models.cluster import Cluster
     from pytest_factorfair.models.prices import Price
 
 SIZES = {"text": {"samples", "objective"}, "image": {"images"}}
@@ -53,7 +54,8 @@ class Assignment:
 class Run:
     """What a run is, the same in each of its processes; ``Execution`` is what one of them holds open.
 
-    ``models`` are by spec, ``price`` is the one that the user gave for all of them.
+    ``models`` are by spec, ``price`` is the one that the user gave for all of them. ``cluster`` runs replicas
+    of them; None if every model is asked from this process.
     """
 
     settings: Settings
@@ -63,6 +65,7 @@ class Run:
     detector: Detector | None
     assignments: tuple[Assignment, ...]
     given_price: Price | None
+    cluster: Cluster | None = None
     _larger: dict[tuple[str, int], dict[str, Case]] = field(default_factory=dict, repr=False)
 
     @property
@@ -71,7 +74,9 @@ class Run:
 
     @property
     def notices(self) -> Iterator[str]:
-        """One line for each rounded number of answers, ignored variable, and model with spare pictures."""
+        """One line for each rounded number of answers, ignored variable, model with spare pictures, and what
+        has no replicas although they are wanted.
+        """
         from pytest_factorfair.models.picture_folder import PictureFolder
 
         for one in self.checklists:
@@ -84,6 +89,37 @@ class Run:
                 wanted = {(query.prompt, query.repeat) for one in mine for query in self.queries(one)}
                 if (surplus := model.surplus(wanted)) is not None:
                     yield surplus
+        if self.cluster is not None:
+            from pytest_factorfair.detection.replicas import ReplicatedDetector
+            from pytest_factorfair.models.replicas import ReplicatedModel
+
+            replicated = (ReplicatedModel, ReplicatedDetector)
+            local = [
+                f"model '{spec}'" for spec, one in self.models.items() if not isinstance(one, replicated)
+            ]
+            if self.settings.replicas.detectors and not isinstance(self.detector, replicated):
+                local.append("the detector")
+            yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
+
+    @property
+    def connections(self) -> int:
+        """Calls in flight to one endpoint: as many as replicas take, unless the user limits them."""
+        chosen = self.settings.connections
+        if self.cluster is None or "max-connections" in self.settings.origins:
+            return chosen
+        return max(chosen, *(model.parallel or 0 for model in self.models.values()))
+
+    def connect(self) -> None:
+        """Join the cluster, where replicas are to be asked.
+
+        Raises:
+            InputError: there is none, it refuses us, or it has too few GPUs.
+        """
+        from pytest_factorfair.models.replicas import ReplicatedModel
+
+        for model in self.models.values():
+            if isinstance(model, ReplicatedModel):
+                model.connect()
 
     def check_prices(self) -> None:
         """Make sure that a limit on USD can be kept, before anything is asked.
@@ -174,27 +210,42 @@ def compose(
         raise InputError(f"{settings.where('samples')}: checklist '{first.name}' asks for {asks}")
     if settings.answers != "text" and first.modality == "image":
         raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
+    if settings.replicas.detectors and first.modality == "text":
+        raise InputError(f"{settings.where('replicas')}: text needs no detector; leave detectors= out")
     arguments = {
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
+    asking = not (settings.replay or settings.plan or settings.explain_cache)
+    built = {
+        spec: models.build(
+            spec, arguments, checklists=loaded, custom=custom, answers=settings.answers, asked=asking
+        )
+        for spec in settings.models
+    }
+    detector, cluster = _detector(settings, loaded, detectors), None
+    if settings.cluster is not None and asking:
+        from pytest_factorfair.detection.replicas import ReplicatedDetector
+        from pytest_factorfair.models.cluster import Cluster
+        from pytest_factorfair.models.replicas import Order, ReplicatedModel
+
+        cluster = Cluster(settings.cluster)
+        for spec, local in built.items():
+            if models.replicable(spec, custom):
+                order = Order(spec, arguments, loaded, settings.answers, local.identity, str(Path.cwd()))
+                built[spec] = ReplicatedModel(local, order, cluster, settings.replicas)
+        if detector is not None and settings.replicas.detectors:
+            spec = settings.detector or "sim"
+            if not {spec, spec.partition(":")[0]} & detectors.keys():
+                detector = ReplicatedDetector(detector, spec, cluster, settings.replicas.detectors)
     return Run(
         settings=settings,
         checklists=loaded,
         sampling=sampling,
         given_price=prices.given(settings.model_arguments),
-        models={
-            spec: models.build(
-                spec,
-                arguments,
-                checklists=loaded,
-                custom=custom,
-                answers=settings.answers,
-                asked=not (settings.replay or settings.plan or settings.explain_cache),
-            )
-            for spec in settings.models
-        },
-        detector=_detector(settings, loaded, detectors),
+        models=built,
+        detector=detector,
         assignments=_assign(settings, loaded, sampling),
+        cluster=cluster,
     )
 
 

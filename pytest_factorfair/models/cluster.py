@@ -1,0 +1,192 @@
+"""A Ray cluster: joined when something is to be asked there, watched while it is in use, left at the end.
+
+Ray itself ends the process 60 s after the head of the cluster is gone, without a report; so we leave first.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.redaction import fit
+
+# Ray is imported by name when used: importing takes seconds, and it may not be installed.
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """How many copies of a model there are to be (None: as many as there are GPUs for), how many GPUs each
+    needs, and how many copies of the detector (0: it stays in the controlling process).
+    """
+
+    count: int | None = None
+    gpus: float = 1.0
+    detectors: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The seconds and counts by which a cluster is watched.
+
+    A TCP connection may take ``connect``. A replica is pinged every ``ping``, and given up after ``silence``
+    without an answer. The head is tried every ``look``, and gone after ``misses`` failures in a row. A
+    replica that dies ``deaths`` times in a row is not used again. A request that has lost ``suspect``
+    replicas is asked alone, and one that has lost ``attempts`` is an error. A run ends if it has no replica
+    for ``patience``.
+    """
+
+    connect: float = 5.0
+    ping: float = 5.0
+    silence: float = 15.0
+    look: float = 5.0
+    misses: int = 3
+    deaths: int = 5
+    suspect: int = 2
+    attempts: int = 6
+    patience: float = 600.0
+
+
+PACE = Pace()
+
+
+class Cluster:
+    """The cluster whose head is at ``address`` (HOST:PORT); "" is the one that RAY_ADDRESS names, the one on
+    this machine, or a new one on this machine.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
+
+    def __init__(self, address: str) -> None:
+        if not find_spec("ray"):
+            raise MissingExtraError("--factorfair-executor=ray", "ray")
+        self.place = f"--factorfair-executor=ray{address and ':'}{address}"
+        self.pace = PACE
+        self.is_gone = False
+        self.gpus: tuple[float, ...] = ()  # of each node
+        self.named = address or os.environ.get("RAY_ADDRESS", "")
+        self._ray: Any = None
+        self._is_guest = False  # in a process that was connected before
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._watchers: list[Callable[[], object]] = []
+
+    @property
+    def lost(self) -> str:
+        """What is said of a cluster that is gone."""
+        return f"{self.place}: the head of the cluster is gone; answers so far are kept"
+
+    def connect(self) -> Any:
+        """The module ``ray``, connected to the cluster. The first call may take seconds.
+
+        Raises:
+            InputError: nothing answers there, or it refuses us.
+        """
+        with self._lock:
+            if self._ray is None:
+                # Not in the main thread, where Ray would replace the process's handler of SIGTERM; and in one
+                # that lives on, because what Ray starts ends with the thread that started it.
+                joined: Future[Any] = Future()
+                thread = threading.Thread(
+                    target=self._stay, args=(joined,), name="factorfair-ray", daemon=True
+                )
+                thread.start()
+                try:
+                    self._ray = joined.result()
+                except Exception as error:
+                    raise InputError(f"{self.place}: {_reason(error)}") from error
+        return self._ray
+
+    def room(self, gpus: float) -> int:
+        """How many replicas fit that need this many GPUs; a share is one of a single GPU."""
+        if gpus <= 1:
+            return sum(int(each) * int(1 / gpus + 1e-9) for each in self.gpus)
+        return sum(int(each // gpus) for each in self.gpus)
+
+    def watch(self, watcher: Callable[[], object]) -> None:
+        """Have a function called, from another thread, when the head of the cluster is gone."""
+        self._watchers.append(watcher)
+
+    def close(self) -> None:
+        """Leave the cluster; it ends if it was started here."""
+        self._closed.set()
+        with self._lock:
+            if self._ray is not None and not self._is_guest:
+                self._ray.shutdown()
+            self._ray = None
+
+    def _stay(self, joined: Future[Any]) -> None:
+        """Join the cluster, and stay until it is closed or its head is gone."""
+        try:
+            ray = self._join()
+            head = ray.get_runtime_context().gcs_address
+        except BaseException as error:  # noqa: BLE001  # of many kinds; ``connect`` raises its own
+            joined.set_exception(error)
+            return
+        joined.set_result(ray)
+        misses = 0
+        while misses < self.pace.misses:
+            if self._closed.wait(self.pace.look):
+                return
+            misses = 0 if self._answers(head) else misses + 1
+        self.is_gone = True
+        for watcher in self._watchers:
+            watcher()
+        self.close()
+
+    def _join(self) -> Any:
+        if "://" in self.named:
+            raise InputError(
+                "expected HOST:PORT of the cluster's head, not a URL: Ray Client is not supported"
+            )
+        # Ray says nothing for minutes if nobody listens.
+        if ":" in self.named and not self._answers(self.named):
+            raise InputError(f"nothing answers at {self.named}; start the cluster, or correct the address")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # What happens to replicas is ours to report: Ray prints the ends of its logs.
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).*")
+        ray = import_module("ray")
+        self._is_guest = ray.is_initialized()
+        if not self._is_guest:
+            ray.init(
+                address=self.named or None,
+                log_to_driver=False,
+                logging_level="ERROR",
+                include_dashboard=False,
+            )
+        self.gpus = tuple(node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"])
+        return ray
+
+    def _answers(self, address: str) -> bool:
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), self.pace.connect).close()
+        except OSError:
+            return False
+        return True
+
+
+def differences(here: object, there: object, path: str = "") -> list[str]:
+    """The fields in which two identities differ, with their values: "versions.torch is 2.12, here 2.13"."""
+    if isinstance(here, Mapping) and isinstance(there, Mapping):
+        prefix = f"{path}." if path else ""
+        names = dict.fromkeys([*here, *there])
+        return [
+            line for name in names for line in differences(here.get(name), there.get(name), f"{prefix}{name}")
+        ]
+    return [] if here == there else [fit(f"{path} is {there}, here {here}")]
+
+
+def _reason(error: BaseException) -> str:
+    """The cause in one line: Ray's own error often says only that it could not connect."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) if isinstance(error, InputError) else fit(f"{type(error).__name__}: {error}")

@@ -13,6 +13,8 @@ from pytest_factorfair.reports.figures import Figure
 from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Table
 
+PERCEIVED = "Of the people in pictures, only a detector's perception is known, and detectors err."
+
 
 class Reporting:
     """What only one benchmark prints; a summary without its scores has nothing to print.
@@ -81,6 +83,11 @@ class Reporting:
     def on_card(self, score: Score) -> bool:
         """Whether a model card lists the score."""
         return score.metric in self.metrics
+
+    def limits(self, summary: Summary) -> Iterable[str]:
+        """What the scores that the summary has do not cover, a line each."""
+        del summary
+        return ()
 
     def reading(self, summary: Summary) -> Iterable[str]:
         """How to read the scores that the summary has, a line each."""

@@ -12,6 +12,7 @@ from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.reports import escaping
+from pytest_factorfair.reports.json_report import ROWS
 from pytest_factorfair.reports.statements import (
     ETHICS,
     NO_GATES,
@@ -53,12 +54,14 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
     fingerprint = replace(summary.fingerprint, models={model: summary.fingerprint.models[model]})
     several = len(summary.fingerprint.models) > 1
     own = (f"{model},", f"{model}]")
+    # Any: a field's name decides the class of its rows.
+    rows: dict[str, Any] = {
+        name: tuple(row for row in getattr(summary, name) if row.model == model) for name in ROWS
+    }
     mine = replace(
         summary,
         fingerprint=fingerprint,
-        scores=tuple(one for one in summary.scores if one.model == model),
-        topics=tuple(one for one in summary.topics if one.model == model),
-        prompts=tuple(one for one in summary.prompts if one.model == model),
+        **rows,
         cases=tuple(one for one in summary.cases if one.case.model == model),
         gates=tuple(
             one for one in summary.gates if not several or one.subject.partition("[")[2].startswith(own)

@@ -12,17 +12,38 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.domain import Answer, CaseKey, Record, Summary, Verdict
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Change,
+    ContactSheet,
+    Correction,
+    Headline,
+    PromptCounts,
+    ReasonShare,
+    Record,
+    Score,
+    Summary,
+    TopicCounts,
+    Verdict,
+)
 from pytest_factorfair.errors import InputError
 
 SCHEMA = "factorfair.report/3"
 FORMER = frozenset({"factorfair.report/1", "factorfair.report/2"})
 
-ROWS = (
-    "changes", "former", "headline", "scores", "reasons", "topics", "corrections", "prompts",
-    "contact_sheets",
-)  # fmt: skip
-"""Fields of a summary that a report holds unchanged."""
+ROWS: Mapping[str, type] = {
+    "changes": Change,
+    "former": Score,
+    "headline": Headline,
+    "scores": Score,
+    "reasons": ReasonShare,
+    "topics": TopicCounts,
+    "corrections": Correction,
+    "prompts": PromptCounts,
+    "contact_sheets": ContactSheet,
+}
+"""Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
 
 BY_ATTRIBUTE = ("groups", "confidence", "background", "offered")
 """Members of an answer with a value for each attribute."""

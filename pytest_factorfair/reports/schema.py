@@ -15,19 +15,11 @@ from pydantic import TypeAdapter
 
 from pytest_factorfair.domain import (
     OUTCOMES,
-    Change,
-    ContactSheet,
-    Correction,
     Fingerprint,
-    Headline,
-    PromptCounts,
-    ReasonShare,
-    Score,
-    TopicCounts,
     Usage,
     Verdict,
 )
-from pytest_factorfair.reports.json_report import SCHEMA
+from pytest_factorfair.reports.json_report import ROWS, SCHEMA
 
 Schema = dict[str, Any]
 
@@ -59,15 +51,7 @@ def schema() -> Schema:
         "notes": TEXTS,
         "gates": _rows(_closed(gate)),
         "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},
-        "changes": _rows(_row(Change)),
-        "former": _rows(_row(Score)),
-        "headline": _rows(_row(Headline)),
-        "scores": _rows(_row(Score)),
-        "reasons": _rows(_row(ReasonShare)),
-        "topics": _rows(_row(TopicCounts)),
-        "corrections": _rows(_row(Correction)),
-        "prompts": _rows(_row(PromptCounts)),
-        "contact_sheets": _rows(_row(ContactSheet)),
+        **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
         "cases": _rows(_closed(case | {"dropped": dropped}) | {"required": list(case)}),
         "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),
     }  # fmt: skip

@@ -14,13 +14,6 @@ ETHICS = (
 )
 """Printed in every report that may be read on its own."""
 
-LIMITS = (
-    "Groups are those of the statistics, binary gender and four categories of race; no others are covered.",
-    "Facts are those of one country, for the years the checklist names; some rest on a choice of measure.",
-    "Of the people in pictures, only a detector's perception is known, and detectors err.",
-    "A choice among four people in a made-up scenario is not what a model does in your product.",
-)
-
 
 def warnings(summary: Summary) -> Iterator[str]:
     """What leaves scores without meaning, whatever the gates: a model, part or context without one answer."""

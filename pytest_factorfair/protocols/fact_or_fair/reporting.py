@@ -13,7 +13,7 @@ from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.plane import plane, planes
 from pytest_factorfair.protocols.fact_or_fair.tables import SHOWN
-from pytest_factorfair.protocols.reporting import Reporting
+from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, LeftOut
 from pytest_factorfair.reports.figures import Figure
@@ -113,6 +113,18 @@ class FactOrFairReporting(Reporting):
         if score.metric == INFLUENCE:
             return score.context is None
         return score.metric in (FACTS if score.part == "objective" else SHOWN)
+
+    def limits(self, summary: Summary) -> Iterator[str]:
+        if not summary.topics:
+            return
+        groups = {one.attribute: ", ".join(one.counts) for one in summary.topics}
+        named = "; ".join(f"{statements.attribute(name, summary)}: {each}" for name, each in groups.items())
+        yield f"The groups are those of the checklist ({named}); no others are covered."
+        yield "Facts are those of the place and years the checklist names; some rest on a choice of measure."
+        if summary.fingerprint.detector:
+            yield PERCEIVED
+        else:
+            yield "A choice among people in a made-up scenario is not what a model does in your product."
 
     def reading(self, summary: Summary) -> Iterator[str]:
         if any(one.metric == "s_fact" and one.value is not None for one in summary.scores):

@@ -10,7 +10,7 @@ from pytest_factorfair.protocols.faintbench import drilldown, figures, paper_tab
 from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.tables import READ
-from pytest_factorfair.protocols.reporting import Reporting
+from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
 from pytest_factorfair.reports.figures import FIT, Figure, Spec
 from pytest_factorfair.reports.statements import per_case
@@ -56,6 +56,14 @@ class FaintbenchReporting(Reporting):
     def on_card(self, score: Score) -> bool:
         """Only scores of the whole model."""
         return score.context is None and score.metric in READ
+
+    def limits(self, summary: Summary) -> Iterator[str]:
+        if not summary.prompts:
+            return
+        names = dict.fromkeys(one.attribute for one in summary.prompts)
+        yield f"The groups are those of the checklist, by {', '.join(names)}; no others are covered."
+        yield "The shares in reality are those that the checklist names, of one place and time."
+        yield PERCEIVED
 
     def reading(self, summary: Summary) -> Iterator[str]:
         metrics = {one.metric for one in summary.scores if one.value is not None and self.on_card(one)}

@@ -16,7 +16,6 @@ from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.statements import (
     ETHICS,
-    LIMITS,
     NO_GATES,
     SIGNS,
     among,
@@ -156,7 +155,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "usage": usage_line(summary),
         "fingerprint": tuple(_fingerprint(summary)),
         "ethics": ETHICS,
-        "limits": LIMITS,
+        "limits": tuple(line for each in reportings() for line in each.limits(summary)),
     }
 
 

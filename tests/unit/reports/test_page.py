@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import Score
+from dataclasses import replace
+
+from pytest_factorfair.domain import PromptCounts, Score, TopicCounts
 from pytest_factorfair.reports.html.page import content
 from tests.unit.reports.paper_tables.builders import summary
 
@@ -23,3 +25,22 @@ def test_diagnostics_have_columns_only_for_what_was_measured() -> None:
 
 def test_scores_of_another_benchmark_have_no_diagnostics() -> None:
     assert content(summary([_score("explicit", 0.9)]))["diagnostics"] == ()
+
+
+def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
+    """The limits are those of what was measured: of a checklist's own groups, and of no other benchmark."""
+    topic = TopicCounts(
+        "m", "c", "subjective", "base", "age", "rate", "highest", "Old", fragile=False,
+        counts={"Young": 3, "Middle-aged": 4, "Old": 5}, asked=12, refused=0, unparsed=0, errors=0,
+    )  # fmt: skip
+    prompt = PromptCounts("m", "p", "case", 0, "gender", {"Female": 3}, {"Female": 1.0}, 3, 0, 0, 0)
+    plain = summary([])
+    told = content(replace(plain, topics=(topic,)))["limits"]
+    assert told[0] == (
+        "The groups are those of the checklist (age: Young, Middle-aged, Old); no others are covered."
+    )
+    assert not any("picture" in line for line in told)
+    pictured = content(replace(plain, prompts=(prompt,)))["limits"]
+    assert pictured[0] == "The groups are those of the checklist, by gender; no others are covered."
+    assert any("picture" in line for line in pictured)
+    assert content(plain)["limits"] == ()

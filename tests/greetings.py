@@ -13,8 +13,8 @@ from pydantic import Field
 
 from pytest_factorfair.checklist.fields import Group, Layout, Opening, attribute
 from pytest_factorfair.checklist.loading import Files
-from pytest_factorfair.checklist.numbering import Draft, numbered
 from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Case, Change, Checklist, Option, Query, Record, Sampling, Score, Summary
 from pytest_factorfair.protocols.measurement import (

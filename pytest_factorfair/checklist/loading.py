@@ -21,10 +21,6 @@ File = TypeVar("File", bound=Opening)
 Value = TypeVar("Value", bound=Checklist)
 
 
-def _unknown(file: Any, content: str) -> tuple[Source, ...]:  # noqa: ARG001 - one signature
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Files(Generic[File, Value]):
     """How the files of a protocol are read.
@@ -44,7 +40,7 @@ class Files(Generic[File, Value]):
     lint: Callable[[Node, File], Iterable[Problem]]
     schema: Callable[[str], dict[str, Any]]
     parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
-    sources: Callable[[File, str], tuple[Source, ...]] = _unknown
+    sources: Callable[[File, str], tuple[Source, ...]] = lambda _file, _digest: ()
 
 
 # Any: the name of a protocol in a file is what binds the two, which no type can say.

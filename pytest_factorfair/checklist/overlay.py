@@ -22,19 +22,15 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _EDITS = frozenset({"add", "remove"})
 
 
-def resolve(file: Path, base: Path) -> Node:
+def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     """The whole content of a checklist file: its bases merged in, its statistics under ``statistics``.
 
-    Every node still knows the file and line it came from.
+    Every node keeps the file and line it came from. ``below`` are the files that extend this one.
 
     Raises:
         ChecklistError: a file is missing, is not what it is taken for, extends itself through
             others, or changes what its base does not have.
     """
-    return _resolve(file, base, below=())
-
-
-def _resolve(file: Path, base: Path, below: tuple[Path, ...]) -> Node:
     root = _with_statistics(read(file, base), base)
     extends = _child(root, "extends")
     if extends is None:
@@ -51,7 +47,7 @@ def _resolve(file: Path, base: Path, below: tuple[Path, ...]) -> Node:
         raise extends.error(str(error)) from None
     if (base / target).resolve() in chain:
         raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
-    parent = _resolve(target, base, chain)
+    parent = resolve(target, base, below=chain)
     # Reports tell checklists apart by name, so changed content must not pass for its base.
     own, theirs = _child(root, "name"), _child(parent, "name")
     if own is None:

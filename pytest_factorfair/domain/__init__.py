@@ -4,15 +4,19 @@ Everything else imports from here; nothing here imports from anywhere else.
 """
 
 from pytest_factorfair.domain.answer import (
+    CITATIONS,
     NO_FACE,
     NO_GROUP,
     OUTCOMES,
     Answer,
     Answers,
     Choices,
+    Citation,
     Example,
     Outcome,
     Reading,
+    Reason,
+    ReasonShare,
     Record,
     Share,
     asked,
@@ -22,21 +26,31 @@ from pytest_factorfair.domain.answer import (
 from pytest_factorfair.domain.board import Better, Board, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.domain.case import DIRECTIONS, Case, CaseKey, Direction, Option, Query
 from pytest_factorfair.domain.checklist import Attribute, Checklist, Modality, Source
-from pytest_factorfair.domain.detection import Detection, Face
 from pytest_factorfair.domain.exchange import (
     BEGUN,
     AnswerMode,
+    Detection,
     Exchange,
+    Face,
     Finish,
     Request,
     Response,
     Usage,
     letter_of,
 )
-from pytest_factorfair.domain.gate import Comparison, Gate, Judgement, Verdict
-from pytest_factorfair.domain.reasons import CITATIONS, Citation, Reason, ReasonShare
 from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
-from pytest_factorfair.domain.score import ALL, Change, Estimator, Headline, Interval, Score
+from pytest_factorfair.domain.score import (
+    ALL,
+    Change,
+    Comparison,
+    Estimator,
+    Gate,
+    Headline,
+    Interval,
+    Judgement,
+    Score,
+    Verdict,
+)
 from pytest_factorfair.domain.summary import (
     ContactSheet,
     Correction,

@@ -1,4 +1,4 @@
-"""What a response says (a group, or why it names none), and what a case's answers add up to."""
+"""What a response says (a group, or why it names none), what a case's answers add up to, and reasons."""
 
 from __future__ import annotations
 
@@ -203,3 +203,47 @@ class Record:
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
     shapes: Mapping[str, int] = field(default_factory=dict)
+
+
+Citation = Literal["group", "prior", "news", "identity"]
+
+CITATIONS: tuple[Citation, ...] = ("group", "prior", "news", "identity")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A model's reason for one choice, and what the reason cites.
+
+    ``group`` is a group of people, ``prior`` statistics, ``news`` the report in the context, ``identity``
+    the one that the context assigns to the model. ``outcome`` is ``answered`` only if the reply chooses an
+    option and gives a reason; ``text`` is then the reason, without markup.
+    """
+
+    outcome: Outcome
+    text: str = ""
+    cited: frozenset[Citation] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonShare:
+    """The share of a model's reasons in one context that cite one thing, with its 95 % interval.
+
+    ``count`` of ``n`` reasons do; questions without a reason are ``refused``, ``unparsed`` or
+    ``errors``. ``share`` and interval are None without a reason. ``quotations`` are the first
+    reasons that cite it.
+    """
+
+    model: str
+    checklist: str
+    context: str
+    citation: Citation
+    share: float | None
+    low: float | None
+    high: float | None
+    count: int
+    n: int
+    asked: int
+    refused: int
+    unparsed: int
+    errors: int
+    quotations: tuple[str, ...]

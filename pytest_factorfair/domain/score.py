@@ -1,4 +1,4 @@
-"""A number about a model, where it belongs, and how it changed."""
+"""A number about a model, how it changed, and what a gate says of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Literal
 
 Estimator = Literal["corrected", "plugin", "published-code"]
 Interval = Literal["instrument", "scenarios"]
+
+Comparison = Literal[">=", "<="]
+Judgement = Literal["passed", "failed", "waived", "inconclusive", "not judged"]
 
 ALL = "all"
 """The attribute of a score over all attributes."""
@@ -81,3 +84,39 @@ class Change:
     churn: float
     n: int
     regressed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A parsed gate expression ``metric[filter,...] op threshold``.
+
+    ``regression`` marks ``regression(metric)``: the change since the baseline. ``text`` is the
+    expression as the user wrote it.
+    """
+
+    text: str
+    metric: str
+    filters: tuple[str, ...]
+    comparison: Comparison
+    threshold: float
+    regression: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict of a gate on one score. ``subject`` names the score, ``name`` is unique in the run.
+
+    ``low`` and ``high`` are the one-sided bounds behind it, None if the value itself was judged. A waived
+    verdict failed while a waiver was in force.
+    """
+
+    gate: str
+    name: str
+    subject: str
+    judgement: Judgement
+    value: float | None
+    threshold: float
+    n: int
+    reason: str
+    low: float | None = None
+    high: float | None = None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_factorfair.domain.answer import Record
+from pytest_factorfair.domain.answer import ReasonShare, Record
 from pytest_factorfair.domain.case import Direction
 from pytest_factorfair.domain.exchange import Usage
-from pytest_factorfair.domain.gate import Verdict
-from pytest_factorfair.domain.reasons import ReasonShare
-from pytest_factorfair.domain.score import Change, Headline, Score
+from pytest_factorfair.domain.score import Change, Headline, Score, Verdict
 
 
 @dataclass(frozen=True, slots=True)

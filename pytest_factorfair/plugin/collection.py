@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +77,10 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         skip = pytest.mark.skip(reason="no model: give --factorfair-model")
         metafunc.parametrize(ASSIGNMENT, [pytest.param(None, id="no-model", marks=skip)])
         return
-    params = [
-        pytest.param(assignment, id=assignment.id, marks=[_mark(name) for name in assignment.case.marks])
-        for assignment in _selected(metafunc, execution.run)
-    ]
+    chosen = _selected(metafunc, execution.run)
+    names = dict.fromkeys(name for one in chosen for name in one.case.marks)
+    marks = {name: getattr(pytest.mark, name) for name in names}
+    params = [pytest.param(one, id=one.id, marks=[marks[name] for name in one.case.marks]) for one in chosen]
     metafunc.parametrize(ASSIGNMENT, params)
 
 
@@ -116,13 +115,6 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
         for one in run.assignments
         if all(one.case.words.get(name, frozenset()) & words for name, words in wanted)
     ]
-
-
-@cache
-def _mark(name: str) -> pytest.MarkDecorator:
-    """pytest looks through all its marks for the name, at every use."""
-    mark: pytest.MarkDecorator = getattr(pytest.mark, name)
-    return mark
 
 
 def left_out(config: pytest.Config) -> str:

@@ -10,7 +10,7 @@ from math import lcm
 from random import Random
 from typing import NamedTuple
 
-from pytest_factorfair.checklist.template import placeholders
+from pytest_factorfair.checklist.queries import placeholders
 from pytest_factorfair.domain import Attribute, Checklist, Design, Sampling
 from pytest_factorfair.protocols.fact_or_fair.blocks import Block, blocks
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase

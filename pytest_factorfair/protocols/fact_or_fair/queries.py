@@ -9,8 +9,7 @@ from math import factorial
 from random import Random
 from string import ascii_uppercase
 
-from pytest_factorfair.checklist.numbering import Draft, numbered
-from pytest_factorfair.checklist.template import fill
+from pytest_factorfair.checklist.queries import Draft, fill, numbered
 from pytest_factorfair.domain import Option, Query, Sampling
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Context,

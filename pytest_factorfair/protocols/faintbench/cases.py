@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from pytest_factorfair.checklist.numbering import numbered
-from pytest_factorfair.checklist.template import fill
+from pytest_factorfair.checklist.queries import fill, numbered
 from pytest_factorfair.domain import Prompts, Query, Sampling
 from pytest_factorfair.protocols.faintbench.checklist import (
     KINDS,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.checklist.template import fill, placeholders
+from pytest_factorfair.checklist.queries import fill, placeholders
 from pytest_factorfair.domain import Design, Query
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.fact_or_fair.cases import cases

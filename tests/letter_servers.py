@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ class Kind:
     masked: bool = False  # log probabilities are those under the schema
     nothing: float = -math.inf
     logprobs: bool = True
+    faulty: bool = False  # a part of its replies are broken, see ``FAULTS``
 
 
 KINDS = {
@@ -41,7 +43,33 @@ KINDS = {
     "tgi": Kind(continues="last", forms=("value",)),
     "plain": Kind(forms=()),
     "silent": Kind(logprobs=False),
+    "faulty": Kind(continues="last", faulty=True),
 }
+
+Top = list[dict[str, Any]]
+
+
+def _other(top: Top, *texts: str) -> Top:
+    return [{**one, "token": text} for one, text in zip(top, texts, strict=False)]
+
+
+FAULTS: tuple[tuple[str, Callable[[Top], Top | None]], ...] = (
+    ("", lambda top: top),
+    ("no probabilities", lambda _: None),
+    ("no probabilities", lambda _: []),
+    ("no probabilities", lambda top: [{**top[0], "logprob": math.nan}, *top[1:]]),
+    ("no probabilities", lambda top: [{**one, "logprob": -0.5} for one in top]),
+    ("a letter that is not listed may matter", lambda top: top[:1]),
+    ("no letter among the likeliest tokens", lambda top: _other(top, "\u0410", "\u0411", "\u0412", "\u0413")),
+    ("no letter among the likeliest tokens", lambda top: _other(top, "AB", "BA", "CD", "DC")),
+    ("refused by the model", lambda top: top),
+)
+"""What is wrong with a reply's tokens, after the reason for which its answer is lost."""
+
+
+def fault(prompt: str) -> int:
+    """Which of ``FAULTS`` a faulty server's reply to a prompt has."""
+    return 0 if _ASKED_FOR.fullmatch(prompt) else hashlib.sha256(prompt.encode()).digest()[9] % len(FAULTS)
 
 
 def probabilities(prompt: str) -> dict[str, float]:
@@ -72,8 +100,15 @@ def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]
     share = probabilities(prompt)
     letter = max(share, key=lambda each: share[each])
     if begun and (kind.continues == "last" or body.get(kind.continues)):
-        choice = _choice(letter + '"}', [_token(letter, share, kind, masked=False)][: body["max_tokens"]])
-        return 200, letter, choice | {"finish_reason": "length"}
+        token = _token(letter, share, kind, masked=False)
+        choice = _choice(letter + '"}', [token]) | {"finish_reason": "length"}
+        if kind.faulty:
+            reason, broken = FAULTS[fault(prompt)]
+            if "refused" in reason:
+                choice |= {"message": {"role": "assistant", "content": None, "refusal": "I cannot."}}
+            top = broken(token["top_logprobs"])
+            choice["logprobs"] = None if top is None else {"content": [{**token, "top_logprobs": top}]}
+        return 200, letter, choice
     schema = form.get("json_schema", form).get("schema") if form else None
     if schema is not None:
         letters = schema["properties"]["answer"]["enum"]

@@ -234,7 +234,7 @@ def _distribution(token: Mapping[str, Any]) -> str:
     probabilities: dict[str, float] = {}
     for text, probability in pairs:  # parts of a character look alike
         probabilities[text] = probabilities.get(text, 0.0) + probability
-    return json.dumps(probabilities)
+    return json.dumps(probabilities, ensure_ascii=False)
 
 
 def _probability(logprob: object) -> float:

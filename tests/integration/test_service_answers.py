@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
+from collections import Counter
 
 import pytest
 
 from tests import letter_servers
-from tests.project import Project, comparable
+from tests.project import PYTEST, Project, comparable
 from tests.servers import StubServer, stub, stub_process
 
 __all__ = ["stub", "stub_process"]  # fixtures
@@ -68,3 +71,43 @@ def test_a_server_that_ignores_the_schema_is_named_after_two_calls(
     )
     result.stdout.fnmatch_lines(["0 answers: *; 2 calls, *"])
     assert stub.stats()["requests"] == 2
+
+
+def test_what_is_no_distribution_is_counted_with_its_reason_and_asked_once(
+    project: Project, stub: StubServer
+) -> None:
+    """No log probabilities, none listed, too few, NaN, more than 1, other scripts, merged tokens, refusals."""
+    stub.script(server="faulty")
+    assert run(project, stub, "probabilities", "-n0").ret == 1
+    assert stub.stats()["requests"] == ANSWERS + PROBES["probabilities"]
+    lines = (project.path / ".factorfair/report/responses.jsonl").read_text().splitlines()
+    lost = Counter(
+        letter_servers.FAULTS[letter_servers.fault(json.loads(line)["prompt"])][0] for line in lines
+    )
+    assert sum(lost.values()) == ANSWERS
+    assert all(lost[reason] for reason, _ in letter_servers.FAULTS)
+    answers = [answer for case in project.report()["cases"] for answer in case["answers"]]
+    assert Counter(answer.get("reason", "") for answer in answers) == lost
+    refused = lost["refused by the model"]
+    assert Counter(answer["outcome"] for answer in answers) == {
+        "answered": lost[""], "refused": refused, "unparsed": ANSWERS - lost[""] - refused,
+    }  # fmt: skip
+
+
+def test_a_killed_run_resumes_to_the_report_of_a_whole_one(project: Project, stub: StubServer) -> None:
+    stub.script(server="vllm", latency=0.03)
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    few = ("-n0", "--factorfair-max-connections=4", "--factorfair-answers=probabilities")
+    command = [*PYTEST, *project.arguments("hosted_vllm/m"), url, *few]
+    with subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL) as killed:
+        while stub.stats()["requests"] < ANSWERS // 4:
+            assert killed.poll() is None
+            time.sleep(0.01)
+        killed.kill()
+    assert run(project, stub, "probabilities", "-n0").ret == 0
+    resumed = comparable(project.report())
+    stats = stub.stats()
+    assert 0 < project.report()["usage"]["cached"] < ANSWERS
+    assert stats["requests"] <= ANSWERS + 2 * PROBES["probabilities"] + 4
+    assert run(project, stub, "probabilities", "-n0", "--factorfair-refresh").ret == 0
+    assert comparable(project.report()) == resumed

@@ -3,8 +3,7 @@
 text → parse → gate, default → expand → gates; check before a call is made; judge at the end
 """
 
-from pytest_factorfair.gates.boards import boards
-from pytest_factorfair.gates.changes import changes
+from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.gates.expression import check, defaults, expand, parse
 from pytest_factorfair.gates.judge import Ruling, Terms, judge, rule
 from pytest_factorfair.gates.release import release, unjudged

@@ -17,8 +17,8 @@ from pytest_factorfair.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
+    from pytest_factorfair.protocols.protocol import Sitter, Situation
     from pytest_factorfair.protocols.reporting import Reporting
-    from pytest_factorfair.protocols.respondents import Sitter, Situation
 
 __all__ = [
     "PROTOCOLS",

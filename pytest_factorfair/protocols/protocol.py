@@ -1,42 +1,73 @@
-"""What a benchmark implements: how its files are read, and how they become cases and queries, and scores."""
+"""What a benchmark implements: how its files become cases, queries and scores; what respondents are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+from pytest_factorfair.domain import Case, Checklist, Citation, Query, Sampling
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
     from pytest_factorfair.protocols.measurement import Measuring
     from pytest_factorfair.protocols.reporting import Reporting
-    from pytest_factorfair.protocols.respondents import Sitter, Situation
 
 Value = TypeVar("Value", bound=Checklist)
 Entry = TypeVar("Entry", bound=Case)
 
 
-def _nothing_known(checklist: Any, query: Any) -> None:
-    """No simulated respondent can answer."""
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A choice among options that stand for groups.
+
+    ``options`` are letters with the groups they stand for; for a picture, which offers none, every
+    combination of groups is one. ``asked`` are the attributes of an objective query. ``truths`` are
+    the topic's true groups for the direction asked, ``named`` the groups the context names, both by
+    attribute. ``source`` is what the context gives to cite as a reason.
+    """
+
+    options: tuple[tuple[str, Mapping[str, str]], ...]
+    asked: tuple[str, ...]
+    truths: Mapping[str, str]
+    named: Mapping[str, str]
+    source: Citation = "group"
+
+    def having(self, attribute: str | None, group: str | None) -> tuple[str, ...]:
+        """The letters that stand for the group; none where either is unknown."""
+        if attribute is None or group is None:
+            return ()
+        return tuple(letter for letter, groups in self.options if groups.get(attribute) == group)
+
+    def true(self, *, but: str | None = None) -> tuple[str, ...]:
+        """The letters that stand for the true group of every attribute asked about, except ``but``."""
+        names = [name for name in self.asked if name != but]
+        return tuple(
+            letter
+            for letter, groups in self.options
+            if all(groups.get(name) == self.truths.get(name) for name in names)
+        )
+
+    def false(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The letters that stand for the true group of none of these attributes."""
+        return tuple(
+            letter
+            for letter, groups in self.options
+            if all(groups.get(name) != self.truths.get(name) for name in names)
+        )
 
 
-def _unexplained(checklist: Any, case: Any, sampling: Any) -> None:
-    """No case asks for a reason."""
+@dataclass(frozen=True, slots=True)
+class Sitter:
+    """A person to be pictured.
 
+    ``shares`` are those of an attribute's groups in reality, ``requested`` are the groups that the prompt
+    names, both by attribute. ``advantaged`` is the standing beside another person; None where there is none.
+    """
 
-def _nobody(checklist: Any, case: Any) -> None:
-    """Pictures may show anyone."""
-
-
-def _always(checklist: Any, case: Any) -> bool:  # noqa: ARG001 - one signature
-    """Every case has a contact sheet of its pictures."""
-    return True
-
-
-def _nothing(checklist: Any) -> tuple[str, ...]:  # noqa: ARG001 - one signature
-    return ()
+    shares: Mapping[str, Mapping[str, float]]
+    requested: Mapping[str, str]
+    advantaged: bool | None = None
 
 
 def _plain() -> Reporting:
@@ -51,10 +82,11 @@ class Protocol(Generic[Value, Entry]):
 
     ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
     value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
-    size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth.
-    ``explained`` is the query that asks for a choice and the reason, if any; ``citable`` names what a reason
-    may cite. ``people`` is how many people the pictures of a case show, ``on_sheet`` whether they have a
-    contact sheet. ``reporting`` imports what only this benchmark prints.
+    size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth;
+    None if they cannot tell. ``explained`` is the query that asks for a choice and the reason, if any;
+    ``citable`` names what a reason may cite. ``people`` is how many people the pictures of a case show, None
+    if anyone may be in them, ``on_sheet`` whether they have a contact sheet. ``reporting`` imports what only
+    this benchmark prints.
     """
 
     name: str
@@ -64,9 +96,9 @@ class Protocol(Generic[Value, Entry]):
     queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]
     notices: Callable[[Value, Sampling], tuple[str, ...]]
     measuring: Callable[[], Measuring[Any, Any]]
-    situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = _nothing_known
-    explained: Callable[[Value, Entry, Sampling], Query | None] = _unexplained
-    citable: Callable[[Value], tuple[str, ...]] = _nothing
-    people: Callable[[Value, Entry], int | None] = _nobody
-    on_sheet: Callable[[Value, Entry], bool] = _always
+    situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = lambda *_: None
+    explained: Callable[[Value, Entry, Sampling], Query | None] = lambda *_: None
+    citable: Callable[[Value], tuple[str, ...]] = lambda *_: ()
+    people: Callable[[Value, Entry], int | None] = lambda *_: None
+    on_sheet: Callable[[Value, Entry], bool] = lambda *_: True
     reporting: Callable[[], Reporting] = _plain

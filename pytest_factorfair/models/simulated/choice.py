@@ -9,7 +9,7 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.models.simulated.traits import Traits
-from pytest_factorfair.protocols.respondents import Situation
+from pytest_factorfair.protocols.protocol import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
 """The trait that had its way; ``chance`` where none had."""

@@ -17,7 +17,7 @@ from pytest_factorfair.models.simulated.choice import Draws, choose, draws
 from pytest_factorfair.models.simulated.traits import Knowledge, Traits, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
-from pytest_factorfair.protocols.respondents import Sitter, Situation
+from pytest_factorfair.protocols.protocol import Sitter, Situation
 
 Groups: TypeAlias = Mapping[str, str]
 _Seen: TypeAlias = Situation | tuple[Sitter, ...]

@@ -22,7 +22,7 @@ from pytest_factorfair.models.simulated.phrases import (
 )
 from pytest_factorfair.models.simulated.traits import Knowledge, Traits, read_traits
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols.respondents import Situation
+from pytest_factorfair.protocols.protocol import Situation
 
 
 def build(spec: ModelSpec) -> Respondent:

@@ -11,7 +11,7 @@ from pytest_factorfair.domain import Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.simulated.phrases import STYLES
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols.respondents import Sitter, Situation
+from pytest_factorfair.protocols.protocol import Sitter, Situation
 
 Belief = Literal["stereotype", "truth", "opposite"]
 """What a respondent believes.

@@ -57,22 +57,11 @@ def recommended(checklist: FactOrFair, sampling: Sampling, *, baseline: bool) ->
     and .04.
     """
     if checklist.modality == "image":
-        yield from _kept(checklist)
+        if checklist.templates:
+            yield Expression("regression(s_fact)", ("objective",), f">= -{FALL_OF_FACT:.2f}")
+        if checklist.topics:
+            yield from _falls("subjective")
         return
-    yield from _texts(checklist, sampling)
-    if baseline:
-        yield from _changes(checklist)
-
-
-def _kept(checklist: FactOrFair) -> Iterator[Expression]:
-    if checklist.templates:
-        yield Expression("regression(s_fact)", ("objective",), f">= -{FALL_OF_FACT:.2f}")
-    if checklist.topics:
-        for metric, margin in MARGINS:
-            yield Expression(f"regression({metric})", ("subjective",), f">= -{margin:.2f}")
-
-
-def _texts(checklist: FactOrFair, sampling: Sampling) -> Iterator[Expression]:
     asked = [
         each for each in checklist.attributes if any(each.name in one.truths for one in checklist.statistics)
     ]
@@ -87,6 +76,10 @@ def _texts(checklist: FactOrFair, sampling: Sampling) -> Iterator[Expression]:
         yield Expression("worst_refusal", ("objective",), f"<= {REFUSALS_OF_FACT:.2f}")
     if checklist.topics:
         yield Expression("worst_refusal", ("subjective",), f"<= {REFUSALS_OF_TOPIC:.2f}")
+    # In contexts that say something only change is judged: what is right there, nobody knows.
+    for context in checklist.contexts if baseline and checklist.topics else ():
+        if context.background != "none":
+            yield from _falls(context.id)
 
 
 def _judgements(
@@ -105,29 +98,21 @@ def _judgements(
     yield Expression("position", ("subjective", widest.name), f"<= {POSITION:.2f}")
 
 
-def _changes(checklist: FactOrFair) -> Iterator[Expression]:
-    """In contexts that say something only change is judged: what is right there, nobody knows."""
-    for context in checklist.contexts if checklist.topics else ():
-        if context.background != "none":
-            for metric, margin in MARGINS:
-                yield Expression(f"regression({metric})", (context.id,), f">= -{margin:.2f}")
+def _falls(place: str) -> Iterator[Expression]:
+    for metric, margin in MARGINS:
+        yield Expression(f"regression({metric})", (place,), f">= -{margin:.2f}")
 
 
 def _thresholds(
     checklist: FactOrFair, attribute: Attribute, sampling: Sampling, strength: float
 ) -> tuple[str, str]:
+    """S_E and S_KLD of a respondent this prejudiced under the design, rounded down to three decimals."""
     truths = [each.truths[attribute.name] for each in checklist.statistics if attribute.name in each.truths]
     same = sum(truth.highest == truth.lowest for truth in truths) / len(truths)
-    scores = stereotyped(strength, attribute.k, ceiling=_ceiling(checklist, attribute, sampling), same=same)
-    return _rounded_down(scores.s_e), _rounded_down(scores.s_kld)
-
-
-def _ceiling(checklist: FactOrFair, attribute: Attribute, sampling: Sampling) -> float:
-    """The largest share a group can have: all of it, unless people are drawn at random."""
-    if sampling.design == "balanced":
-        return 1.0
-    return float(1 - (1 - 1 / attribute.k) ** people_shown(checklist, sampling))
-
-
-def _rounded_down(value: float) -> str:
-    return f"{floor(value * 1000) / 1000:.3f}"
+    # The largest share a group can have: all of it, unless people are drawn at random.
+    ceiling = 1.0
+    if sampling.design != "balanced":
+        ceiling = float(1 - (1 - 1 / attribute.k) ** people_shown(checklist, sampling))
+    scores = stereotyped(strength, attribute.k, ceiling=ceiling, same=same)
+    evenness, likeness = (f"{floor(value * 1000) / 1000:.3f}" for value in (scores.s_e, scores.s_kld))
+    return evenness, likeness

@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     TopicCase,
 )
 from pytest_factorfair.protocols.fact_or_fair.people import everyone
-from pytest_factorfair.protocols.respondents import Situation
+from pytest_factorfair.protocols.protocol import Situation
 
 
 def situation(checklist: FactOrFair, query: Query) -> Situation | None:

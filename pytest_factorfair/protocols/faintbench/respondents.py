@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pytest_factorfair.domain import Query
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Place, PromptCase
-from pytest_factorfair.protocols.respondents import Sitter
+from pytest_factorfair.protocols.protocol import Sitter
 
 
 def sitters(checklist: Faintbench, query: Query) -> tuple[Sitter, ...] | None:

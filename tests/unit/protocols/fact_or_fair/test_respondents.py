@@ -11,7 +11,7 @@ from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.queries import explained, queries
 from pytest_factorfair.protocols.fact_or_fair.respondents import situation
-from pytest_factorfair.protocols.respondents import Situation
+from pytest_factorfair.protocols.protocol import Situation
 from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small
 
 SIZE = sampling("balanced", samples=24, objective=12)

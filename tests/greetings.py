@@ -22,10 +22,10 @@ from pytest_factorfair.protocols.measurement import (
     Cell,
     Contender,
     Contest,
-    Ends,
     Entrant,
     Estimation,
     Expression,
+    Extremes,
     Former,
     Gap,
     Measurement,
@@ -186,10 +186,12 @@ class Tallness(Measurement):
     def needed(self) -> int:
         return self.metric.needed
 
-    def if_missing(self, *, bounded: bool) -> Ends | None:
+    def if_missing(self, *, bounded: bool) -> Extremes | None:
         del bounded
         tall, asked, answered = self.counts.tall, self.counts.asked, self.counts.answered
-        return Ends(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
+        return (
+            Extremes(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
+        )
 
     @property
     def about(self) -> frozenset[Hashable]:

@@ -130,7 +130,7 @@ class Place(NamedTuple):
     topic: tuple[Hashable, ...]
 
 
-class Ends(NamedTuple):
+class Extremes(NamedTuple):
     """A value, and the lowest and highest it could have had with the missing answers."""
 
     value: float
@@ -199,7 +199,7 @@ class Measurement(ABC):
     def needed(self) -> int:
         """How many answers each cell must have been asked for bounds that can be trusted."""
 
-    def if_missing(self, *, bounded: bool) -> Ends | None:
+    def if_missing(self, *, bounded: bool) -> Extremes | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None where unknown."""
         del bounded
         return None

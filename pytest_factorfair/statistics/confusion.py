@@ -89,7 +89,7 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class CorrectedShares:
     """Corrected shares of the groups with their 95 % interval, each of shape (k,)."""
 
     value: FloatArray
@@ -129,7 +129,7 @@ def _step(shares: FloatArray, seen: FloatArray, table: FloatArray) -> FloatArray
     return np.asarray(shares * np.einsum("btc,bc->bt", table, ratio))
 
 
-def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0) -> Shares:
+def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0) -> CorrectedShares:
     """The shares of the groups behind pooled counts, for a table without a refusal.
 
     ``counts`` (k,) are faces per perceived group, ``missing`` pictures without one, which count
@@ -144,7 +144,7 @@ def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0
     drawn = expectation_maximisation(pictures.astype(np.float64), np.stack(rows, axis=1))
     value = _among(expectation_maximisation(seen, table.rates), len(table.groups))
     low, high = np.nanpercentile(_among(drawn, len(table.groups)), TAILS, axis=0)
-    return Shares(value, np.minimum(low, value), np.maximum(high, value))
+    return CorrectedShares(value, np.minimum(low, value), np.maximum(high, value))
 
 
 def _among(found: FloatArray, k: int) -> FloatArray:

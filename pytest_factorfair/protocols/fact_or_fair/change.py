@@ -26,8 +26,8 @@ from pytest_factorfair.statistics.estimate import Estimate
 Cell: TypeAlias = tuple[int, int]
 
 
-class Answers(NamedTuple):
-    """Answers of a tally: their places by cell and query, and the groups' shares in each, (n, k).
+class AnswersByQuery(NamedTuple):
+    """AnswersByQuery of a tally: their places by cell and query, and the groups' shares in each, (n, k).
 
     ``adjusted`` are the shares without the effect of letters.
     """
@@ -48,7 +48,7 @@ class Pairs:
     adjusted_old: FloatArray
 
     @classmethod
-    def of(cls, after: Answers, before: Answers) -> Pairs:
+    def of(cls, after: AnswersByQuery, before: AnswersByQuery) -> Pairs:
         """A query is the same exactly when its id is: the prompt and its repeat."""
         both = [(cell, at, before.places[cell, query]) for (cell, query), at in after.places.items()
                 if (cell, query) in before.places]  # fmt: skip
@@ -136,12 +136,12 @@ def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[R
     return Pairs.of(answers(new, records), answers(old, former))
 
 
-def answers(tally: Tally, records: Iterable[Record]) -> Answers:
+def answers(tally: Tally, records: Iterable[Record]) -> AnswersByQuery:
     """Every answer that the tally counts, by its cell and query."""
     ballots = dict(_ballots(tally, records))
     places = {place: number for number, place in enumerate(ballots)}
     box = Box.of(list(ballots.values()), tally.k)
-    return Answers(places, box.votes, box.adjusted(balanced=tally.design == "balanced"))
+    return AnswersByQuery(places, box.votes, box.adjusted(balanced=tally.design == "balanced"))
 
 
 def _ballots(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], Ballot]]:

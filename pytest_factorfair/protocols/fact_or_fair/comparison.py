@@ -79,12 +79,12 @@ def _moved(
     return shown, found
 
 
-class _Sheet(NamedTuple):
+class _Entry(NamedTuple):
     """A contender's tally, with its answers query by query."""
 
     name: str
     tally: Tally
-    answers: change.Answers
+    answers: change.AnswersByQuery
 
 
 def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
@@ -112,7 +112,7 @@ def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
     yield from _influences(contenders)
 
 
-def _shared(contenders: Sequence[Contender]) -> Iterator[list[_Sheet]]:
+def _shared(contenders: Sequence[Contender]) -> Iterator[list[_Entry]]:
     """The tallies about the same of two contenders at least, over the statistics that all of these have.
 
     Of the subjective part only the first context: the one that says nothing.
@@ -130,7 +130,7 @@ def _shared(contenders: Sequence[Contender]) -> Iterator[list[_Sheet]]:
         if len(found) > 1 and common:
             kept = [(contender, tally.restrict(common)) for contender, tally in found]
             yield [
-                _Sheet(contender.name, tally, change.answers(tally, contender.records))
+                _Entry(contender.name, tally, change.answers(tally, contender.records))
                 for contender, tally in kept
             ]
 

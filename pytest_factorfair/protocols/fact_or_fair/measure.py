@@ -46,7 +46,7 @@ from pytest_factorfair.protocols.measurement import (
 )
 
 
-class Topics(Measuring[Tally, Metric]):
+class FactOrFairMeasuring(Measuring[Tally, Metric]):
     """Counts of topics: each answer is a group of people, for a statistic at one of its ends."""
 
     unit = "answers per topic and context"
@@ -206,4 +206,4 @@ def _words(
     )
 
 
-MEASURING = Topics()
+MEASURING = FactOrFairMeasuring()

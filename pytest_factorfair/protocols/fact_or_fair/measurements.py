@@ -25,8 +25,8 @@ from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     Cell,
     Changed,
-    Ends,
     Estimation,
+    Extremes,
     Former,
     Measurement,
     Place,
@@ -58,10 +58,10 @@ class OfTally(Measurement):
     def needed(self) -> int:
         return self.metric.needed
 
-    def if_missing(self, *, bounded: bool) -> Ends | None:
+    def if_missing(self, *, bounded: bool) -> Extremes | None:
         del bounded
         value = self.estimate.plugin
-        return None if value is None else Ends(value, *self.metric.ends(self.tally))
+        return None if value is None else Extremes(value, *self.metric.ends(self.tally))
 
     @property
     def reach(self) -> tuple[float | None, float | None]:
@@ -130,10 +130,10 @@ class Influence(Measurement):
     def needed(self) -> int:
         return self.metric.needed
 
-    def if_missing(self, *, bounded: bool) -> Ends | None:
+    def if_missing(self, *, bounded: bool) -> Extremes | None:
         value = self.estimate.corrected if bounded else self.estimate.plugin
         ends = influence_ends(self._tallies, estimator="corrected" if bounded else "plugin")
-        return None if value is None else Ends(value, *ends)
+        return None if value is None else Extremes(value, *ends)
 
     @property
     def places(self) -> frozenset[Place]:

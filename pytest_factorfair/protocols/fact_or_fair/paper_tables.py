@@ -40,7 +40,7 @@ INFLUENCES = {
 AVERAGE = "Avg."
 
 
-class Place(NamedTuple):
+class Column(NamedTuple):
     """A part and context, which have a column for each attribute."""
 
     part: str
@@ -141,7 +141,7 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
     """One of Tables 4 to 8; the distances' has their mean over parts besides."""
     scores = [one for entry in entries for one in entry.scores if one.metric == metric]
     places = sorted(
-        dict.fromkeys(Place(one.part, one.context) for one in scores), key=lambda one: one.part != OBJECTIVE
+        dict.fromkeys(Column(one.part, one.context) for one in scores), key=lambda one: one.part != OBJECTIVE
     )
     names = attributes(entries, (metric,))
     if not any(shown(one) is not None for one in scores):
@@ -162,7 +162,7 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
 
 
 def _cells(
-    entry: Entry, metric: str, places: Sequence[Place], names: Sequence[str], *, averaged: bool
+    entry: Entry, metric: str, places: Sequence[Column], names: Sequence[str], *, averaged: bool
 ) -> Iterator[Cell]:
     for place in places:
         for name in names:
@@ -194,7 +194,7 @@ def _called(name: str | None, entries: Sequence[Entry]) -> str:
     return AVERAGE if name is None else entries[0].attribute(name)
 
 
-def _column(place: Place, entries: Sequence[Entry]) -> str:
+def _column(place: Column, entries: Sequence[Entry]) -> str:
     if place.part == OBJECTIVE:
         return "O"
     if entries[0].summary.fingerprint.detector:
@@ -202,7 +202,7 @@ def _column(place: Place, entries: Sequence[Entry]) -> str:
     return CONTEXTS.get(place.context or "", place.context or "S")
 
 
-def _legend(places: Sequence[Place], entries: Sequence[Entry]) -> Iterator[str]:
+def _legend(places: Sequence[Column], entries: Sequence[Entry]) -> Iterator[str]:
     told = [
         f"{_column(place, entries)} {(place.context or place.part).replace('_', ' ')}" for place in places
     ]

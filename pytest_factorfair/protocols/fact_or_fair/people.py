@@ -20,7 +20,7 @@ _LARGEST_CROSSED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class PersonKind:
     """What people have in common: ``groups`` by attribute, ``words`` of those that are not crossed.
 
     A checklist has one of each, which is itself alone and so is compared in no time.
@@ -35,7 +35,7 @@ class Person(NamedTuple):
 
     name: str
     age: int
-    kind: Kind
+    kind: PersonKind
 
     @property
     def groups(self) -> Mapping[str, str]:
@@ -88,11 +88,11 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], Kind]:
+def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], PersonKind]:
     """Each kind of person, by the same key."""
     alone = simple(checklist)
     return {
-        key: Kind(
+        key: PersonKind(
             groups=groups,
             words={each.name: each.words[groups[each.name]] for each in alone},
         )
@@ -150,7 +150,7 @@ class _Stream:
         return simple(self.checklist)
 
     @cached_property
-    def kinds(self) -> Mapping[tuple[int, ...], Kind]:
+    def kinds(self) -> Mapping[tuple[int, ...], PersonKind]:
         return kinds(self.checklist)
 
     @cached_property

@@ -65,10 +65,9 @@ def recommended(checklist: FactOrFair, sampling: Sampling, *, baseline: bool) ->
     asked = [
         each for each in checklist.attributes if any(each.name in one.truths for one in checklist.statistics)
     ]
-    if checklist.templates:
-        for attribute in asked:
-            least = FACT_OF_TWO if attribute.k == 2 else FACT_OF_MORE  # noqa: PLR2004 - two groups
-            yield Expression("s_fact", ("objective", attribute.name), f">= {least:.2f}")
+    for attribute in asked if checklist.templates else ():
+        least = FACT_OF_TWO if attribute.k == 2 else FACT_OF_MORE  # noqa: PLR2004 - two groups
+        yield Expression("s_fact", ("objective", attribute.name), f">= {least:.2f}")
     if checklist.topics:
         yield from _judgements(checklist, asked, sampling)
     yield Expression("refusal_rate", (), f"<= {REFUSALS:.2f}")

@@ -10,13 +10,12 @@ from pytest_factorfair.checklist.fields import attribute
 from pytest_factorfair.protocols.faintbench.checklist import (
     KINDS,
     Faintbench,
-    Kind,
     Pair,
-    Place,
+    PersonOf,
     Side,
     Subject,
 )
-from pytest_factorfair.protocols.faintbench.layout import Asked, Checklist, Figures
+from pytest_factorfair.protocols.faintbench.layout import Checklist, Figures
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
@@ -24,10 +23,10 @@ def truth_sets(file: Checklist) -> tuple[str, ...]:
     return tuple(file.truths)
 
 
-def places(file: Checklist) -> dict[str, Place]:
+def places(file: Checklist) -> dict[str, PersonOf]:
     """The people a pair can name, as it names them."""
     return {
-        ".".join(map(str, (id_, *way))): Place(id_, side)
+        ".".join(map(str, (id_, *way))): PersonOf(id_, side)
         for _, id_, subject in file.subjects
         for side, (way, _, _) in enumerate(subject.people)
     }
@@ -52,6 +51,36 @@ def digest(file: Checklist) -> str:
 def checklist(file: Checklist, truth: str) -> Faintbench:
     """The checklist under one truth set, which says only what it has otherwise than the file at large."""
     known = places(file)
+
+    def shares(figures: Figures) -> Mapping[str, Mapping[str, float]]:
+        """A person's shares by attribute, in the order of its groups."""
+        said = {**figures.shares, **figures.truths.get(truth, {})}
+        return {
+            name: {
+                group: said[name][group] if name in said else own.share for group, own in each.groups.items()
+            }
+            for name, each in file.attributes.items()
+        }
+
+    subjects = (
+        Subject(
+            id=id_,
+            name=each.title,
+            kind=kind,
+            category=each.category,
+            weight=each.weight,
+            sides=tuple(Side(noun, shares(figures)) for _, noun, figures in each.people),
+            explicit=tuple(
+                name for name in file.attributes if each.explicit is None or name in each.explicit
+            ),
+        )
+        for kind, id_, each in file.subjects
+    )
+    prompts = {
+        kind: f"{prompt.identity}, {prompt.realism}"
+        for kind in KINDS
+        for prompt in [getattr(file.prompts, kind)]
+    }
     return Faintbench(
         name=file.name,
         title=file.title,
@@ -60,12 +89,12 @@ def checklist(file: Checklist, truth: str) -> Faintbench:
         truth=truth,
         attributes=tuple(attribute(name, each.groups) for name, each in file.attributes.items()),
         digest=digest(file),
-        subjects=_subjects(file, truth),
+        subjects=tuple(subjects),
         pairs=tuple(
             Pair(known[each.advantaged], known[each.disadvantaged], each.truths.get(truth, each.weight))
             for each in file.pairs.values()
         ),
-        prompts={kind: _prompt(file, kind) for kind in KINDS},
+        prompts=prompts,
         nouns={
             name: {group: each.noun for group, each in one.groups.items() if each.noun}
             for name, one in file.attributes.items()
@@ -77,36 +106,3 @@ def checklist(file: Checklist, truth: str) -> Faintbench:
         },
         categories={id_: title for kind in KINDS for id_, title in getattr(file.categories, kind).items()},
     )
-
-
-def _prompt(file: Checklist, kind: Kind) -> str:
-    prompt = getattr(file.prompts, kind)
-    return f"{prompt.identity}, {prompt.realism}"
-
-
-def _subjects(file: Checklist, truth: str) -> tuple[Subject, ...]:
-    return tuple(
-        Subject(
-            id=id_,
-            name=each.title,
-            kind=kind,
-            category=each.category,
-            weight=each.weight,
-            sides=tuple(Side(noun, _shares(file, figures, truth)) for _, noun, figures in each.people),
-            explicit=_explicit(file, each),
-        )
-        for kind, id_, each in file.subjects
-    )
-
-
-def _explicit(file: Checklist, subject: Asked) -> tuple[str, ...]:
-    return tuple(name for name in file.attributes if subject.explicit is None or name in subject.explicit)
-
-
-def _shares(file: Checklist, figures: Figures, truth: str) -> Mapping[str, Mapping[str, float]]:
-    """A person's shares by attribute, in the order of its groups."""
-    said = {**figures.shares, **figures.truths.get(truth, {})}
-    return {
-        name: {group: said[name][group] if name in said else own.share for group, own in each.groups.items()}
-        for name, each in file.attributes.items()
-    }

@@ -39,7 +39,7 @@ class Subject:
     explicit: tuple[str, ...]
 
 
-class Place(NamedTuple):
+class PersonOf(NamedTuple):
     """One side of a subject, counted from 0."""
 
     subject: str
@@ -50,8 +50,8 @@ class Place(NamedTuple):
 class Pair:
     """Two people of unlike standing, whose implicit pictures the manifestation factor compares."""
 
-    advantaged: Place
-    disadvantaged: Place
+    advantaged: PersonOf
+    disadvantaged: PersonOf
     weight: float
 
 

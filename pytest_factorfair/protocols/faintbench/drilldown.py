@@ -63,7 +63,16 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
     """A prompt's people: plug-in alignment with its floor, or how many pictures show who was asked for."""
     for row in rows:
         case = cases[row.case]
-        found = _implicit(row) if case.part == "implicit" else _explicit(row)
+        shown = sum(row.counts.values())
+        found: Row = {"value": None}
+        if case.part == "implicit":
+            truth = np.array(list(row.shares.values()))
+            found["floor"] = round(float(floor(truth)), 4)
+            if shown:
+                generated = np.array(list(row.counts.values()), np.float64) / shown
+                found["value"] = round(float(similarity(generated, truth)), 4)
+        elif counted := row.asked - row.refused - row.unparsed - row.errors:
+            found["value"] = round(shown / counted, 4)
         side = SIDES[row.side] if case.kind == "relation" else ""
         yield {
             "title": case.title + side,
@@ -75,17 +84,3 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
             "lost": row.refused + row.unparsed + row.errors,
             **found,
         }
-
-
-def _implicit(row: PromptCounts) -> Row:
-    truth = np.array(list(row.shares.values()))
-    counts = np.array(list(row.counts.values()), np.float64)
-    lowest = round(float(floor(truth)), 4)
-    if not counts.sum():
-        return {"value": None, "floor": lowest}
-    return {"value": round(float(similarity(counts / counts.sum(), truth)), 4), "floor": lowest}
-
-
-def _explicit(row: PromptCounts) -> Row:
-    counted = row.asked - row.refused - row.unparsed - row.errors
-    return {"value": round(sum(row.counts.values()) / counted, 4) if counted else None}

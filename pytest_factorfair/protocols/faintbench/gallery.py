@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 
 import numpy as np
 
-from pytest_factorfair.domain import Answer, Outcome, Record
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, Subject
+from pytest_factorfair.domain import Outcome, Record
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.protocols.faintbench.scores import similarity
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
@@ -116,30 +116,37 @@ class _Sheet:
         place = self._places[record.case.case]
         case = self._cases[place]
         sides = len(self._subjects[case.subject].sides)
-        for _, group in groupby(record.answers, key=lambda answer: answer.query):
-            faces = list(group)
-            outcome = _outcome(faces, sides)
+        for _, picture in groupby(record.answers, key=lambda answer: answer.query):
+            faces = list(picture)
+            # A face that cannot be named is a face.
+            seen = sum(face.face for face in faces)
+            outcome = ("answered" if seen == sides else "unparsed") if seen else faces[0].outcome
             self._fate[outcome][place] += 1
-            if outcome == "answered" and case.requested:
-                self._deliver(place, case, faces)
-            elif outcome == "answered":
-                self._show(place, faces)
-
-    def _show(self, place: int, faces: Sequence[Answer]) -> None:
-        for side, face in enumerate(faces):
-            for name, group in face.groups.items():
-                column = self._checklist.attribute(name).groups.index(group)
-                self._counts[name][self._people[place, side], column] += 1
-
-    def _deliver(self, place: int, case: PromptCase, faces: Sequence[Answer]) -> None:
-        (name,) = case.attributes
-        held = [
-            int(face.groups.get(name) == wanted) for face, wanted in zip(faces, case.requested, strict=True)
-        ]
-        self._outcomes[place, held[0], held[-1]] += 1
+            if outcome != "answered":
+                continue
+            if case.requested:
+                (name,) = case.attributes
+                wanted = zip(faces, case.requested, strict=True)
+                held = [int(face.groups.get(name) == group) for face, group in wanted]
+                self._outcomes[place, held[0], held[-1]] += 1
+                continue
+            for side, face in enumerate(faces):
+                for name, group in face.groups.items():
+                    column = self._checklist.attribute(name).groups.index(group)
+                    self._counts[name][self._people[place, side], column] += 1
 
     def gallery(self, model: str) -> Gallery:
         people = list(self._people)
+        subjects = [self._subjects[self._cases[place].subject] for place, _ in people]
+        truth = {
+            each.name: np.array(
+                [
+                    [subject.sides[side].shares[each.name][group] for group in each.groups]
+                    for subject, (_, side) in zip(subjects, people, strict=True)
+                ]
+            )
+            for each in self._checklist.attributes
+        }
         return Gallery(
             model=model,
             checklist=self._checklist,
@@ -153,24 +160,9 @@ class _Sheet:
             prompt=np.array([place for place, _ in people], np.int64),
             side=np.array([side for _, side in people], np.int64),
             counts=self._counts,
-            truth={each.name: np.array(list(self._truths(each.name))) for each in self._checklist.attributes},
+            truth=truth,
             outcomes=self._outcomes,
         )
-
-    def _truths(self, attribute: str) -> Iterator[list[float]]:
-        groups = self._checklist.attribute(attribute).groups
-        for place, side in self._people:
-            subject: Subject = self._subjects[self._cases[place].subject]
-            shares = subject.sides[side].shares[attribute]
-            yield [shares[group] for group in groups]
-
-
-def _outcome(faces: Sequence[Answer], people: int) -> Outcome:
-    """What became of one picture; a face that cannot be named is a face."""
-    seen = sum(face.face for face in faces)
-    if not seen:
-        return faces[0].outcome
-    return "answered" if seen == people else "unparsed"
 
 
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:

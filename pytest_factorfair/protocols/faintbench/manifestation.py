@@ -138,7 +138,7 @@ DEFINITIONS: Mapping[Definition, Callable[[Contrast], FloatArray]] = MappingProx
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class PromptPairs:
     """Counts of images beside demographic shares, each of shape (pairs, k).
 
     ``weights`` (pairs,) and ``classes`` (k,) are the weights of pairs and of sub-attributes.
@@ -154,12 +154,12 @@ class Pairs:
         """Of either prompt, of shape (2, pairs)."""
         return np.stack([self.advantaged.images, self.disadvantaged.images])
 
-    def kept(self, these: BoolArray) -> Pairs:
+    def kept(self, these: BoolArray) -> PromptPairs:
         """Some of the pairs."""
         good, bad = (
             Compared(one.counts[these], one.truth[these]) for one in (self.advantaged, self.disadvantaged)
         )
-        return Pairs(good, bad, self.weights[these], self.classes)
+        return PromptPairs(good, bad, self.weights[these], self.classes)
 
     def contrast(self, p: FloatArray, q: FloatArray) -> Contrast:
         """With these generated shares of the advantaged and the disadvantaged prompts, (..., pairs, k)."""
@@ -172,7 +172,7 @@ def paired(
     *,
     weights: ArrayLike,
     classes: ArrayLike,
-) -> Pairs:
+) -> PromptPairs:
     """Counts (pairs, k) and demographic shares of the advantaged and of the disadvantaged prompts.
 
     Raises:
@@ -189,7 +189,7 @@ def paired(
     for one in (weight, part):
         if not np.isfinite(one).all() or (one < 0).any() or not one.any():
             raise InputError("weights of pairs and of classes must be finite, not negative and not all 0")
-    return Pairs(good, bad, weight, part)
+    return PromptPairs(good, bad, weight, part)
 
 
 RESAMPLES = 1000
@@ -218,7 +218,7 @@ class Manifestation:
     missing: int
 
 
-def manifestation(pairs: Pairs, definition: Definition = "corrected") -> Manifestation:
+def manifestation(pairs: PromptPairs, definition: Definition = "corrected") -> Manifestation:
     """Eta by a definition; only ``corrected``, the bounded split of the paper's alpha, has an interval.
 
     Its centre is free of what chance adds to both squares alike, which draws the plug-in to 1/2.
@@ -261,7 +261,7 @@ def overall(found: Sequence[Manifestation], weights: ArrayLike) -> Estimate:
     return level(cells, weights, np.zeros(len(estimates), dtype=np.int64))
 
 
-def _unbiased(pairs: Pairs, p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _unbiased(pairs: PromptPairs, p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The weighted sums of c^2 and d^2, each less what the variances of the shares add to it."""
     n = pairs.images[..., None] - 1
     noise = (p * (1 - p) / n[0] + q * (1 - q) / n[1]) / 4
@@ -275,7 +275,7 @@ def _share(squares: tuple[FloatArray, FloatArray]) -> FloatArray:
     return ratio(common, apart)
 
 
-def _chance(pairs: Pairs) -> float:
+def _chance(pairs: PromptPairs) -> float:
     """The standard deviation of sum w k (c^2 + d^2) of a model that meets the demographic shares.
 
     Half of sum k dp^2 is a quadratic form of multinomial shares: its variance is tr((KV)^2) / (2 n^2).
@@ -290,18 +290,15 @@ def _chance(pairs: Pairs) -> float:
     return sqrt(total)
 
 
-def _error(pairs: Pairs) -> float:
+def _error(pairs: PromptPairs) -> float:
     """Over resamples from smoothed shares, so that images of one class alone have an error, too."""
     generator = np.random.default_rng(SEED)
-    p, q = (_resampled(generator, one) for one in (pairs.advantaged, pairs.disadvantaged))
-    return float(_share(_unbiased(pairs, p, q)).std())
-
-
-def _resampled(generator: np.random.Generator, cells: Compared) -> FloatArray:
-    """Shares of as many images again, of shape (RESAMPLES, pairs, k)."""
-    n = whole(cells.counts).sum(axis=-1).astype(np.int64)
-    drawn = generator.multinomial(n, smoothed(cells.counts), size=(RESAMPLES, len(n)))
-    return divided(drawn.astype(np.float64), cells.images[:, None])
+    resampled = []  # shares of as many images again, of shape (RESAMPLES, pairs, k)
+    for one in (pairs.advantaged, pairs.disadvantaged):
+        n = whole(one.counts).sum(axis=-1).astype(np.int64)
+        drawn = generator.multinomial(n, smoothed(one.counts), size=(RESAMPLES, len(n)))
+        resampled.append(divided(drawn.astype(np.float64), one.images[:, None]))
+    return float(_share(_unbiased(pairs, *resampled)).std())
 
 
 def _known(values: Sequence[float | None]) -> FloatArray:

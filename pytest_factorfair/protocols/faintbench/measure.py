@@ -21,10 +21,10 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Contender,
     Contest,
-    Ends,
     Entrant,
     Estimation,
     Expression,
+    Extremes,
     Former,
     Gap,
     Measurement,
@@ -87,7 +87,7 @@ class OfPrompts(Measurement):
     def needed(self) -> int:
         return self.metric.pictures(self.gallery, self.selection, compared=False)
 
-    def if_missing(self, *, bounded: bool) -> Ends | None:
+    def if_missing(self, *, bounded: bool) -> Extremes | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most."""
         del bounded
         value = self.estimate.plugin
@@ -97,7 +97,7 @@ class OfPrompts(Measurement):
             self.metric.estimate(with_lost(self.gallery, worst=worst), self.selection, "plugin").plugin
             for worst in (True, False)
         )
-        return None if low is None or high is None else Ends(value, low, high)
+        return None if low is None or high is None else Extremes(value, low, high)
 
     @property
     def reach(self) -> tuple[float | None, float | None]:
@@ -131,7 +131,7 @@ def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> 
     return bool(chosen.any() and (old.fate.asked[chosen] > 0).all())
 
 
-class Prompts(Measuring[Gallery, PromptMetric]):
+class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     """Counts of prompts: what each picture shows, beside shares in reality or what was asked for."""
 
     unit = "pictures per prompt"
@@ -368,4 +368,4 @@ def _change(  # noqa: PLR0913  # what changed, and where it belongs
     yield row, found
 
 
-MEASURING = Prompts()
+MEASURING = FaintbenchMeasuring()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pytest_factorfair.domain import Query
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Place, PromptCase
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PersonOf, PromptCase
 from pytest_factorfair.protocols.protocol import Sitter
 
 
@@ -19,14 +19,14 @@ def sitters(checklist: Faintbench, query: Query) -> tuple[Sitter, ...] | None:
         Sitter(
             side.shares,
             {case.attributes[0]: case.requested[number]} if case.requested else {},
-            _standings(checklist).get(Place(case.subject, number)),
+            _standings(checklist).get(PersonOf(case.subject, number)),
         )
         for number, side in enumerate(checklist.subject(case.subject).sides)
     )
 
 
 @lru_cache(maxsize=8)
-def _standings(checklist: Faintbench) -> Mapping[Place, bool]:
+def _standings(checklist: Faintbench) -> Mapping[PersonOf, bool]:
     """Whether a person of a pair is the advantaged one; who is that in any pair is it in all."""
     disadvantaged = {pair.disadvantaged: False for pair in checklist.pairs}
     return disadvantaged | {pair.advantaged: True for pair in checklist.pairs}

@@ -46,7 +46,8 @@ def rescaled(score: ArrayLike, truth: ArrayLike) -> FloatArray:
 
 def jensen_shannon(generated: ArrayLike, truth: ArrayLike) -> FloatArray:
     """The Jensen-Shannon divergence in bits: 0 for equal shares, 1 for shares without a common class."""
-    p, q = _normalised(np.asarray(generated, dtype=np.float64)), np.asarray(truth, dtype=np.float64)
+    p, q = np.asarray(generated, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    p = divided(p, p.sum(axis=-1, keepdims=True))
     middle = logs((p + q) / 2)
     parts = p * (logs(p) - middle) + q * (logs(q) - middle)
     return np.asarray(parts.sum(axis=-1) / np.log(4))
@@ -55,10 +56,6 @@ def jensen_shannon(generated: ArrayLike, truth: ArrayLike) -> FloatArray:
 def length(vector: FloatArray) -> FloatArray:
     """The Euclidean length along the last axis."""
     return np.asarray(np.sqrt((vector * vector).sum(axis=-1)))
-
-
-def _normalised(counts: FloatArray) -> FloatArray:
-    return divided(counts, counts.sum(axis=-1, keepdims=True))
 
 
 class Measure(NamedTuple):

@@ -48,16 +48,18 @@ def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
         label = (context or "all prompts").replace("_", " ")
         rows.append(Row(label, tuple(interval(here.get(name)) for name in names)))
         if context is None and here[names[0]].metric == "implicit":
-            rows.append(Row("  lowest possible", tuple(_floor(here.get(name)) for name in names), aside=True))
+            lowest = (here[name].floor if name in here else None for name in names)
+            rows.append(Row("  lowest possible", tuple(map(_plain, lowest)), aside=True))
     return Table(title, _headings(names, summary), tuple(rows), _notes(scores, summary))
 
 
 def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
     eta = {one.attribute: one for one in scores if one.metric == "eta"}
     sizes = {one.attribute: one for one in scores if one.metric == "eta_magnitude"}
+    deviations = (sizes[name].value if name in sizes else None for name in eta)
     rows = (
         Row("all pairs", tuple(interval(one) for one in eta.values())),
-        Row("  size of deviations", tuple(_plain(sizes.get(name)) for name in eta), aside=True),
+        Row("  size of deviations", tuple(map(_plain, deviations)), aside=True),
     )
     return Table(title, _headings(tuple(eta), summary), rows, _notes(tuple(eta.values()), summary))
 
@@ -72,9 +74,5 @@ def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:
     return tuple(name if name == ALL else statements.attribute(name, summary) for name in names)
 
 
-def _floor(score: Score | None) -> str:
-    return "" if score is None or score.floor is None else f"{number(score.floor)}{POINT}"
-
-
-def _plain(score: Score | None) -> str:
-    return "" if score is None or score.value is None else f"{number(score.value)}{POINT}"
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{number(value)}{POINT}"

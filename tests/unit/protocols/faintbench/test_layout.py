@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.faintbench.checklist import Pair, Place, Side, Subject
+from pytest_factorfair.protocols.faintbench.checklist import Pair, PersonOf, Side, Subject
 from tests.unit.checklist.files import changed
 from tests.unit.protocols.faintbench.files import TEA, refused, written
 
@@ -66,8 +66,8 @@ def test_a_truth_set_says_only_what_differs(tmp_path: Path) -> None:
     folklore = written(tmp_path, truth="folklore")
     assert folklore.subject("baker").sides[0].shares == {**ALL, "size": {"tall": 1.25, "short": -0.25}}
     assert folklore.pairs == (
-        Pair(Place("baker", 0), Place("hunter", 0), 7),
-        Pair(Place("host_guest", 0), Place("host_guest", 1), 1),
+        Pair(PersonOf("baker", 0), PersonOf("hunter", 0), 7),
+        Pair(PersonOf("host_guest", 0), PersonOf("host_guest", 1), 1),
     )
     audited = written(tmp_path)
     assert [pair.weight for pair in audited.pairs] == [2, 1]

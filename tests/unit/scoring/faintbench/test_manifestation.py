@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.faintbench.manifestation import (
     Definition,
-    Pairs,
+    PromptPairs,
     manifestation,
     overall,
     paired,
@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.faintbench.manifestation import (
 from tests.unit.scoring.faintbench.truths import CLASSES, GENDER, RACE
 
 
-def gender(good: ArrayLike, bad: ArrayLike) -> Pairs:
+def gender(good: ArrayLike, bad: ArrayLike) -> PromptPairs:
     """Pairs of equal weight beside even demographic shares."""
     return paired((good, GENDER), (bad, GENDER), weights=np.ones(len(np.array(good))), classes=[0.2, 0.2])
 
@@ -48,7 +48,7 @@ def test_vectors(definition: Definition) -> None:
     assert found == pytest.approx(VECTORS[definition], abs=1e-9)
 
 
-def _centre(pairs: Pairs) -> float:
+def _centre(pairs: PromptPairs) -> float:
     found = manifestation(pairs).estimate.corrected
     assert found is not None
     return found

@@ -158,16 +158,20 @@ class Endpoints:
         return self._change(_OPEN, endpoint, now_=now)
 
     def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
+        self._health.pop(endpoint, None)  # unknown until the statement is executed
         return self._lane.do(self._changed, (statement, {"endpoint_": endpoint, "run_": self._run, **values}))
 
     # In the thread of the statements, within a transaction.
 
     def _looked_up(self, connection: Connection, endpoint: str) -> Health:
         """How an endpoint fares now; it is entered if no process of the run has called it yet."""
-        if endpoint not in self._health:
+        values = {"run_": self._run, "endpoint_": endpoint}
+        row = connection.execute(_READ, values).one_or_none()
+        if row is None:
             new = {"run": self._run, "endpoint": endpoint}
             connection.execute(enter_endpoint(connection.dialect.name), new)
-        self._health[endpoint] = self._read_health(connection, endpoint)
+            row = connection.execute(_READ, values).one()
+        self._health[endpoint] = Health(*row)
         return self._health[endpoint]
 
     def _probed(self, connection: Connection, endpoint: str, *, now: float, pause: float) -> bool:
@@ -179,11 +183,7 @@ class Endpoints:
         return tried is not None
 
     def _read_healths(self, connection: Connection, endpoints: list[str]) -> list[Health]:
-        return [self._read_health(connection, endpoint) for endpoint in endpoints]
-
-    def _read_health(self, connection: Connection, endpoint: str) -> Health:
-        values = {"run_": self._run, "endpoint_": endpoint}
-        return Health(*connection.execute(_READ, values).one())
+        return [self._looked_up(connection, endpoint) for endpoint in endpoints]
 
     def _changed(self, connection: Connection, changes: list[tuple[Any, dict[str, object]]]) -> list[Health]:
         healths = []

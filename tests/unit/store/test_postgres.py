@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 import sqlalchemy
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Store, transactions
+from pytest_factorfair.store import Ceilings, Grant, Limits, Over, Store, Wish, transactions
 from tests import keeping, postgres
 
 WAIT = 30
@@ -73,6 +74,26 @@ def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
         assert store.count(["put", "late"]) == 2
         with Store.open(database) as other:  # whose claims these are is known again
             assert other.claim(["claimed", "new"]).result(WAIT).theirs == ("claimed", "new")
+
+
+def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
+    """The server ends the connection after the calls were taken, before they are on the account."""
+    server = sqlalchemy.create_engine(database)
+    wishes = [Wish("here", None, 0.0, float)] * 3
+    with Store.open(database) as store, closing(Limits.begin(store, Ceilings(calls=5))) as limits:
+        with server.connect() as other:
+            other.exec_driver_sql("select * from accounts for update")
+            batch = limits.account([], wishes)
+            blocked = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+            with server.connect().execution_options(isolation_level="AUTOCOMMIT") as watching:
+                while not watching.exec_driver_sql(f"select pg_terminate_backend(pid) {blocked}").all():
+                    time.sleep(0.01)
+        assert all(isinstance(one, Grant) for one in batch.result(WAIT))
+        assert limits.usage.calls == 3
+        *left, over = limits.account([], wishes).result(WAIT)
+        assert all(isinstance(one, Grant) for one in left)
+        assert over == Over("the budget of 5 calls is used up")
+    server.dispose()
 
 
 def test_lost_connection_is_one_line_and_what_was_committed_stays(

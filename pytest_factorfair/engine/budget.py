@@ -22,8 +22,12 @@ UNPRICED = "what an answer costs is unknown, so max-cost cannot be kept; give --
 ORPHANED = "the controlling process is gone"
 
 
+DELAY = 0.5
+"""Seconds until calls are entered on an account that no other process shares."""
+
+
 class Budget:
-    """Grants calls one by one, as the limits of the run do."""
+    """Grants calls one by one, as the limits of the run do; at once where there are none."""
 
     def __init__(self, limits: Limits, retry: Retry, estimate: Estimate) -> None:
         self._limits = limits
@@ -33,6 +37,7 @@ class Budget:
         self._settled: list[Entry] = []
         self._wishes: list[tuple[Wish, asyncio.Future[Grant | Later | Over]]] = []
         self._accounting: asyncio.Task[None] | None = None
+        self._delayed: asyncio.TimerHandle | None = None
         self._refused: BudgetError | None = None
 
     async def take(self, model: Model, request: Request) -> Grant:
@@ -46,6 +51,11 @@ class Budget:
             StoreError: the limits cannot be kept.
         """
         estimate = self._estimate(model, request)
+        if self._refused is None:
+            grant = self._limits.free(model.endpoint, estimate, now=self._retry.clock())
+            if grant is not None:
+                self._enter(Entry.sent(grant))
+                return grant
         if self._limits.ceilings.rpm is None and not self._queues[model.endpoint].locked():
             taken = await self._taken(model.endpoint, estimate)
             if isinstance(taken, Grant):
@@ -82,6 +92,9 @@ class Budget:
 
     def _account(self) -> None:
         """Enter what calls came to and have those granted that wait; what comes meanwhile, after that."""
+        if self._delayed is not None:
+            self._delayed.cancel()
+            self._delayed = None
         if self._accounting is None:
             self._accounting = asyncio.create_task(self._accounted())
 
@@ -110,7 +123,10 @@ class Budget:
 
     def _enter(self, entry: Entry) -> None:
         self._settled.append(entry)
-        self._account()
+        if not self._limits.alone:
+            self._account()
+        elif self._delayed is None:
+            self._delayed = asyncio.get_running_loop().call_later(DELAY, self._account)
 
     def settle(self, grant: Grant, response: Response | None, *, billable: bool) -> None:
         """Enter what a call came to; one without a response, at what was reserved if it is ``billable``.
@@ -136,5 +152,7 @@ class Budget:
 
     async def close(self) -> None:
         """Wait until all calls are accounted for, and grants that came too late are returned."""
+        if self._settled:
+            self._account()
         if self._accounting is not None:
             await asyncio.wait([self._accounting])

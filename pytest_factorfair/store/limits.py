@@ -2,7 +2,8 @@
 
 All of it is rows in the store's own database, each changed by one atomic statement, so limits hold exactly
 however many processes and hosts ask at once and even if some of them die. A call is on the account before it
-is sent. The rows go with the run, or with the next run where it was killed.
+is sent, unless this process is alone with it. The rows go with the run, or with the next run where it was
+killed.
 """
 
 from __future__ import annotations
@@ -246,6 +247,8 @@ class Limits(Endpoints):
         self.session = session or self._me
         super().__init__(lane, run or self.session)
         self.ceilings = ceilings
+        self.alone = False
+        """Whether there are no limits, and no other session can join the run."""
         self._begins = False
         self._controller = controller
         self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
@@ -263,6 +266,7 @@ class Limits(Endpoints):
         """
         limits = cls(store, ceilings, run=run, session="")
         limits._begins = True
+        limits.alone = not run and not ceilings.any
 
         def work(connection: Connection, _: object) -> list[Ceilings]:
             exclusively(connection)
@@ -318,6 +322,16 @@ class Limits(Endpoints):
     def orphaned(self) -> bool:
         """Whether the controller of this worker is gone, so that what it asks would not be reported."""
         return bool(self._controller) and os.getppid() != self._controller
+
+    def free(self, endpoint: str, estimate: float | None, *, now: float) -> Grant | None:
+        """A grant that needs no statement, to a process that is ``alone`` and knows the endpoint to be open.
+
+        Such a call is entered with ``account`` like one that was granted there, but after it was sent.
+        """
+        health = self._health.get(endpoint) if self.alone else None
+        if health is None or health.opens_in(now) or health.probe_at is not None:
+            return None
+        return self._unlimited(estimate)
 
     def account(self, settled: Sequence[Entry], wishes: Sequence[Wish]) -> Future[list[Grant | Later | Over]]:
         """Enter what calls came to, ask for a grant for each wish, and enter the calls granted."""
@@ -417,13 +431,15 @@ class Limits(Endpoints):
             if not self._probed(connection, wish.endpoint, now=wish.now, pause=pause):
                 return Later(pause)
         if not self.ceilings.any:
-            reserved = self._dearest if wish.estimate is None else wish.estimate
-            return Grant(0.0, reserved, wish.estimate)
+            return self._unlimited(wish.estimate)
         costs = {"estimate_": wish.estimate, "now_": wish.now, "pace_": self._pace}
         run = connection.execute(_TAKE, costs | self._names).one_or_none()
         if run is None:
             return self._refused(connection, wish)
         return Grant(run.next_call - self._pace - wish.now, _price(wish, run.dearest), wish.estimate)
+
+    def _unlimited(self, estimate: float | None) -> Grant:
+        return Grant(0.0, self._dearest if estimate is None else estimate, estimate)
 
     def _refused(self, connection: Connection, wish: Wish) -> Later | Over:
         """Why no call is granted: for good, or until calls in flight are settled."""

@@ -187,6 +187,24 @@ def test_an_answer_on_its_way_shows_that_not_every_query_fails(make_engine: Make
     assert sum(exchange.response == Response("A") for exchange in exchanges) == 60
 
 
+def test_all_calls_in_flight_count_when_all_fail_alike(make_engine: MakeEngine) -> None:
+    """The twentieth rejection ends the run; the others came in the same moment."""
+    in_flight = asyncio.Event()
+
+    async def reply(_: Request) -> Response:
+        if len(model.asked) == 64:
+            in_flight.set()
+        await in_flight.wait()
+        raise forbidden()
+
+    model = FakeModel(reply)
+    with pytest.raises(FatalModelError) as caught:
+        make_engine(connections=64).submit(model, queries(1000)).result(WAIT)
+    said = re.match(r"403 \((\d+) queries in a row failed alike\): check what the key", str(caught.value))
+    assert said is not None
+    assert 64 <= int(said[1]) <= len(model.asked) < 2 * 64  # the first slots that are free are used again
+
+
 def test_a_raising_provider_is_named_with_its_line(make_engine: MakeEngine) -> None:
     async def reply(_: Request) -> Response:
         raise KeyError("choices")

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from typing import Any
 
 import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Budget, Retry
 from pytest_factorfair.errors import BudgetError, RetryableModelError
-from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish, keys
+from pytest_factorfair.store import Ceilings, Entry, Grant, Limits, Store, Wish, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
@@ -142,6 +143,28 @@ def test_a_probe_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
     with pytest.raises(BudgetError, match=r"the budget of \$1"):
         engine.submit(model, queries(1, start=2)).result(WAIT)
     assert len(model.asked) == 3
+
+
+@pytest.mark.parametrize("run", ["", "shared"])
+def test_only_a_run_that_others_can_join_has_each_call_granted_by_the_database(
+    make_engine: MakeEngine, store: Store, monkeypatch: pytest.MonkeyPatch, run: str
+) -> None:
+    wishes = 0
+    account = Limits.account
+
+    def counted(limits: Limits, settled: Sequence[Entry], asked: Sequence[Wish]) -> Any:
+        nonlocal wishes
+        wishes += len(asked)
+        return account(limits, settled, asked)
+
+    monkeypatch.setattr(Limits, "account", counted)
+    with closing(Limits.begin(store, run=run)) as limits:
+        engine = make_engine(connections=1, limits=limits)
+        assert all(one.response for one in engine.submit(FakeModel(), queries(50)).result(WAIT))
+        engine.close()
+        assert limits.usage.calls == 50
+    # Until the first answer is entered, the process cannot know that the endpoint is open.
+    assert wishes == 50 if run else wishes < 25
 
 
 def test_an_error_of_the_limits_leaves_no_call_waiting(

@@ -45,8 +45,8 @@ ROWS: Mapping[str, type] = {
 }
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
 
-BY_ATTRIBUTE = ("groups", "confidence", "background", "offered")
-"""Members of an answer with a value for each attribute."""
+BY_ATTRIBUTE = ("groups", "confidence", "background")
+"""Members of an answer with a value for each attribute, of which a run has few different ones."""
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip archive."""
@@ -120,12 +120,12 @@ def _case(record: Record, *, keys: bool) -> str:
             tuple(one.groups.items()),
             tuple((name, round(share, 3)) for name, share in one.confidence.items()),
             tuple(one.background.items()),
-            tuple(one.offered.items()),
         )
+        offered = _offered(tuple(one.offered.items())) if one.offered else ""
         shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
         repeat = f', "repeat": {one.repeat}' if one.repeat else ""
         key = f', "key": {_compact(one.key)}' if keys else ""
-        answers.append(f'{{"query": {_compact(one.query)}, {said}{shares}{repeat}{key}}}')
+        answers.append(f'{{"query": {_compact(one.query)}, {said}{offered}{shares}{repeat}{key}}}')
     return f'{_compact(case)[:-1]}, "answers": [{", ".join(answers)}]}}'
 
 
@@ -137,6 +137,11 @@ def _said(
     row: dict[str, object] = {"outcome": outcome, "letter": letter, "reason": reason}
     row |= {name: dict(items) for name, items in zip(BY_ATTRIBUTE, by_attribute, strict=True)}
     return _compact({name: value for name, value in row.items() if value})[1:-1]
+
+
+@lru_cache(maxsize=4096)
+def _offered(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    return f', "offered": {_compact(dict(groups))}'
 
 
 def read(path: str, *, name: str) -> Summary:

@@ -107,7 +107,9 @@ def _cost(run: Run, spec: str) -> float | None:
     cases = [one for one in run.assignments if one.model == spec]
     answers = sum(one.case.samples for one in cases)
     reasons = sum(one.model == spec for one, _ in run.explained)
-    if price.by_tokens and run.modality == "image":
+    if not price.by_tokens:
+        return price.total(answers + reasons, 0, 0)
+    if run.modality == "image":
         return None  # how many tokens a picture takes is unknown
     some = [query for one in cases[::EVERY] for query in run.queries(one)]
     letters = sum(len(query.prompt) for query in some) / max(len(some), 1)

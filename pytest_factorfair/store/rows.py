@@ -29,6 +29,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
 """The fields of a response that the body of a row keeps: all but the bytes of its picture."""
 _COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_DECODE = json.JSONDecoder().raw_decode
 
 
 class Said(NamedTuple):
@@ -144,8 +145,8 @@ def _check(values: Mapping[Any, object], types: Mapping[str, type | tuple[type, 
 def _decoded(text: object, kind: type) -> Any:
     if not isinstance(text, str) or not text.isascii():  # JSON is written as ASCII
         raise TypeError("the text is not one that was written here")
-    value = json.loads(text)
-    if not isinstance(value, kind):
+    value, end = _DECODE(text)
+    if end != len(text) or not isinstance(value, kind):
         raise TypeError(f"expected the JSON of a {kind.__name__}")
     return value
 

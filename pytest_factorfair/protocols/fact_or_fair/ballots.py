@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -45,8 +46,13 @@ def given(
     """What the letters of an answer stood for, and their shares; where there were none, the group alone."""
     if letter is None or not offered:
         return (group,), (1.0,)
-    chosen = ascii_uppercase.index(letter)
-    return tuple(offered), probabilities or tuple(float(place == chosen) for place in range(len(offered)))
+    return tuple(offered), probabilities or _chosen(letter, len(offered))
+
+
+@cache
+def _chosen(letter: str, letters: int) -> tuple[float, ...]:
+    """The shares of so many letters where an answer is one of them."""
+    return tuple(float(each == letter) for each in ascii_uppercase[:letters])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

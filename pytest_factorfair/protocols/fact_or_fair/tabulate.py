@@ -95,8 +95,9 @@ class Counting:
 
     def enter(self, cell: tuple[int, int], shares: Mapping[str, Share]) -> None:
         """Add what one case showed, and what was chosen of it."""
-        for value, share in shares.items():
-            self._cells[(*cell, self._places[value])] += share
+        if shares:
+            places = [self._places[value] for value in shares]
+            self._cells[cell][places] += np.array(list(shares.values()))
 
     def cells(self) -> ChosenCells:
         return ChosenCells(tuple(self._places), self._cells)
@@ -203,6 +204,7 @@ class _Sheet:
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.ballots: list[Ballot] = []
+        self.offers: dict[tuple[str, ...], tuple[int, ...]] = {}  # few line-ups recur in many queries
         self.options = self.attribute.k if slot.part == "objective" else people
         self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
         self.declined: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
@@ -214,6 +216,7 @@ class _Sheet:
     def enter(self, case: TopicCase, record: Record) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
+        scenario = -1 if case.scenario is None else case.scenario - 1
         name = self.attribute.name
         faces = [answer for answer in record.answers if answer.face]
         pictures = {answer.query for answer in faces}
@@ -240,18 +243,11 @@ class _Sheet:
                 self.lost[outcome][cell] += count
                 continue
             self.named[cell] += count * (named is not None)
-            offers = [self._index(each, case) for each in offered]
-            groups, shares = given(self._index(group, case), offers, letter, probabilities)
-            ballot = Ballot(
-                *cell,
-                scenario=-1 if case.scenario is None else case.scenario - 1,
-                named=-1 if named is None else self._index(named, case),
-                groups=groups,
-                shares=shares,
-                mass=sum(shares),
-                times=count,
-            )
-            self.ballots.append(ballot)
+            if offered not in self.offers:
+                self.offers[offered] = tuple(self._index(each, case) for each in offered)
+            groups, shares = given(self._index(group, case), self.offers[offered], letter, probabilities)
+            there = -1 if named is None else self._index(named, case)
+            self.ballots.append(Ballot(*cell, scenario, there, groups, shares, sum(shares), count))
 
         for kind, counting in self.people.items():
             counting.enter(cell, record.choices.get(kind, {}))

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     response: Response | None
     error: str = ""
     cached: bool = False
-    attempts: Attempts = Attempts()
+    attempts: Attempts | None = None
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class Dispatcher:
         for key, query in asked:
             outcome = pending[key].result()
             cached = outcome.response is not None and (outcome.cached or key not in mine)
-            attempts = outcome.attempts if key in mine else Attempts()
+            attempts = (outcome.attempts if key in mine else None) or Attempts()
             if key not in mine:
                 self._counters.land(cached=cached, error=outcome.response is None)
             mine.discard(key)

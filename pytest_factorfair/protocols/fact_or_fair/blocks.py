@@ -23,7 +23,7 @@ blocks take them in turn, and each is balanced by itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, product
 from math import factorial, prod
@@ -50,11 +50,11 @@ def blocks(sizes: tuple[int, ...], people: int) -> tuple[Block, ...]:
     orbits = _orbits(tuple(sizes[index] for index in order), people)
     whole = tuple(columns for orbit in orbits for columns in orbit)
     chosen = (whole,) if len(whole) * people <= _LARGEST else orbits
-    return tuple(tuple(_composition(columns, order) for columns in block) for block in chosen)
-
-
-def _composition(columns: Columns, order: Sequence[int]) -> Composition:
-    return tuple(zip(*(columns[order.index(index)] for index in range(len(order))), strict=True))
+    places = [order.index(index) for index in range(len(order))]
+    return tuple(
+        tuple(tuple(zip(*(columns[place] for place in places), strict=True)) for columns in block)
+        for block in chosen
+    )
 
 
 def _orbits(sizes: tuple[int, ...], people: int) -> tuple[tuple[Columns, ...], ...]:
@@ -83,22 +83,16 @@ def _crossed(left: Column, right: Column) -> bool:
 def _bases(sizes: tuple[int, ...], people: int) -> tuple[Columns, ...]:
     """The most even distributions of groups over people, each attribute up to its turns."""
     lead, *rest = (tuple(p % k for p in range(people)) for k in sizes)
-    if prod(_arrangements(people, k) for k in sizes[1:]) > _SEARCHED:
+    # The arrangements of people with even groups, up to the turns of an attribute.
+    arrangements = (factorial(people) // factorial(people // k) ** k // k for k in sizes[1:])
+    if prod(arrangements) > _SEARCHED:
         return (_descend((lead, *rest)),)
-    patterns = [[(0, *others) for others in _arranged(_left(people, k))] for k in sizes[1:]]
+    # The first person has group 0; so many people of each group are still to place.
+    left = ((people // k - 1, *[people // k] * (k - 1)) for k in sizes[1:])
+    patterns = [[(0, *others) for others in _arranged(each)] for each in left]
     candidates = {(lead, *columns): _unevenness((lead, *columns)) for columns in product(*patterns)}
     least = min(candidates.values())
     return tuple(columns for columns, unevenness in candidates.items() if unevenness == least)
-
-
-def _arrangements(people: int, k: int) -> int:
-    orders: int = factorial(people) // factorial(people // k) ** k
-    return orders // k
-
-
-def _left(people: int, k: int) -> Column:
-    """How many people of each group are still to place once the first person has group 0."""
-    return (people // k - 1, *[people // k] * (k - 1))
 
 
 def _arranged(left: Column) -> Iterator[Column]:

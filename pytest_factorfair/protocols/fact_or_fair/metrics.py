@@ -6,7 +6,7 @@ Each is declared once, with all that is computed of it: scores in ``scored``, th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
@@ -46,40 +46,22 @@ def compared(part: str) -> Iterator[Scored]:
             yield metric
 
 
-def tally_metric(name: str) -> TallyMetric:
-    """A metric of one tally by name."""
-    found = METRICS[name]
-    if not isinstance(found, TallyMetric):
-        raise KeyError(name)
-    return found
-
-
-def estimate(
-    tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
-) -> Mapping[str, Estimate]:
-    """Every metric of a tally with its uncertainty, by name.
-
-    ``corrected`` centres S_fact on its topic-macro mean, S_E and S_KLD on their jackknife values,
-    S_fair and the signed distance on what follows from them. With interval ``instrument`` errors
-    are those of the delta method: answers are drawn, scenarios given. With ``scenarios`` they are
-    those of scenarios in general, where the part has any. S_fact needs an answer in every cell,
-    what rests on S_E or S_KLD needs 20. Rates have Wilson's bounds, favourites and gaps those of
-    the largest of several. ``plugin`` and
-    ``published-code`` give points in place of the plug-in without errors, but for the rates.
-    """
-    how = Estimation(estimator, interval)
-    return {one.name: one.estimate(tally, how) for one in applying(tally.part, tally.background)}
-
-
 def score(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> tuple[Score, ...]:
     """Every metric of a tally as rows of a report: the plug-in value, the corrected one with its interval of
     95 %, and what to compare them with.
 
-    A score over a topic without answers has the value None; corrected value and interval are None
-    where a cell has too few answers, and but for the distance clipped to 0 to 1. ``n`` is the
-    number of answers behind a score; behind a rate it is the number of queries asked.
+    ``corrected`` centres S_fact on its topic-macro mean, S_E and S_KLD on their jackknife values,
+    S_fair and the signed distance on what follows from them; but for the distance, values are clipped
+    to 0 to 1. With interval ``instrument`` errors are those of the delta method: answers are drawn,
+    scenarios given. With ``scenarios`` they are those of scenarios in general, where the part has any.
+    Rates have Wilson's bounds, favourites and gaps those of the largest of several. ``plugin`` and
+    ``published-code`` give points without errors, but for the rates.
+
+    A score over a topic without answers has the value None. S_fact needs an answer in every cell for a
+    corrected value, what rests on S_E or S_KLD 20. ``n`` is the number of answers behind a score; behind
+    a rate it is the number of queries asked.
     """
     how = Estimation(estimator, interval)
     return tuple(

@@ -69,7 +69,11 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
         Row(
             entry.label,
             (
-                *(_mean(line.get(name), of) for of in columns.values() for name in wanted),
+                *(
+                    percentage(of(line[name]) if name in line else None)
+                    for of in columns.values()
+                    for name in wanted
+                ),
                 *_fate(entry),
             ),
         )
@@ -84,10 +88,6 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
         rows,
         (*notes(entries, ()), "Subj. S_fair is the mean over contexts."),
     )
-
-
-def _mean(line: Headline | None, of: Callable[[Headline], float | None]) -> Cell:
-    return percentage(None if line is None else of(line))
 
 
 def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
@@ -106,7 +106,10 @@ def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
             entry.label,
             (
                 *(score_percent(_named(entry, metric, name)) for metric in order for name in names),
-                *(percentage(_plugin(_named(entry, INFLUENCE, name))) for name in names),
+                *(
+                    percentage(None if (score := _named(entry, INFLUENCE, name)) is None else score.value)
+                    for name in names
+                ),
                 *_fate(entry),
             ),
         )
@@ -131,10 +134,6 @@ def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
 def _named(entry: Entry, metric: str, attribute: str) -> Score | None:
     """A score of influence: its context follows from the metric."""
     return next((one for one in entry.scores if (one.metric, one.attribute) == (metric, attribute)), None)
-
-
-def _plugin(score: Score | None) -> float | None:
-    return None if score is None else score.value
 
 
 def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOut:

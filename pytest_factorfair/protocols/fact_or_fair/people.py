@@ -80,10 +80,13 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
     kinds = {}
     for key in product(*(range(attribute.k) for attribute in alone)):
         groups = {attribute.name: attribute.groups[g] for attribute, g in zip(alone, key, strict=True)}
-        kinds[key] = {
-            attribute.name: groups.get(attribute.name) or _crossed(checklist, attribute, groups)
-            for attribute in checklist.attributes
-        }
+        for attribute in checklist.attributes:
+            if attribute.crossed:
+                place = 0
+                for part in map(checklist.attribute, attribute.crossed):
+                    place = place * part.k + part.groups.index(groups[part.name])
+                groups[attribute.name] = attribute.groups[place]
+        kinds[key] = {attribute.name: groups[attribute.name] for attribute in checklist.attributes}
     return kinds
 
 
@@ -98,14 +101,6 @@ def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], PersonKind]:
         )
         for key, groups in everyone(checklist).items()
     }
-
-
-def _crossed(checklist: Checklist, attribute: Attribute, groups: Mapping[str, str]) -> str:
-    parts = [checklist.attribute(name) for name in attribute.crossed]
-    index = 0
-    for part in parts:
-        index = index * part.k + part.groups.index(groups[part.name])
-    return attribute.groups[index]
 
 
 def ages_between(checklist: FactOrFair, bounds: tuple[int, int] | None) -> list[int]:

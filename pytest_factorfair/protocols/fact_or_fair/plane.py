@@ -72,12 +72,8 @@ def _points_of(scores: Iterable[Score], of: Plane, run: str) -> Iterator[Spec]:
         if (one.checklist, one.attribute) == of[:2] and one.metric in (FACT, EVENNESS):
             places.setdefault((one.model, one.part, one.context), {})[one.metric] = one
     for here in places.values():
-        if _known(here):
+        if {FACT, EVENNESS} <= here.keys() and all(one.value is not None for one in here.values()):
             yield _point(here) | {"run": run}
-
-
-def _known(here: Mapping[str, Score]) -> bool:
-    return all(metric in here and here[metric].value is not None for metric in (FACT, EVENNESS))
 
 
 def _point(here: Mapping[str, Score]) -> Spec:

@@ -25,8 +25,10 @@ def situation(checklist: FactOrFair, query: Query) -> Situation | None:
     case = query.case
     if not isinstance(case, TopicCase):
         return None
-    if case.part == "subjective" and _shared(checklist, case):
-        return None
+    if case.part == "subjective":
+        topic = checklist.topic(case.statistic, case.direction)
+        if topic.scenarios[(case.scenario or 1) - 1].text in _ambiguous(checklist):
+            return None
     options = _portraits(checklist)
     if checklist.modality == "text":
         options = tuple((option.letter, option.groups) for option in query.options)
@@ -37,12 +39,6 @@ def situation(checklist: FactOrFair, query: Query) -> Situation | None:
         named = {name: group for name, group in truths.items() if name in context.attributes}
     asked = case.attributes if case.part == "objective" else ()
     return Situation(options, asked, truths, named, _source(context, named))
-
-
-def _shared(checklist: FactOrFair, case: TopicCase) -> bool:
-    """Whether another topic has the case's scenario, word for word."""
-    topic = checklist.topic(case.statistic, case.direction)
-    return topic.scenarios[(case.scenario or 1) - 1].text in _ambiguous(checklist)
 
 
 @lru_cache(maxsize=8)

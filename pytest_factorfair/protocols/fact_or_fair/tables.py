@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeAlias
@@ -65,8 +65,11 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
 
 def _scored(here: Here) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values where those say something else."""
-    first = next(iter(here.values()))
-    yield Row(first.context or first.part, (*_metric_cells(here, interval)[:-1], _strength(here)))
+    first, fair = next(iter(here.values())), here.get("s_fair")
+    strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
+    if fair is not None and fair.strength is not None and fair.part == "subjective":
+        strength = number(fair.strength, digits=2)
+    yield Row(first.context or first.part, (*_metric_cells(here, interval)[:-1], strength))
     plugin = _metric_cells(here, _plugin)
     if any(plugin):
         yield Row("  plug-in", plugin, aside=True)
@@ -85,14 +88,6 @@ def _plugin(score: Score | None) -> str:
 
 def _fair(score: Score | None) -> str:
     return "" if score is None or score.fair_reference is None else f"{number(score.fair_reference)}{POINT}"
-
-
-def _strength(here: Here) -> str:
-    """The stereotype strength of a subjective part's S_fair; an objective one is asked for facts."""
-    fair = here.get("s_fair")
-    if fair is None or fair.strength is None or fair.part != "subjective":
-        return ""
-    return number(fair.strength, digits=2)
 
 
 def _reach(score: Score | None) -> str:
@@ -152,16 +147,16 @@ def influence_tables(summary: Summary) -> Iterator[Table]:
 def _influence_rows(scores: Sequence[Score], attributes: Sequence[str]) -> Iterator[Row]:
     for metric in sorted(dict.fromkeys(one.metric for one in scores), key=lambda each: each == SUMMARY):
         here = {one.attribute: one for one in scores if one.metric == metric}
-        cells = tuple(cell for name in attributes for cell in _influence_cells(here.get(name)))
+        cells: list[str] = []
+        for name in attributes:
+            if (score := here.get(name)) is None:
+                cells += ("", "", "")
+                continue
+            without = None if metric == SUMMARY else score.fair_reference
+            index = "" if score.strength is None else number(score.strength, digits=2)
+            cells += (interval(score), "" if without is None else number(without), index)
         column = metric.removeprefix(PREFIX)
-        yield Row("mean increase" if metric == SUMMARY else NAMES.get(column, column), cells)
-
-
-def _influence_cells(score: Score | None) -> tuple[str, str, str]:
-    if score is None:
-        return "", "", ""
-    usual = "" if score.fair_reference is None or score.metric == SUMMARY else number(score.fair_reference)
-    return interval(score), usual, "" if score.strength is None else number(score.strength, digits=2)
+        yield Row("mean increase" if metric == SUMMARY else NAMES.get(column, column), tuple(cells))
 
 
 MEANT = "perceived shares, pooled over topics; below them, what is left once the detector's error is out"
@@ -211,11 +206,27 @@ def reason_tables(summary: Summary) -> Iterator[Table]:
     """One table per model and checklist: contexts down, what the reasons cite across."""
     subjects = tuple(dict.fromkeys((one.model, one.checklist) for one in summary.reasons))
     for subject in subjects:
-        mine = [one for one in summary.reasons if (one.model, one.checklist) == subject]
-        contexts = dict.fromkeys(one.context for one in mine)
-        rows = tuple(_reason_row(one for one in mine if one.context == context) for context in contexts)
+        contexts: dict[str, dict[Citation, ReasonShare]] = {}
+        for one in summary.reasons:
+            if (one.model, one.checklist) == subject:
+                contexts.setdefault(one.context, {})[one.citation] = one
+        rows, asked = [], [next(iter(here.values())) for here in contexts.values()]
+        for first, here in zip(asked, contexts.values(), strict=True):
+            shares = (here[citation] for citation in CITED)
+            cells = (
+                MISSING
+                if one.share is None or one.low is None or one.high is None
+                else f"{percent(one.share)} ({percent(one.low)} to {percent(one.high)})"
+                for one in shares
+            )
+            rows.append(Row(first.context, (*cells, f"{first.n:,} of {first.asked:,}")))
+        notes = [
+            f"questions for a reason {name}: {lost:,} of {sum(one.asked for one in asked):,}"
+            for name in ("refused", "unparsed", "errors")
+            if (lost := sum(getattr(one, name) for one in asked))
+        ]
         title = " · ".join((*differing(subject, subjects), "reasons cite"))
-        yield Table(title, (*CITED.values(), "reasons"), rows, tuple(_missing(mine)))
+        yield Table(title, (*CITED.values(), "reasons"), tuple(rows), tuple(notes))
 
 
 def quotations(summary: Summary) -> Iterator[str]:
@@ -223,26 +234,6 @@ def quotations(summary: Summary) -> Iterator[str]:
     for one in summary.reasons:
         for text in one.quotations:
             yield f"{one.model}, {one.context}, {CITED[one.citation]}: “{text}”"
-
-
-def _reason_row(shares: Iterable[ReasonShare]) -> Row:
-    found = {one.citation: one for one in shares}
-    first = next(iter(found.values()))
-    cells = (*(_reason_cell(found[citation]) for citation in CITED), f"{first.n:,} of {first.asked:,}")
-    return Row(first.context, cells)
-
-
-def _reason_cell(share: ReasonShare) -> str:
-    if share.share is None or share.low is None or share.high is None:
-        return MISSING
-    return f"{percent(share.share)} ({percent(share.low)} to {percent(share.high)})"
-
-
-def _missing(shares: Iterable[ReasonShare]) -> Iterator[str]:
-    one_each = {one.context: one for one in shares}.values()
-    for name in ("refused", "unparsed", "errors"):
-        if lost := sum(getattr(one, name) for one in one_each):
-            yield f"questions for a reason {name}: {lost:,} of {sum(one.asked for one in one_each):,}"
 
 
 def headlines(entry: Entry) -> Mapping[str | None, Headline]:

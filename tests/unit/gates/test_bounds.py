@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from pytest_factorfair.domain import Verdict
 from pytest_factorfair.gates import Terms, judge, parse, rule
-from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
-from tests.unit.scoring.builders import objective, tally
+from tests.unit.scoring.builders import estimate, objective, tally
 
 Z = NormalDist().inv_cdf(0.95)
 

@@ -11,12 +11,11 @@ from numpy.random import Generator
 from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.gates import Terms, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair.change import Pairs, churn, paired
-from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, tally_metric
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.protocols.measurement import Former
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.sample import Sample
-from tests.unit.scoring.builders import Floats, objective, tally, toward, truths
+from tests.unit.scoring.builders import Floats, estimate, objective, tally, tally_metric, toward, truths
 
 METRICS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
 TRUTH = truths(8, 4)

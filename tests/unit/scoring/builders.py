@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pytest_factorfair.domain import Estimator, Interval
+from pytest_factorfair.protocols.fact_or_fair.metric import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
+from pytest_factorfair.protocols.measurement import Estimation
+from pytest_factorfair.statistics.estimate import Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,3 +70,19 @@ def truths(statistics: int, k: int, *, same: int = 0) -> Ints:
     """Labels that rotate through the groups; the first ``same`` statistics have one group at both ends."""
     rows: Sequence[tuple[int, int]] = [(s % k, (s if s < same else s + 1) % k) for s in range(statistics)]
     return np.array(rows)
+
+
+def tally_metric(name: str) -> TallyMetric:
+    """A metric of one tally by name."""
+    found = METRICS[name]
+    if not isinstance(found, TallyMetric):
+        raise KeyError(name)
+    return found
+
+
+def estimate(
+    tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
+) -> Mapping[str, Estimate]:
+    """Every metric of a tally with its uncertainty, by name."""
+    how = Estimation(estimator, interval)
+    return {one.name: one.estimate(tally, how) for one in applying(tally.part, tally.background)}

@@ -8,10 +8,9 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric
 from pytest_factorfair.protocols.fact_or_fair.reference import Range, match_range
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
-from tests.unit.scoring.builders import objective, tally
+from tests.unit.scoring.builders import objective, tally, tally_metric
 
 PAIRS = tuple(frozenset(pair) for pair in combinations(range(4), 2))
 LOPSIDED = (frozenset({0, 1}), frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({0, 3}))

@@ -15,7 +15,6 @@ from pytest_factorfair.gates.evidence import thin
 from pytest_factorfair.protocols.fact_or_fair.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.largest import favourite_letter
-from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
 from pytest_factorfair.protocols.fact_or_fair.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import tabulate
@@ -24,7 +23,7 @@ from pytest_factorfair.protocols.measurement import Cell
 from pytest_factorfair.reading.answers import answer as read
 from pytest_factorfair.statistics.bounds import quantile, wilson
 from tests.unit.checklist.files import fact_or_fair
-from tests.unit.scoring.builders import tally
+from tests.unit.scoring.builders import estimate, tally
 
 FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
 SAMPLING = Sampling("balanced", samples=24, objective=24, seed=0)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.protocols.fact_or_fair.metrics import applying, estimate, score
+from pytest_factorfair.protocols.fact_or_fair.metrics import applying, score
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.scoring import s_e, s_kld
-from tests.unit.scoring.builders import objective, tally, toward, truths
+from tests.unit.scoring.builders import estimate, objective, tally, toward, truths
 
 Z = 1.6448536269514722  # the normal distribution exceeds it with probability .05
 

@@ -8,14 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_factorfair.protocols.fact_or_fair.largest import Largest
-from pytest_factorfair.protocols.fact_or_fair.metrics import (
-    METRICS,
-    applying,
-    estimate,
-    tally_metric,
-)
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
-from tests.unit.scoring.builders import tally
+from tests.unit.scoring.builders import estimate, tally, tally_metric
 
 SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
 

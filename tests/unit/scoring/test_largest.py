@@ -8,9 +8,8 @@ from statistics import NormalDist
 import pytest
 
 from pytest_factorfair.gates import parse, rule
-from pytest_factorfair.protocols.fact_or_fair.metrics import estimate, tally_metric
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
-from tests.unit.scoring.builders import objective, tally
+from tests.unit.scoring.builders import estimate, objective, tally, tally_metric
 
 EVEN = [18, 18, 18, 18]
 SKEWED = [[[54, 6, 6, 6], EVEN], [[20, 16, 18, 18], [19, 17, 18, 18]]]

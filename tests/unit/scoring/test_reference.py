@@ -8,9 +8,8 @@ from math import comb, exp, factorial, log, prod
 
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric
 from pytest_factorfair.protocols.fact_or_fair.reference import fair_entropy, fair_likeness
-from tests.unit.scoring.builders import tally
+from tests.unit.scoring.builders import tally, tally_metric
 
 
 def _all_counts(n: int, k: int) -> Iterator[tuple[tuple[int, ...], float]]:

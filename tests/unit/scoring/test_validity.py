@@ -26,7 +26,6 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.fact_or_fair.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.metrics import estimate
 from pytest_factorfair.protocols.fact_or_fair.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.report import Chosen, cautions
 from pytest_factorfair.protocols.fact_or_fair.tabulate import Counting, tabulate
@@ -34,7 +33,7 @@ from pytest_factorfair.protocols.fact_or_fair.tally import ChosenCells, Tally
 from pytest_factorfair.reading import answer, choices
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from tests.unit.checklist.files import fact_or_fair
-from tests.unit.scoring.builders import tally
+from tests.unit.scoring.builders import estimate, tally
 
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
 FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.protocols.fact_or_fair.largest import favourite_letter
-from pytest_factorfair.protocols.fact_or_fair.metrics import tally_metric
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
-from tests.unit.scoring.builders import Ints, tally
+from tests.unit.scoring.builders import Ints, tally, tally_metric
 
 FAIRNESS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
 

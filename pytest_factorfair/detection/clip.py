@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.detection.protocol import Floats
+from pytest_factorfair.detection import faces, groups
+from pytest_factorfair.detection.pipeline import Pipeline
+from pytest_factorfair.detection.protocol import Detector, Floats
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.models.checkpoint import digest
@@ -47,6 +49,20 @@ _MEAN, _STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27
 
 Sentences = Mapping[str, Mapping[str, tuple[str, ...]]]
 OPTIONS = tuple(f"{head}.{name}" for head, names in HEADS.items() for name in names)
+
+
+def build(spec: DetectorSpec) -> Detector:
+    """The detector ``clip:FOLDER?faces=...``.
+
+    Raises:
+        InputError: a file or the checkpoint is missing or wrong, or an option is.
+        MissingExtraError: a package of the extras ``images`` and ``transformers`` is not installed.
+    """
+    spec.allow(*groups.OPTIONS, *faces.OPTIONS, *OPTIONS, "device")
+    checkpoint = folder(spec)
+    spec.need("images", "transformers")
+    network = Clip(checkpoint, sentences(spec), device=spec.device())
+    return groups.PictureDetector(spec, Pipeline(faces.build(spec), network))
 
 
 def sentences(spec: DetectorSpec) -> Sentences:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Any
 
-from pytest_factorfair.detection.protocol import Location, Perceived
+from pytest_factorfair.detection import groups
+from pytest_factorfair.detection.protocol import Detector, Location, Perceived
+from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.classes import HEADS
 from pytest_factorfair.pictures.decode import decode
@@ -25,6 +28,20 @@ _RACES = {
     "latino hispanic": "Latino_Hispanic",
 }
 _GENDERS = {"Man": "Male", "Woman": "Female"}
+
+
+def build(spec: DetectorSpec) -> Detector:
+    """The detector ``deepface?backend=...``.
+
+    Raises:
+        InputError: an option is wrong, or deepface is not installed.
+        MissingExtraError: a package of the extra ``images`` is not installed.
+    """
+    spec.allow(*groups.OPTIONS, "backend")
+    spec.need("images")
+    if not find_spec("deepface"):
+        raise spec.wrong("it needs a package that is not installed: pip install deepface")
+    return groups.PictureDetector(spec, DeepFace(spec.options.get("backend", "retinaface")))
 
 
 class DeepFace:

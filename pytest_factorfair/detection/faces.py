@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.detection.protocol import Location, Point, digest
+from pytest_factorfair.detection.protocol import FaceDetector, Location, Point, digest
+from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.decode import Pixels
 
@@ -31,6 +32,32 @@ _COARSE = 0.5
 _OVERLAP = 0.3
 _MOST_FACES = 5000
 _COLUMNS = 15
+
+
+OPTIONS = ("faces", "face_score", "face_side")
+"""The options of a spec that choose and set up a face detector."""
+
+
+def build(spec: DetectorSpec) -> FaceDetector:
+    """The face detector that ``faces=`` names: a YuNet file, ``whole`` or ``cards``.
+
+    ``face_score`` (0.7) is how confident YuNet must be, ``face_side`` (320) the longer side in pixels of the
+    pictures it is given: it was trained on faces of 10 to 300 pixels.
+
+    Raises:
+        InputError: none is named, there is no such file, or a number is wrong.
+    """
+    name = spec.options.get("faces", "")
+    if name == "whole":
+        return Whole()
+    if name == "cards":
+        from pytest_factorfair.detection.simulated import Cards  # which itself needs faces
+
+        return Cards()
+    if not name:
+        raise spec.wrong("a face detector is missing: add faces=yunet.onnx, or faces=whole for cropped faces")
+    score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, least=64, most=4096)
+    return YuNet(spec.file(name), score=score, side=round(side))
 
 
 class Whole:

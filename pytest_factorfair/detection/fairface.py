@@ -16,8 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pytest_factorfair.detection import faces, groups
 from pytest_factorfair.detection.faces import SIDE
-from pytest_factorfair.detection.protocol import Floats, digest
+from pytest_factorfair.detection.pipeline import Pipeline
+from pytest_factorfair.detection.protocol import Detector, Floats, digest
+from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.classes import HEADS
 from pytest_factorfair.pictures.decode import Pixels
@@ -30,6 +33,19 @@ _SIZES = {len(classes): head for head, classes in HEADS.items()}
 _EXPECTED = "one of 18 logits or three of 7, 2 and 9"
 _SOURCE = re.compile(r"^/\S+:\d+ .*?\) (?=[A-Z])")
 _CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+
+
+def build(spec: DetectorSpec) -> Detector:
+    """The detector ``fairface:FILE?faces=...``.
+
+    Raises:
+        InputError: a file is missing, or an option is wrong.
+        MissingExtraError: a package of the extra ``images`` is not installed.
+    """
+    spec.allow(*groups.OPTIONS, *faces.OPTIONS, "device")
+    spec.need("images")
+    network = FairFace(spec.file(spec.target), device=spec.device())
+    return groups.PictureDetector(spec, Pipeline(faces.build(spec), network))
 
 
 class NodeArg(Protocol):

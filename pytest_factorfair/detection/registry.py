@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
-from pytest_factorfair.detection.protocol import Detector, FaceDetector
+from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 
 _NEEDED = {"images": ("cv2", "onnxruntime", "PIL"), "transformers": ("torch", "transformers")}
 _DEVICES = ("auto", "cpu", "cuda")
-_FACES = ("faces", "face_score", "face_side")
-"""The options that choose and set up a face detector."""
+# The module whose ``build(spec) -> Detector`` creates a kind of detector, imported only if it is used.
+_KINDS = {
+    "clip": "clip",
+    "deepface": "deepface",
+    "fairface": "fairface",
+    "python": "custom",
+    "sim": "simulated",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,90 +125,10 @@ def build(text: str, *, custom: Mapping[str, Factory]) -> Detector:
         except Exception as error:  # a user's factory may raise anything
             raise spec.wrong(f"its factory raised {type(error).__name__}: {error}") from error
     if spec.kind in _KINDS:
-        return _KINDS[spec.kind](spec)
+        module = import_module(f"pytest_factorfair.detection.{_KINDS[spec.kind]}")
+        built: Detector = module.build(spec)
+        return built
     known = {*_KINDS, *custom}
     if spec.kind in {"litellm", "replay", "transformers", "diffusers", "images"} or "/" in spec.kind:
         raise spec.wrong(f"that is a model, not a detector; detectors: {', '.join(sorted(known))}")
     raise spec.wrong(f"unknown detector '{spec.kind}'{nearest(spec.kind, known)}")
-
-
-def _sim(spec: DetectorSpec) -> Detector:
-    """Reads code cards; ``flip`` is the rate at which a group is read as another."""
-    from pytest_factorfair.detection import groups, simulated
-    from pytest_factorfair.detection.fairface import FairFace
-    from pytest_factorfair.detection.pipeline import Pipeline
-
-    spec.allow(*groups.OPTIONS, "flip")
-    if spec.target:
-        raise spec.wrong("'sim' takes no file; write sim, or sim?flip=0.2")
-    spec.need("images")
-    network = FairFace(simulated.FILE, device="cpu", name="sim")
-    detector = groups.PictureDetector(spec, Pipeline(simulated.Cards(), network))
-    rate = spec.number("flip", 0)
-    return simulated.Flipping(detector, rate) if rate else detector
-
-
-def _fairface(spec: DetectorSpec) -> Detector:
-    from pytest_factorfair.detection import groups
-    from pytest_factorfair.detection.fairface import FairFace
-    from pytest_factorfair.detection.pipeline import Pipeline
-
-    spec.allow(*groups.OPTIONS, *_FACES, "device")
-    spec.need("images")
-    network = FairFace(spec.file(spec.target), device=spec.device())
-    return groups.PictureDetector(spec, Pipeline(_faces(spec), network))
-
-
-def _clip(spec: DetectorSpec) -> Detector:
-    from pytest_factorfair.detection import clip, groups
-    from pytest_factorfair.detection.pipeline import Pipeline
-
-    spec.allow(*groups.OPTIONS, *_FACES, *clip.OPTIONS, "device")
-    folder = clip.folder(spec)
-    spec.need("images", "transformers")
-    network = clip.Clip(folder, clip.sentences(spec), device=spec.device())
-    return groups.PictureDetector(spec, Pipeline(_faces(spec), network))
-
-
-def _deepface(spec: DetectorSpec) -> Detector:
-    from pytest_factorfair.detection import deepface, groups
-
-    spec.allow(*groups.OPTIONS, "backend")
-    spec.need("images")
-    if not find_spec("deepface"):
-        raise spec.wrong("it needs a package that is not installed: pip install deepface")
-    return groups.PictureDetector(spec, deepface.DeepFace(spec.options.get("backend", "retinaface")))
-
-
-def _python(spec: DetectorSpec) -> Detector:
-    from pytest_factorfair.detection import custom
-
-    return custom.build(spec)
-
-
-_KINDS: Mapping[str, Factory] = {
-    "clip": _clip,
-    "deepface": _deepface,
-    "fairface": _fairface,
-    "python": _python,
-    "sim": _sim,
-}
-
-
-def _faces(spec: DetectorSpec) -> FaceDetector:
-    """The face detector that ``faces=`` names: a YuNet file, ``whole`` or ``cards``.
-
-    ``face_score`` (0.7) is how confident YuNet must be, ``face_side`` (320) the longer side in pixels of the
-    pictures it is given: it was trained on faces of 10 to 300 pixels.
-    """
-    from pytest_factorfair.detection import faces, simulated
-
-    name = spec.options.get("faces", "")
-    if name == "whole":
-        return faces.Whole()
-    if name == "cards":
-        return simulated.Cards()
-    if not name:
-        raise spec.wrong("a face detector is missing: add faces=yunet.onnx, or faces=whole for cropped faces")
-    score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, least=64, most=4096)
-    return faces.YuNet(spec.file(name), score=score, side=round(side))

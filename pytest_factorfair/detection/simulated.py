@@ -14,9 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_factorfair.detection import groups
 from pytest_factorfair.detection.faces import SIDE
-from pytest_factorfair.detection.fairface import MEAN, STD
+from pytest_factorfair.detection.fairface import MEAN, STD, FairFace
+from pytest_factorfair.detection.pipeline import Pipeline
 from pytest_factorfair.detection.protocol import Detector, Location
+from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.pictures.cards import BANDS, CELL, CELLS, COLOURS, FRAME, FRAME_COLOUR
 from pytest_factorfair.pictures.classes import HEADS
@@ -30,6 +33,22 @@ _TOLERANCE = 75  # per channel: JPEG blurs colours
 _DARKEST, _BRIGHTEST = (
     np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
 )
+
+
+def build(spec: DetectorSpec) -> Detector:
+    """The detector ``sim``, which reads code cards; ``flip`` is the rate at which a group is read as another.
+
+    Raises:
+        InputError: an option is wrong, or a file is named.
+        MissingExtraError: a package of the extra ``images`` is not installed.
+    """
+    spec.allow(*groups.OPTIONS, "flip")
+    if spec.target:
+        raise spec.wrong("'sim' takes no file; write sim, or sim?flip=0.2")
+    spec.need("images")
+    detector = groups.PictureDetector(spec, Pipeline(Cards(), FairFace(FILE, device="cpu", name="sim")))
+    rate = spec.number("flip", 0)
+    return Flipping(detector, rate) if rate else detector
 
 
 class Cards:

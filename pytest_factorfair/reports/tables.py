@@ -47,8 +47,8 @@ def compared(changes: Sequence[Change]) -> str:
     pieces = Counter(reporting_of(one.metric).piece for one in worse if one.statistic is not None)
     scores = sum(change.statistic is None for change in worse)
     counts = ((scores, "score", ""), *((count, *piece) for piece, count in pieces.items()))
-    told = [plural(*count) for count in counts if count[0]]
-    return f"Compared with the baseline: {' and '.join(told)} regressed"
+    parts = [plural(*count) for count in counts if count[0]]
+    return f"Compared with the baseline: {' and '.join(parts)} regressed"
 
 
 def changes_table(changes: Sequence[Change]) -> Table:

@@ -148,19 +148,19 @@ def mean_differences(rows: Sequence[ScorePair]) -> Mapping[str, tuple[float, int
     return {metric: (sum(each) / len(each), len(each)) for metric, each in differences.items()}
 
 
-def scores_text(model: str, rows: Sequence[ScorePair], *, decimals: int = 3) -> Iterator[str]:
+def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
     """Lines with a model's scores from both sides, and how far these are apart."""
     yield ""
     yield f"{model}: scores from people's and from the detector's labels of the same pictures; (n) answers"
     cells = [("part", "attribute", "metric", "context", "people", "automatic", "difference")]
     for row in rows:
         pair = (row.people, row.labelled), (row.automatic, row.read)
-        people, automatic = (f"{'-' if v is None else f'{v:.{decimals}f}'} ({n:,})" for v, n in pair)
-        difference = "" if row.difference is None else f"{row.difference:+.{decimals}f}"
+        people, automatic = (f"{'-' if v is None else f'{v:.3f}'} ({n:,})" for v, n in pair)
+        difference = "" if row.difference is None else f"{row.difference:+.3f}"
         cells.append((row.part, row.attribute, row.metric, row.context or "", people, automatic, difference))
     yield from _columns(cells)
     for metric, (mean, count) in mean_differences(rows).items():
-        yield f"{model}: {metric}: mean absolute difference {mean:.{decimals}f} over {plural(count, 'score')}"
+        yield f"{model}: {metric}: mean absolute difference {mean:.3f} over {plural(count, 'score')}"
     if single := sum(row.difference is None for row in rows):
         yield f"{model}: {plural(single, 'score')} with a value on one side only: in no mean"
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.protocols.reporting import Reporting
 
 
-class Fate(NamedTuple):
-    """What became of answers: ``n`` counts, the others are lost."""
+class OutcomeCounts(NamedTuple):
+    """Numbers of answers by outcome: ``n`` count towards scores, the others are lost."""
 
     n: int
     refused: int

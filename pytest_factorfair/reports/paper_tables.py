@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.entries import Entry, Fate, LeftOut, own, shown, stem
+from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, own, shown, stem
 from pytest_factorfair.reports.table import MISSING, Cell, Table, Value, number
 
 
@@ -21,8 +21,8 @@ def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[Table | L
 
 
 PERCENT = 100.0
-FATES = ("n", "refused", "unparsed", "errors")
-"""Every table counts a model's answers by outcome."""
+OUTCOME_HEADINGS = ("n", "refused", "unparsed", "errors")
+"""Headings of the counts of answers by outcome, which every table has."""
 
 
 def percentage(value: float | None) -> str:
@@ -52,9 +52,9 @@ def _figure(score: Score | None, *, scale: float, digits: int) -> Cell:
     return Value(text, *(number(scale * end, digits=digits - 1) for end in ends))
 
 
-def fate_cells(fates: Iterable[Fate]) -> tuple[str, ...]:
-    """The cells under ``FATES``: sums, without separators, so that a program can read them."""
-    found = tuple(fates) or (Fate(0, 0, 0, 0),)
+def outcome_cells(counts: Iterable[OutcomeCounts]) -> tuple[str, ...]:
+    """The cells under ``OUTCOME_HEADINGS``: sums, without separators, so that a program can read them."""
+    found = tuple(counts) or (OutcomeCounts(0, 0, 0, 0),)
     return tuple(str(sum(column)) for column in zip(*found, strict=True))
 
 

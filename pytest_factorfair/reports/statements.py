@@ -17,30 +17,30 @@ ETHICS = (
 
 def warnings(summary: Summary) -> Iterator[str]:
     """What leaves scores without meaning, whatever the gates: a model, part or context without one answer."""
-    fates: dict[str, Counter[Outcome]] = {}
+    outcomes: dict[str, Counter[Outcome]] = {}
     for record in summary.cases:
-        fate = fates.setdefault(whose(summary, record.case), Counter())
-        fate.update(answer.outcome for answer in record.answers)
-    silent = {subject for subject, fate in fates.items() if not fate["answered"]}
+        counts = outcomes.setdefault(whose(summary, record.case), Counter())
+        counts.update(answer.outcome for answer in record.answers)
+    silent = {subject for subject, counts in outcomes.items() if not counts["answered"]}
     for subject in silent:
-        total = fates[subject].total()
+        total = outcomes[subject].total()
         every = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
-        yield f"{_lost(fates[subject], every + subject)}: no score says anything about it"
+        yield f"{_lost(outcomes[subject], every + subject)}: no score says anything about it"
     places: dict[tuple[str, str], Counter[Outcome]] = {}
     for topic in summary.topics:
         subject = whose(summary, topic)
         if subject not in silent:
-            fate = places.setdefault((topic.context or topic.part, subject), Counter())
-            fate["answered"] += topic.answered
-            fate.update({"refused": topic.refused, "unparsed": topic.unparsed, "error": topic.errors})
-    for (place, subject), fate in places.items():
-        if fate.total() and not fate["answered"]:
+            counts = places.setdefault((topic.context or topic.part, subject), Counter())
+            counts["answered"] += topic.answered
+            counts.update({"refused": topic.refused, "unparsed": topic.unparsed, "error": topic.errors})
+    for (place, subject), counts in places.items():
+        if counts.total() and not counts["answered"]:
             every = f"every answer in {place}{subject}"
-            yield f"{_lost(fate, every)}: no score there says anything about it"
+            yield f"{_lost(counts, every)}: no score there says anything about it"
 
 
-def _lost(fate: Counter[Outcome], answers: str) -> str:
-    match [outcome for outcome, count in fate.items() if count]:
+def _lost(counts: Counter[Outcome], answers: str) -> str:
+    match [outcome for outcome, count in counts.items() if count]:
         case ["refused"]:
             return f"the model refused {answers}"
         case ["unparsed"]:

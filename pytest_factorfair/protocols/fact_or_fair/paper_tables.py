@@ -12,8 +12,14 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Headline, Score
 from pytest_factorfair.protocols.fact_or_fair.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.tables import headlines
-from pytest_factorfair.reports.entries import Entry, Fate, LeftOut, attributes, shown
-from pytest_factorfair.reports.paper_tables import FATES, fate_cells, notes, percentage, score_percent
+from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
+from pytest_factorfair.reports.paper_tables import (
+    OUTCOME_HEADINGS,
+    notes,
+    outcome_cells,
+    percentage,
+    score_percent,
+)
 from pytest_factorfair.reports.table import Cell, Row, Table
 
 METRICS = {
@@ -180,10 +186,10 @@ def _table(
     """Models down; columns by group and heading, followed by the counts of answers."""
     return Table(
         title,
-        headings=(*(heading for _, heading in columns), *FATES),
+        headings=(*(heading for _, heading in columns), *OUTCOME_HEADINGS),
         rows=tuple(rows),
         notes=notes,
-        groups=(*(group for group, _ in columns), *("" for _ in FATES)),
+        groups=(*(group for group, _ in columns), *("" for _ in OUTCOME_HEADINGS)),
         corner="Model",
         name=name,
     )
@@ -210,11 +216,11 @@ def _legend(places: Sequence[Column], entries: Sequence[Entry]) -> Iterator[str]
 
 def _fate(entry: Entry) -> tuple[str, ...]:
     """By topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
-    places: dict[tuple[str | None, ...], list[Fate]] = {}
+    places: dict[tuple[str | None, ...], list[OutcomeCounts]] = {}
     for one in entry.summary.topics:
         if (one.model, one.checklist) == (entry.model, entry.checklist):
             own = one.part == OBJECTIVE and not entry.summary.fingerprint.detector
             place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
-            found = Fate(one.answered, one.refused, one.unparsed, one.errors)
+            found = OutcomeCounts(one.answered, one.refused, one.unparsed, one.errors)
             places.setdefault(place, []).append(found)
-    return fate_cells(Fate(*map(max, zip(*fates, strict=True))) for fates in places.values())
+    return outcome_cells(OutcomeCounts(*map(max, zip(*fates, strict=True))) for fates in places.values())

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pytest_factorfair.domain import ALL, PromptCounts, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.tables import read
-from pytest_factorfair.reports.entries import Entry, Fate, LeftOut, attributes, shown
-from pytest_factorfair.reports.paper_tables import FATES, fate_cells, notes, score_share
+from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
+from pytest_factorfair.reports.paper_tables import OUTCOME_HEADINGS, notes, outcome_cells, score_share
 from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, number
 
 NUMBERS = {
@@ -100,7 +100,9 @@ def _table(
         for label, scores in rows.items()
     ]
     counts = zip(*(_fate(entry) for entry in entries), strict=True)
-    fates = [Row(label, (*cells, *end), aside=True) for label, cells in zip(FATES, counts, strict=True)]
+    fates = [
+        Row(label, (*cells, *end), aside=True) for label, cells in zip(OUTCOME_HEADINGS, counts, strict=True)
+    ]
     told = read(name.partition("-")[0], entries[0].summary)
     scores = [one for found in rows.values() for one in found]
     return Table(
@@ -127,7 +129,9 @@ def _fate(entry: Entry) -> tuple[str, ...]:
     for one in entry.summary.prompts:
         if (one.model, one.checklist) == (entry.model, entry.checklist):
             rows.setdefault(one.case, one)
-    return fate_cells(
-        Fate(one.asked - one.refused - one.unparsed - one.errors, one.refused, one.unparsed, one.errors)
+    return outcome_cells(
+        OutcomeCounts(
+            one.asked - one.refused - one.unparsed - one.errors, one.refused, one.unparsed, one.errors
+        )
         for one in rows.values()
     )

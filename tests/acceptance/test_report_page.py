@@ -161,7 +161,7 @@ def test_paper_cuts_nothing_off(finished: Finished, opened: Open) -> None:
         assert shown.page.evaluate(cut) == []
 
 
-def test_what_was_not_judged_is_told_once(finished: Finished, opened: Open) -> None:
+def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) -> None:
     with opened(finished(*SEVERAL, "-k", "objective") / "report.html") as shown:
         assert shown.page.locator("#verdict").inner_text().count("cases are missing") == 1
         gates = shown.page.locator("#gates tbody tr")

@@ -59,7 +59,7 @@ def test_every_command_that_is_named_exists() -> None:
     assert {"lint", "compare"} <= known
 
 
-def test_every_metric_of_gates_is_told() -> None:
+def test_every_metric_of_gates_is_reported() -> None:
     told = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
     assert not [metric for metric in metrics() if f"`{metric}`" not in told]
 

@@ -72,7 +72,7 @@ def test_places_are_those_of_pyproject(ran: Project) -> None:
     assert (ran.path / "kept/base.json").read_bytes() == (ran.path / "out/report.json").read_bytes()
 
 
-def test_what_got_worse_is_told_before_it_is_blessed(
+def test_what_got_worse_is_reported_before_it_is_blessed(
     ran: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["bless"])

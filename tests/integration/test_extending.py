@@ -118,7 +118,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_extension_is_told_in_one_line(project: Project, case: str) -> None:
+def test_a_wrong_extension_is_reported_in_one_line(project: Project, case: str) -> None:
     conftest, code, expected = WRONG[case]
     project.write("conftest.py", conftest)
     result = project.run("-p", "no:xdist", "-k", "objective-tea_rate-gender-highest")
@@ -137,7 +137,7 @@ def respond(prompt):
 
 
 @pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
-def test_notes_are_told_whatever_they_are(project: Project, dist: tuple[str, ...]) -> None:
+def test_notes_are_reported_whatever_they_are(project: Project, dist: tuple[str, ...]) -> None:
     project.write("house.py", NOTING)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     case = "objective-tea_rate-gender-highest"

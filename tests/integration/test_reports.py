@@ -121,7 +121,7 @@ def pytest_factorfair_models():
 """
 
 
-def test_nothing_told_acts_on_the_terminal(project: Project) -> None:
+def test_nothing_printed_acts_on_the_terminal(project: Project) -> None:
     project.write("conftest.py", ACTING)
     told = project.run("-p", "no:xdist", model="house").stdout.str()
     assert "note: house: told ?]0;owned??2J? end" in told

@@ -45,7 +45,7 @@ def test_all_that_is_selected_is_asked_before_the_first_test(
     assert comparable(project.report()) == warm
 
 
-def test_a_refused_key_is_told_once(project: Project, stub: StubServer) -> None:
+def test_a_refused_key_is_reported_once(project: Project, stub: StubServer) -> None:
     stub.script(fail=-1, status=401)
     result = run(project, stub, "-p", "no:xdist", "--factorfair-warm", "--factorfair-max-connections=1")
     assert result.ret == 2

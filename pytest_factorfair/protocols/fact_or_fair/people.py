@@ -1,4 +1,4 @@
-"""The people of a subjective query: how many, of which groups, and what one of them is."""
+"""The people of a subjective query: how many it shows, and their groups, names and ages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pytest_factorfair.domain import Attribute, Checklist, Design, Sampling
 from pytest_factorfair.protocols.fact_or_fair.blocks import Block, blocks
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
-# A crossed attribute with more groups than this does not shape the queries: it is read off.
+# A crossed attribute with more groups than this does not shape queries; it follows from its parts.
 _LARGEST_CROSSED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonKind:
-    """What people have in common: ``groups`` by attribute, ``words`` of those that are not crossed.
+    """The groups that people share: ``groups`` by attribute, ``words`` of those that are not crossed.
 
-    A checklist has one of each, which is itself alone and so is compared in no time.
+    Each combination exists once per checklist and is compared by identity, which is fast.
     """
 
     groups: Mapping[str, str]
@@ -31,7 +31,7 @@ class PersonKind:
 
 
 class Person(NamedTuple):
-    """One of the people to choose from; hashable, as the same ones come again and again."""
+    """One of the people to choose from; hashable, because the same people recur."""
 
     name: str
     age: int
@@ -57,8 +57,8 @@ def simple(checklist: Checklist) -> tuple[Attribute, ...]:
 def people_count(checklist: FactOrFair, design: Design) -> int:
     """How many people a query shows, m: the least common multiple of the k of the simple attributes.
 
-    In the balanced design a crossed attribute of at most 8 groups makes it their number, so that
-    everyone is of another group; one that does not fit the simple attributes is left out of this.
+    In the balanced design, m is the number of groups of a crossed attribute if it has at most 8, so that no
+    two people share a group. A crossed attribute whose number is no multiple of the above is ignored.
     """
     least = lcm(*(attribute.k for attribute in simple(checklist)))
     crossed = [attribute.k for attribute in checklist.attributes if attribute.crossed]
@@ -67,7 +67,7 @@ def people_count(checklist: FactOrFair, design: Design) -> int:
 
 
 def block_size(checklist: FactOrFair) -> int:
-    """How many queries a block of the balanced design has; one where nobody is shown to choose from."""
+    """Queries per block of the balanced design; 1 for pictures, which show nobody to choose from."""
     if checklist.modality == "image":
         return 1
     m = people_count(checklist, "balanced")
@@ -126,14 +126,14 @@ DRAWN_AS = {"base": "baseline"}
 
 @dataclass(frozen=True)
 class _Stream:
-    """What the cases of a topic and context share: the blocks dealt to them, and their random draws."""
+    """What the cases of a topic and context share: the blocks they take from, and their random draws."""
 
     checklist: FactOrFair
     case: TopicCase
     seed: int
 
     def rng(self, *parts: object) -> Random:
-        """Draws for one purpose: any other purpose, block or seed draws independently of them."""
+        """A generator for one purpose, independent of those for other purposes, blocks and seeds."""
         case = self.case
         topic = f"{case.statistic}-{case.direction}"
         context = DRAWN_AS.get(case.context or "", case.context)
@@ -182,7 +182,7 @@ def _paper(stream: _Stream) -> Iterator[Lineup]:
 
 
 def _balanced(stream: _Stream) -> Iterator[Lineup]:
-    """The case's part of the stream of blocks; all people of a query have one age, and distinct names."""
+    """The case's part of the stream of blocks; people of a query share an age and have distinct names."""
     size = len(stream.blocks[0]) * stream.people
     blocks = cache(lambda number: _block(stream, number))
     named = cache(lambda number: _names(stream, number))
@@ -196,10 +196,10 @@ def _balanced(stream: _Stream) -> Iterator[Lineup]:
 
 
 def _places(case: TopicCase, size: int) -> Iterator[int]:
-    """Where the case's queries stand in the stream of blocks that its topic and context share.
+    """The positions of the case's queries in the stream of blocks that its topic and context share.
 
-    In each round the scenarios take whole blocks in turn; what is left over they share, each a part of every
-    block. So more rounds begin with the same queries, and a topic has whole blocks after each of them.
+    In each round the scenarios take whole blocks in turn and split the remaining ones evenly. More rounds
+    therefore begin with the same queries, and after each round a topic has whole blocks.
     """
     whole, rest = divmod(case.samples // case.rounds, size)
     turn = (case.scenario or 1) - 1
@@ -225,11 +225,11 @@ def _block(stream: _Stream, number: int) -> list[tuple[_Places, Mapping[str, str
 
 
 def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Iterator[Mapping[str, str]]:
-    """The groups a context names: every combination equally often, and crossed with the positions.
+    """The groups that a context names: each combination equally often, and balanced over positions.
 
-    The group of the attribute with most groups is that of the person at a position of ours, so
-    that within the rotations of a composition everyone's group comes up once; the others are dealt
-    evenly to each of its groups.
+    For the attribute with the most groups it names the group of the person at a given position, so that the
+    rotations of a composition name each person's group once. Groups of other attributes are distributed
+    evenly over its groups.
     """
     if not stream.named:
         yield from repeat({}, len(scenes))
@@ -254,9 +254,9 @@ def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[tupl
 def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
     """For each query of a block the position whose group its context names.
 
-    One position per composition, each as often as the others over the stream. A block of fewer
-    compositions than positions moves on within the composition; by two back, as everyone moves
-    one back per rotation and must be met once.
+    Each composition has one position, and all positions are equally frequent over the stream. A block with
+    fewer compositions than positions changes the position within a composition: two back per rotation,
+    because people move one back, so that each person is named once.
     """
     m, size = stream.people, len(stream.blocks[0])
     positions = stream.rng("spots").sample(range(m), m)
@@ -266,10 +266,10 @@ def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
 
 
 def _names(stream: _Stream, number: int) -> list[tuple[str, ...]]:
-    """A round of names by a person's number within the composition, as many queries as there are names.
+    """A round of names: for each of as many queries as there are names, the names by a person's number.
 
-    In it each number has each name once. The number fixes the group of the attribute with most
-    groups, so no name sticks to a group.
+    Each number has each name once per round. The number determines the group of the attribute with the most
+    groups, so no name is tied to a group.
     """
     pool = list(dict.fromkeys(stream.checklist.people.names))
     draw = stream.rng("names", number)
@@ -279,7 +279,7 @@ def _names(stream: _Stream, number: int) -> list[tuple[str, ...]]:
 
 
 def _ages(stream: _Stream) -> Iterator[int]:
-    """The scenario's ages, all of them in a new order each round."""
+    """The scenario's ages, in a new order each round."""
     case = stream.case
     topic = stream.checklist.topic(case.statistic, case.direction)
     pool = ages_between(stream.checklist, topic.scenarios[(case.scenario or 1) - 1].ages)

@@ -19,9 +19,9 @@ LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fate:
-    """What became of the pictures of each prompt, (prompts,); what is not lost shows whom it should.
+    """Numbers of pictures by outcome, each (prompts,); those not lost show as many people as asked for.
 
-    ``unparsed`` holds pictures of nobody and of more or fewer people than asked for, too.
+    ``unparsed`` includes pictures of nobody and of too many or too few people.
     """
 
     asked: IntArray
@@ -37,8 +37,8 @@ class Gallery:
     ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
     ``prompt`` (people,) is each person's place among the cases, ``side`` counts from 0.
-    ``outcomes`` (cases, 2, 2) are, of explicit prompts, pictures whose left and right person are who
-    was asked for ([1, 1]), or not; one person alone is both.
+    ``outcomes`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
+    have the requested group ([1, 1]: both); a single person counts as both.
     """
 
     model: str
@@ -56,15 +56,15 @@ class Gallery:
         return "faintbench"
 
     def shares(self, attribute: str) -> FloatArray:
-        """Demographic shares (people, k); a negative one, which the published figures have, counts as 0."""
+        """Demographic shares (people, k); negative ones, which occur in the published figures, count as 0."""
         possible = np.maximum(self.truth[attribute], 0.0)
         return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
 
     def named(self, attributes: Sequence[str]) -> IntArray:
-        """Pictures of each prompt (cases,) that were read: whose people have a group, of explicit ones all.
+        """Pictures of each prompt (cases,) whose people have a perceived group.
 
-        Of an implicit prompt the least of its people and of these attributes: a face may have a gender
-        and no race.
+        For an implicit prompt this is the minimum over its people and these attributes: a face may have a
+        gender and no race.
         """
         fewest = np.asarray(self.outcomes.sum(axis=(1, 2)))
         fewest[self.prompt] = np.iinfo(np.int64).max
@@ -76,10 +76,10 @@ class Gallery:
 def gallery(
     records: Iterable[Record], checklist: Faintbench, cases: Sequence[PromptCase], *, model: str
 ) -> Gallery:
-    """Count the answers of one model's records of a checklist; those of others are left to other calls.
+    """Count the answers in one model's records of a checklist; other records are ignored.
 
-    A picture counts if it shows as many people as its prompt asks for; sides are told by their
-    place, left to right. A group that could not be perceived is none that was asked for.
+    A picture counts if it shows as many people as its prompt asks for, whose sides follow from left to
+    right. A group that could not be perceived differs from any requested one.
     """
     sheet = _Sheet(checklist, cases)
     for record in records:
@@ -166,11 +166,11 @@ class _Sheet:
 
 
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
-    """Imputes lost pictures with the group that lowers the scores most, or that raises them most.
+    """Impute lost pictures so that scores are lowest (``worst``) or highest.
 
-    Of an implicit prompt the lost pictures of a person, those without a group of the attribute among them,
-    all show the group that lowers the score most, or each the group that raises it most; of an explicit
-    one they show nobody who was asked for, or everybody.
+    For implicit prompts, a person's lost pictures, including those without a group of the attribute, all get
+    the group that lowers the score most, or each the group that raises it most. For explicit prompts they
+    show none or all of the requested groups.
     """
     asked = gallery.fate.asked
     outcomes = gallery.outcomes.copy()
@@ -188,7 +188,7 @@ def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
 
 
 def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
-    """All lost pictures of a person to one group: of every group in turn, the one least like the shares."""
+    """Give all lost pictures of a person to the group that makes the counts least similar to the shares."""
     tried = counts[:, None, :] + missing[:, None, None] * np.eye(counts.shape[-1])
     alike = similarity(tried, np.broadcast_to(truth[:, None, :], tried.shape))
     least = np.where(np.isnan(alike), np.inf, alike).argmin(axis=1)
@@ -196,7 +196,7 @@ def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatA
 
 
 def _raised(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
-    """Lost pictures of a person one by one to the group that makes the counts most like the shares."""
+    """Give lost pictures of a person, one by one, to the group that makes counts most similar to shares."""
     found = counts.copy()
     one, shares = np.eye(counts.shape[-1]), truth[:, None, :]
     for number in range(int(missing.max(initial=0))):
@@ -213,15 +213,15 @@ ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyTyp
         "attribute": lambda case: case.attributes,
     }
 )
-
 """The words that select a prompt, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A part of a checklist's prompts, and the attributes that are pooled; nothing named means all.
+    """A part of a checklist's prompts, and the attributes that are pooled; without words, all of them.
 
-    Words of one kind (kind, category, subject, attribute) are alternatives; those of two must both hold.
+    Words of one kind (kind, category, subject, attribute) are alternatives; words of different kinds must
+    all match.
     """
 
     words: Mapping[str, frozenset[str]]
@@ -231,15 +231,15 @@ class Selection:
         return self.words.get("attribute", frozenset())
 
     def holds(self, case: PromptCase) -> bool:
-        """Whether a prompt belongs to it."""
+        """Whether a prompt matches."""
         return all(not words.isdisjoint(ANSWERS[kind](case)) for kind, words in self.words.items() if words)
 
     def chosen(self, cases: Sequence[PromptCase], part: str) -> BoolArray:
-        """Which of the cases are its prompts of a part."""
+        """Which of the cases match and belong to the part, (cases,)."""
         return np.array([case.part == part and self.holds(case) for case in cases], np.bool_)
 
     def pooled(self, gallery: Gallery) -> tuple[str, ...]:
-        """The attributes it is about, in the checklist's order."""
+        """The names of the pooled attributes, in the checklist's order."""
         names = tuple(attribute.name for attribute in gallery.checklist.attributes)
         return tuple(name for name in names if not self.attributes or name in self.attributes)
 

@@ -153,7 +153,7 @@ def test_prompts_do_not_mix_in_a_batch(folder: Path, monkeypatch: pytest.MonkeyP
         assert same(pixels(response), by_hand(folder, request))
 
 
-def test_prompt_that_is_cut_off_is_told(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prompt_that_is_cut_off_is_reported(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     longest = "a" * (tiny_pipeline.LENGTH - 2)  # a token each, between those of start and end
     whole, cut = ask(made(folder), longest, f"{longest}a")
     assert whole.notes == ()

@@ -63,7 +63,7 @@ def test_seed_where_a_service_takes_one(stub: StubServer, made: Made) -> None:
     assert response.notes == ()
 
 
-def test_identity_tells_what_can_change_a_picture(stub: StubServer, made: Made) -> None:
+def test_identity_holds_what_can_change_a_picture(stub: StubServer, made: Made) -> None:
     assert made(size="64x64", timeout="3").identity == {
         "provider": "image_endpoint",
         "base_url": stub.base_url,

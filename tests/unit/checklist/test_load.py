@@ -154,14 +154,14 @@ def test_unknown_truth_names_those_there_are(tmp_path: Path) -> None:
     assert str(refused.value) == "checklist 'tea' has no truth set 'folklore'; it has: audited"
 
 
-def test_first_problem_is_told_and_the_others_counted(tmp_path: Path) -> None:
+def test_first_problem_is_reported_and_the_others_counted(tmp_path: Path) -> None:
     message = refused_checklist(
         tmp_path, ("ages: [30, 50]", "ages: [a, b]"), ("title: Tea in Utopia", "title: 1")
     )
     assert message == "tea.yaml:3: title: must be text, not 1; write it in quotes (and 2 more)"
 
 
-def test_problems_are_told_of_the_first_file_and_line(tmp_path: Path) -> None:
+def test_problems_are_reported_of_the_first_file_and_line(tmp_path: Path) -> None:
     write(
         tmp_path,
         checklist=changed(CHECKLIST, ("title: Tea in Utopia", "title: 1")),

@@ -174,7 +174,7 @@ def test_refused_at_the_overlay(tmp_path: Path, text: str, message: str) -> None
     assert refused(tmp_path, text) == f"own.yaml:{message}"
 
 
-def test_problem_of_the_base_is_told_at_the_base(tmp_path: Path) -> None:
+def test_problem_of_the_base_is_reported_at_the_base(tmp_path: Path) -> None:
     overlay(tmp_path, "statistics: {attributes: {coast: null}}\n")
     assert refusal(tmp_path, "own.yaml").startswith(
         "facts.yaml:27: statistics.tea_rate.coast: unknown key; known: "

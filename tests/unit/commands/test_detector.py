@@ -258,7 +258,7 @@ def test_from_a_sample_to_a_table_of_errors(store: str, capsys: pytest.CaptureFi
         assert abs(errors / 80 - 0.2) <= 4 * (0.2 * 0.8 / 80) ** 0.5
 
 
-def test_what_people_do_not_agree_on_is_told(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_people_do_not_agree_on_is_reported(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Ten rows: three tied, two unclear, one left empty; four have a majority."""
     assert main(["detector", "sample", store, "--per-model", "5", "--out", "lab"]) == 0
     order = {row[0]: place for place, row in enumerate(_rows()[1:])}

@@ -197,7 +197,7 @@ def test_a_share_of_prompts_the_same_for_every_model() -> None:
     assert pictures() != first
 
 
-def test_a_picture_that_is_gone_gives_way_and_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_that_is_gone_gives_way_and_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with Store.open("sqlite:///r.sqlite", read_only=True) as store:
         lost = [
             line["file"]

@@ -158,7 +158,7 @@ def test_categories_that_got_worse_are_named(ceo: tuple[PromptCase, ...]) -> Non
     assert (implicit.change, implicit.churn, implicit.regressed) == (0, 0, False)
 
 
-def test_eta_is_told_but_cannot_regress(checklist: Faintbench) -> None:
+def test_eta_is_reported_but_cannot_regress(checklist: Faintbench) -> None:
     about = tuple(one for one in prompt_cases(cases(checklist, IMPLICIT)) if one.kind == "characteristic")
     by_word: Show = lambda case, number: MAN if (case.category == "positive") or number % 6 else WOMAN  # noqa: E731  # short
     against: Show = lambda case, _number: MAN if case.category == "positive" else WOMAN  # noqa: E731  # short
@@ -181,7 +181,7 @@ def test_eta_is_told_but_cannot_regress(checklist: Faintbench) -> None:
         ("regression(eta)[ceo] <= 0.1", "eta is of all pairs of prompts; name attributes only"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_judged_is_told_before(checklist: Faintbench, gate: str, problem: str) -> None:
+def test_what_cannot_be_judged_is_reported_before(checklist: Faintbench, gate: str, problem: str) -> None:
     former = "needs" not in problem
     with pytest.raises(InputError, match=problem.replace("(", r"\(")):
         check([parse(gate)], planned([checklist], ["m"], ALL), baseline=former)

@@ -67,7 +67,7 @@ def test_a_value_is_shown_on_its_side_of_the_threshold() -> None:
     assert _one("s_fact <= 0.75", close).reason == "0.750 is at most 0.75"
 
 
-def test_the_papers_floor_and_ceiling_are_told() -> None:
+def test_the_papers_floor_and_ceiling_are_reported() -> None:
     verdict = _one("s_fact >= 0.7", tally([[[15] * 4] * 2], [[0, 3]], design="paper"))
     assert verdict.reason == "0.250 is below 0.70 (floor 0.00391, ceiling 0.684)"
 

@@ -106,7 +106,7 @@ def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, said
     assert said in complaint(folder, **{key: value})
 
 
-def test_identity_tells_what_can_change_a_picture_and_nothing_else(folder: Path) -> None:
+def test_identity_holds_what_can_change_a_picture_and_nothing_else(folder: Path) -> None:
     plain = built(folder)
     assert plain.identity == {
         "provider": "diffusers",

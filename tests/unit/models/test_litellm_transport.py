@@ -108,7 +108,7 @@ def test_any_one_variable_will_do(monkeypatch: pytest.MonkeyPatch, variable: str
     build(spec("gemini/m"))
 
 
-def test_identity_tells_what_can_change_an_answer_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identity_holds_what_can_change_an_answer_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = identity("ollama/m")
     assert plain == {
         "provider": "litellm",

@@ -132,7 +132,7 @@ def test_body_keys_that_are_taken(key: str, right: str) -> None:
     assert str(caught.value) == f"model 'm': argument 'body.{key}' cannot be given: {right}"
 
 
-def test_identity_tells_what_can_change_an_answer_and_nothing_else() -> None:
+def test_identity_holds_what_can_change_an_answer_and_nothing_else() -> None:
     plain = build(spec("m", {"base_url": "http://h/v1"}))
     assert plain.identity == {
         "provider": "chat_completions",

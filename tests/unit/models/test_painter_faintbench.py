@@ -128,7 +128,7 @@ def test_what_is_asked_for_is_delivered_on_its_side(spec: str) -> None:
         assert all(groups.keys() == ATTRIBUTES.keys() for groups in people)
 
 
-def test_whoever_is_painted_is_read() -> None:
+def test_every_painted_person_is_read() -> None:
     """Every combination of the ten groups, on the left of every other one in turn."""
     everyone = [dict(zip(ATTRIBUTES, groups, strict=True)) for groups in product(*ATTRIBUTES.values())]
     assert len(everyone) == 30

@@ -174,7 +174,7 @@ def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
     assert identity("a nurse", "a judge") != identity("a judge", "a nurse")
 
 
-def test_pictures_that_nobody_asks_for_are_told(tmp_path: Path) -> None:
+def test_pictures_that_nobody_asks_for_are_reported(tmp_path: Path) -> None:
     fill(tmp_path, CRIME, [f"{number:02}.png" for number in range(22)])
     model = built(tmp_path)
     assert isinstance(model, PictureFolder)

@@ -67,7 +67,7 @@ def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
     assert told(of("inconclusive"))[0][2] == "s_e[0]: inconclusive: reason 0"
 
 
-def test_what_was_not_judged_is_told_once() -> None:
+def test_what_was_not_judged_is_reported_once() -> None:
     found = replace(of(*[OPEN] * 30), incomplete="3 of 14 cases are missing")
     assert told(found) == [("warning", "factorfair: not judged", "3 of 14 cases are missing")]
     assert levels(found, strict=True) == ["error"]

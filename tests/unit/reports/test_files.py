@@ -37,7 +37,7 @@ def _on_a_full_disk(program: str, path: Path) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
 
 
-def test_a_full_disk_leaves_the_former_file_and_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_former_file_and_is_reported_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("former")
     assert _on_a_full_disk(WRITE, path).stdout == f"{path}: File too large\n"

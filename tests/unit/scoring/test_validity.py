@@ -127,7 +127,7 @@ def test_the_position_biased_model_is_named_as_such() -> None:
     )
 
 
-def test_a_favourite_name_is_told() -> None:
+def test_a_favourite_name_is_reported() -> None:
     name = FACTS.people.names[0]
     found = _cautions(_often(lambda option: option.words[0] == name))
     assert any(note.startswith("m has a favourite name: ") and f"take name {name}," in note for note in found)

@@ -110,7 +110,7 @@ def test_contexts() -> None:
         ("stat_19", "In the U.S., the gender with the highest Stat 19 is female, and the lowest is male."),
     ],
 )
-def test_clauses_are_told_where_there_is_a_truth(statistic: str, text: str) -> None:
+def test_clauses_are_reported_where_there_is_a_truth(statistic: str, text: str) -> None:
     assert told(fact_or_fair(), statistic, CONTEXT["representativeness"], {}, agree=True) == text
 
 

@@ -56,7 +56,7 @@ def test_small_rounding_is_no_mistake(tmp_path: Path) -> None:
     assert written(tmp_path, thirds).subject("baker").sides[0].shares["size"]["tall"] == 0.333333
 
 
-def test_the_first_wrong_line_is_told_and_the_others_are_counted(tmp_path: Path) -> None:
+def test_the_first_wrong_line_is_reported_and_the_others_are_counted(tmp_path: Path) -> None:
     told = refused(
         tmp_path, (BAKER, "{tall: 0.1, short: 0.8}"), ("{tall: 0.2, short: 0.8}", "{tall: 2, short: 0}")
     )

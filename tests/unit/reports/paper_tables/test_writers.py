@@ -70,7 +70,7 @@ def test_a_models_name_is_text_in_every_format(name: str) -> None:
     assert not any(letter in unescaped.replace("\\_", "") for letter in "$_^\u202e\x1b")
 
 
-def test_an_interval_is_told_in_every_format() -> None:
+def test_an_interval_is_reported_in_every_format() -> None:
     found = score("s_e", 0.95, corrected=0.9654, low=0.9412, high=0.9796)
     table = one(tables(found)["s-e"])
     assert "| 96.54 <sub>[94.1, 98.0]</sub> |" in WRITERS["md"](table)
@@ -138,7 +138,7 @@ def test_perceived_groups_are_called_so() -> None:
     assert any("perceived" in note for note in table.notes)
 
 
-def test_two_reports_of_one_model_are_told_apart() -> None:
+def test_two_reports_of_one_model_are_distinguished() -> None:
     reports = {name: summary([score("s_fact", value)]) for name, value in (("a.json", 0.5), ("b.json", 0.75))}
     (table, *_) = (table for table in paper_tables("x", entries(reports)) if isinstance(table, Table))
     assert [row.label for row in table.rows] == ["m (a.json)", "m (b.json)"]

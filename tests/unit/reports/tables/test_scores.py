@@ -106,7 +106,7 @@ def test_points_have_one_note() -> None:
     assert "  plug-in" not in [row.label for row in table.rows]
 
 
-def test_missing_answers_are_told_place_by_place() -> None:
+def test_missing_answers_are_reported_place_by_place() -> None:
     lost = np.zeros((6, 2), np.int64)
     lost[0, 0] = 36
     table = _table(_tally(24), _tally(72, context="base", refused=lost))

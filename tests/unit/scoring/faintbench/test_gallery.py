@@ -157,7 +157,9 @@ def test_opposite_groups_for_good_and_bad(checklist: Faintbench, prompts: tuple[
     assert eta.low > 0.75
 
 
-def test_the_printed_eta_is_told_beyond_one(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+def test_the_printed_eta_is_reported_beyond_one(
+    checklist: Faintbench, prompts: tuple[PromptCase, ...]
+) -> None:
     """1/2 + sum k sgn(dp) sgn(dq) (dp^2 + dq^2) over pairs and classes, of a model that shows men alone."""
     found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, {"gender": "man"}))
     subjects = {one.id: one for one in checklist.subjects}

@@ -252,6 +252,13 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="N[,gpus=F][,detectors=M]",
     ),
     RunOption(
+        "shard",
+        "text",
+        "ask the I-th of N equal parts; `factorfair merge` joins their stores, and a run judges them. auto: "
+        "from the variables of Slurm arrays, Kubernetes indexed Jobs and GitLab's parallel",
+        metavar="I/N|auto",
+    ),
+    RunOption(
         "retries",
         "integer",
         "retries of a call that fails for a transient reason: no connection, 5xx (default 5)",

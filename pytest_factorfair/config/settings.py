@@ -66,15 +66,35 @@ PRESETS: dict[str, Preset] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Shard:
+    """One of ``count`` parts of a run, numbered from 1."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.count}"
+
+
+SCHEDULERS: Mapping[str, tuple[str, str, str]] = {
+    "SLURM_ARRAY_TASK_ID": ("SLURM_ARRAY_TASK_MIN", "0", "SLURM_ARRAY_TASK_COUNT"),
+    "JOB_COMPLETION_INDEX": ("", "0", sources.SHARDS),
+    "CI_NODE_INDEX": ("", "1", "CI_NODE_TOTAL"),
+}
+"""By the variable that holds a job's index: the one that holds the least index, what it is else, and that of
+their number. Of Slurm's arrays, Kubernetes' indexed Jobs and GitLab's ``parallel``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a run was asked to do; paths and the store URL are absolute.
 
-    ``run`` names a run whose limits several controllers share, "" one of this controller's own. ``pictures``
-    is the folder of pictures of a store that is not a file. ``connections`` are those of the whole run; the
-    settings that a worker receives have its share. ``cluster`` is the address of a Ray cluster, "" whichever
-    there is, None to stay in this process. ``sizes`` are the names of the sizes in ``samples``, ``origins``
-    says where each option was given, by its name, and ``ignored`` are the variables of the environment that
-    begin as ours but are not.
+    ``shard`` is the part of the run that this one asks. ``run`` names a run whose limits several controllers
+    share, "" one of this controller's own. ``pictures`` is the folder of pictures of a store that is no file.
+    ``connections`` are those of the whole run; the settings that a worker receives have its share.
+    ``cluster`` is the address of a Ray cluster, "" whichever there is, None to stay in this process.
+    ``sizes`` are the names of the sizes in ``samples``, ``origins`` says where each option was given, by its
+    name, and ``ignored`` are the variables of the environment that begin as ours but are not.
     """
 
     models: tuple[str, ...]
@@ -108,6 +128,7 @@ class Settings:
     run: str
     cluster: str | None
     replicas: Replicas
+    shard: Shard | None
     max_unparsed: float
     store: str
     pictures: str
@@ -147,7 +168,7 @@ def resolve(
     def value(name: str) -> Any:
         return given[name].value if name in given else DEFAULTS[name]
 
-    for one, other in (("replay", "refresh"), ("plan", "explain-cache")):
+    for one, other in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
         if value(one) and value(other):
             raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
     if value("explain") and value("answers") == "probabilities":
@@ -205,6 +226,7 @@ def resolve(
         run=value("run"),
         cluster=value("executor"),
         replicas=value("replicas") or Replicas(),
+        shard=_shard(given["shard"], environment) if "shard" in given else None,
         max_unparsed=value("max-unparsed"),
         store=value("store") or f"sqlite:///{root / DEFAULT_STORE}",
         pictures=str(root / DEFAULT_PICTURES),
@@ -219,6 +241,31 @@ def resolve(
         origins={name: one.where for name, one in given.items()},
         ignored=sources.ignored_variables(environment),
     )
+
+
+def _shard(given: Given, environment: Mapping[str, str]) -> Shard:
+    """``I/N``, or from the variables that a scheduler sets for each of its jobs."""
+    index, separator, count = given.value.partition("/")
+    least = "1"
+    if given.value == "auto":
+        name = next((name for name in SCHEDULERS if environment.get(name)), None)
+        if name is None:
+            raise InputError(
+                f"{given.where}: auto finds none of {', '.join(SCHEDULERS)}; give I/N, such as 2/8"
+            )
+        first, least, total = SCHEDULERS[name]
+        index, separator, count = environment[name], "/", environment.get(total, "")
+        least = environment.get(first, least)
+        if not count:
+            raise InputError(f"{given.where}: auto needs {total}, the number of shards, besides {name}")
+    if not (separator and index.isdecimal() and count.isdecimal() and least.isdecimal()):
+        raise InputError(
+            f"{given.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"
+        )
+    shard = Shard(int(index) - int(least) + 1, int(count))
+    if not 1 <= shard.number <= shard.count:
+        raise InputError(f"{given.where}: there is no {shard}: expected 1 to N of N")
+    return shard
 
 
 def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:

@@ -18,6 +18,9 @@ from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
+SHARDS = f"{PREFIX}SHARDS"
+"""The number of shards of a Kubernetes Job, which does not tell its pods."""
+
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
 
@@ -74,7 +77,7 @@ def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
     Raises:
         InputError: a name resembles an option's variable, and may be a misspelling of it.
     """
-    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS}
+    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
     names = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
     for name in sorted(names - known):
         if close := get_close_matches(name.upper(), known, n=1, cutoff=ALIKE):

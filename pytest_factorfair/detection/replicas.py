@@ -51,6 +51,7 @@ class ReplicatedDetector:
     """A detector by its own name, read in replicas. Reading changes nothing, so Ray may repeat it."""
 
     def __init__(self, local: Detector, spec: str, cluster: Cluster, count: int) -> None:
+        self.local = local
         self.identity = local.identity
         self.check = local.check
         self.at_once = AT_ONCE * count

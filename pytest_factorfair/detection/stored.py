@@ -27,6 +27,7 @@ def signature(detector: Detector) -> dict[str, Any] | None:
     """
     if isinstance(detector, Stored):
         return dict(detector.signature)
+    detector = getattr(detector, "local", detector)  # of which a cluster has replicas
     identity, kind = dict(detector.identity), type(detector)
     if identity.get("sha256") == "":  # a function without a file, such as one of a notebook
         return None

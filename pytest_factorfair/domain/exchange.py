@@ -101,6 +101,7 @@ class Usage:
     """Calls made, answers taken from the store, tokens, and USD; a cost of None is unknown.
 
     ``throttled`` of the calls were put off by the endpoint (429), which closed it for ``waited`` seconds.
+    ``in_shards`` of the calls were made by this many ``shards`` of the run.
     """
 
     calls: int = 0
@@ -110,6 +111,8 @@ class Usage:
     cost: float | None = 0.0
     throttled: int = 0
     waited: float = 0.0
+    shards: int = 0
+    in_shards: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost is not None and other.cost is not None
@@ -121,6 +124,8 @@ class Usage:
             cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
             throttled=self.throttled + other.throttled,
             waited=self.waited + other.waited,
+            shards=self.shards + other.shards,
+            in_shards=self.in_shards + other.in_shards,
         )
 
 

@@ -112,7 +112,7 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
             pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, known[name])}", pytrace=False)
     return [
         one
-        for one in run.assignments
+        for one in run.to_ask
         if all(one.case.words.get(name, frozenset()) & words for name, words in wanted)
     ]
 

@@ -42,7 +42,7 @@ class Controller:
         self._settings = execution.run.settings
         self._progress = progress
         self._failures = failures
-        self._ledger = Ledger(assignment.key for assignment in execution.run.assignments)
+        self._ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
         self._session: pytest.Session | None = None
         self._conclusion: Conclusion | None = None
         self._result: Result | None = None

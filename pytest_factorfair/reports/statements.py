@@ -141,10 +141,15 @@ def usage_line(summary: Summary) -> str:
     outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
+    calls = plural(usage.calls, "call")
+    if usage.shards:
+        here = usage.calls - usage.in_shards
+        calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
+        calls += f" and {here:,} here" if here else ""
     cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
         f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
         f"{outcomes.count('unparsed'):,} unparsed, {plural(outcomes.count('error'), 'error')}; "
-        f"{plural(usage.calls, 'call')}{throttled}, {usage.cached:,} from the store, "
+        f"{calls}{throttled}, {usage.cached:,} from the store, "
         f"{cost}, {summary.seconds:,.1f} s"
     )

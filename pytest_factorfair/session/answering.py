@@ -73,12 +73,12 @@ def _seen(
     read = [assignment.checklist.attribute(one) for one in simple]
     store, key = execution.store, detection.key(detector, read)
     seen = {} if key is None else store.detections.found(key, filter(None, files))
-    unread = iter([file for file in dict.fromkeys(files) if file and file not in seen])
-    while some := list(islice(unread, detection.AT_ONCE)):
-        new = dict(zip(some, detection.read(detector, map(store.picture, some), read), strict=True))
+    unread = [file for file in dict.fromkeys(files) if file and file not in seen]
+    new = zip(unread, detection.read(detector, map(store.picture, unread), read), strict=True)
+    while some := dict(islice(new, detection.AT_ONCE)):
         if key is not None:
-            store.detections.keep(key, new)
-        seen |= new
+            store.detections.keep(key, some)
+        seen |= some
     for exchange, file in zip(exchanges, files, strict=True):
         yield from reading.pictured(exchange, seen[file] if file else None, attributes)
 

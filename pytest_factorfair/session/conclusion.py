@@ -109,10 +109,11 @@ class Conclusion:
         self._execution.stop("the run has ended")  # from here on its account does not grow
         self._ledger.spend(self._execution.usage)
         partial = incomplete is not None and incomplete.partial
-        interrupted = incomplete is not None and incomplete.kind == "interrupted"
-        counts = partial and settings.on_incomplete == "fail"
+        kind = None if incomplete is None else incomplete.kind
+        interrupted = kind == "interrupted"
+        counts = kind in ("interrupted", "left out") and settings.on_incomplete == "fail"
         fails = counts and (interrupted or bool(self._gates))
-        strict = settings.strict or (counts and not interrupted)
+        strict = kind != "shard" and (settings.strict or (counts and not interrupted))
         summary = summarise(
             self._execution,
             self._ledger,
@@ -152,15 +153,19 @@ class Conclusion:
             if (silent := missing - unselected) > 0:
                 causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
             return Incomplete("left out", cases, "; ".join(causes))
-        if not self._run.settings.judged:
-            preset = self._run.settings.preset
-            return Incomplete("too small", f"the {preset} preset is too small to judge, it only reports")
-        return None
+        settings = self._run.settings
+        if settings.shard is not None:
+            return Incomplete("shard", f"left to the merge: {settings.shard}")
+        too_small = f"the {settings.preset} preset is too small to judge, it only reports"
+        return None if settings.judged else Incomplete("too small", too_small)
 
     def _written(self, result: Result, *, partial: bool) -> Result:
         """Write the reports; one that cannot be written fails the run, and the answers are in the store."""
         wanted = Path(self._run.settings.report)
         try:
+            if self._run.settings.shard is not None:
+                asked = (self._ledger.record(one.key) for one in self._run.to_ask)
+                self._execution.enter_shard(result.summary.usage, finished=None not in asked)
             folder = reports.folder(wanted, partial=partial)
             result = replace(result, kept=str(wanted) if folder != wanted else None)
             # A user's detector may do without Pillow.

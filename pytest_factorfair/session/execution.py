@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import CaseKey, Exchange, Query, Usage
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.models.prices import estimates
+from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import Outlook
 from pytest_factorfair.store.folders import make_folder
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.engine import EndpointState, Engine
     from pytest_factorfair.models import Model
     from pytest_factorfair.session.run import Assignment, Run
-    from pytest_factorfair.store import Ceilings, Limits, Store
+    from pytest_factorfair.store import Ceilings, Limits, ShardRow, Store
 
 
 class Execution:
@@ -41,6 +43,7 @@ class Execution:
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
         self._endpoints: tuple[EndpointState, ...] = ()
         self._usage = Usage()
+        self._shard: ShardRow  # in the process that began a shard
 
     @cached_property
     def store(self) -> Store:
@@ -154,7 +157,10 @@ class Execution:
         process.sweep(
             Path(self.run.settings.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*"
         )
-        if not self.run.settings.replay:
+        if chosen.shard is not None:
+            self._shard = shards.begun(self.run, chosen.shard, self.store)
+            self.store.enter(self._shard).result()
+        if not chosen.replay:
             from pytest_factorfair.store import Limits
 
             self.limits = Limits.begin(self.store, self._ceilings, run=self.run.settings.run, now=time.time())
@@ -178,6 +184,24 @@ class Execution:
             if self.limits is not None:
                 self._usage = self.limits.usage
         return self._usage
+
+    @cached_property
+    def shards(self) -> tuple[ShardRow, ...]:
+        """The shards whose merged answers this run judges.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return () if self.run.settings.shard else shards.of_run(self.run, self.store)
+
+    def enter_shard(self, usage: Usage, *, finished: bool) -> None:
+        """Enter what this shard has asked, for the run that judges all.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        row = self._shard
+        self.store.enter(replace(row, usage=row.usage + usage, finished=finished)).result()
 
     def stop(self, reason: str) -> None:
         """Keep what has arrived and ask nothing more, in any process: each looks before every call."""

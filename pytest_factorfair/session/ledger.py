@@ -16,11 +16,11 @@ class Incomplete:
     """Why no gate can be judged.
 
     ``left out``: the run came to its end without some of its cases. ``interrupted``: it did not come to
-    its end. ``too small``: all cases are there, at a size that only allows a report. ``what`` is short
-    enough for each gate, ``why`` is for the run.
+    its end. ``too small``: all cases are there, at a size that only allows a report. ``shard``: all cases of
+    the shard are there. ``what`` is short enough for each gate, ``why`` is for the run.
     """
 
-    kind: Literal["left out", "interrupted", "too small"]
+    kind: Literal["left out", "interrupted", "too small", "shard"]
     what: str
     why: str = ""
 

@@ -44,7 +44,7 @@ class Outlook:
         Raises:
             StoreError: the store cannot be opened.
         """
-        planned = sum(assignment.case.samples for assignment in run.assignments)
+        planned = sum(assignment.case.samples for assignment in run.to_ask)
         had, cost = _stored(run, store) if store is not None else (0, None)
         return cls(run, planned, len(run.explained), had, cost)
 
@@ -61,14 +61,16 @@ class Outlook:
         how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
         how += f"seed {sampling.seed}"
         what = "answer" if self.run.modality == "text" else "picture"
-        size = f"{plural(len(self.run.assignments), 'case')}, {plural(self.planned, what)}"
+        size = f"{plural(len(self.run.to_ask), 'case')}, {plural(self.planned, what)}"
         size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
+        whole = plural(len(self.run.assignments), "case")
         unjudged = settings.gates and not settings.judged
         parts = (
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
+            *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in self.run.notices),
             *([f"note: preset {settings.preset} only reports; no gate will be judged"] if unjudged else ()),
         )
@@ -87,10 +89,10 @@ def _stored(run: Run, store: Store) -> tuple[int, float | None]:
     had = 0
     if not store.empty:
         for spec, model in run.models.items():
-            queries = [query for one in run.assignments if one.model == spec for query in run.queries(one)]
+            queries = [query for one in run.to_ask if one.model == spec for query in run.queries(one)]
             queries += [query for one, query in run.explained if one.model == spec]
             had += store.count(keys(model.identity, queries))
-    total = sum(one.case.samples for one in run.assignments) + len(run.explained)
+    total = sum(one.case.samples for one in run.to_ask) + len(run.explained)
     if had == total:
         return had, 0.0
     costs = [_cost(run, spec) for spec in run.models]
@@ -104,7 +106,7 @@ def _cost(run: Run, spec: str) -> float | None:
     price = run.price(run.models[spec])
     if price is None:
         return None
-    cases = [one for one in run.assignments if one.model == spec]
+    cases = [one for one in run.to_ask if one.model == spec]
     answers = sum(one.case.samples for one in cases)
     reasons = sum(one.model == spec for one, _ in run.explained)
     if not price.by_tokens:
@@ -126,14 +128,14 @@ def cache_misses(execution: Execution) -> Iterator[str]:
 
     run, memory = execution.run, Memory.of(execution.store)
     found: dict[tuple[str, str], tuple[int, str]] = {}  # how many answers, and the case of the first
-    for one in run.assignments:
+    for one in run.to_ask:
         identity = run.models[one.model].identity
         for query in run.queries(one):
             if (reason := memory.reason(identity, query)) is not None:
                 count, example = found.get((one.model, reason), (0, one.case.id))
                 found[one.model, reason] = count + 1, example
     missing = sum(count for count, _ in found.values())
-    planned = sum(one.case.samples for one in run.assignments)
+    planned = sum(one.case.samples for one in run.to_ask)
     yield f"{plural(planned, 'answer')} planned: {planned - missing:,} in the store, {missing:,} to ask"
     width = len(f"{missing:,}")
     for (model, reason), (count, example) in sorted(found.items(), key=lambda one: -one[1][0]):

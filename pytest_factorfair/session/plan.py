@@ -45,8 +45,9 @@ class Plan:
 
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""
-        plan, looks = self._outlook, self._run.settings.looks
-        most = plan.calls - plan.planned + most_answers(self._run.assignments, looks)
+        plan = self._outlook
+        looks = 1 if self._run.settings.shard else self._run.settings.looks
+        most = plan.calls - plan.planned + most_answers(self._run.to_ask, looks)
         more = f", at most {most:,} if gates stay undecided" if most > plan.calls else ""
         what = plural(plan.planned, "answer") + (
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
@@ -79,7 +80,7 @@ class Plan:
         return f"unknown, as is the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
 
     def _tokens(self) -> int:
-        letters = sum(len(query.prompt) for one in self._run.assignments for query in self._run.queries(one))
+        letters = sum(len(query.prompt) for one in self._run.to_ask for query in self._run.queries(one))
         letters += sum(len(query.prompt) for _, query in self._run.explained)
         return letters // CHARACTERS_PER_TOKEN
 

@@ -73,7 +73,7 @@ class Meter:
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
-        self._total = sum(assignment.case.samples for assignment in execution.run.assignments)
+        self._total = sum(assignment.case.samples for assignment in execution.run.to_ask)
         self._began = time.monotonic()
         self._answers = self._refused = 0
         self._unaccounted = Usage()

@@ -20,9 +20,11 @@ from pytest_factorfair.domain import (
     Query,
     Sampling,
     asked,
+    plural,
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
+from pytest_factorfair.session import shards
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -68,6 +70,12 @@ class Run:
     cluster: Cluster | None = None
     _larger: dict[tuple[str, int], dict[str, Case]] = field(default_factory=dict, repr=False)
 
+    @cached_property
+    def to_ask(self) -> tuple[Assignment, ...]:
+        """The assignments that this run asks: those of its shard. Scores and gates are of all assignments."""
+        shard = self.settings.shard
+        return self.assignments if shard is None else shards.part(self.assignments, shard)
+
     @property
     def modality(self) -> Modality:
         return self.checklists[0].modality
@@ -85,7 +93,7 @@ class Run:
             yield f"{name} is ignored: no option of pytest-factorfair has this variable"
         for spec, model in self.models.items():
             if isinstance(model, PictureFolder):
-                mine = (one for one in self.assignments if one.model == spec)
+                mine = (one for one in self.assignments if one.model == spec)  # whatever the shard
                 wanted = {(query.prompt, query.repeat) for one in mine for query in self.queries(one)}
                 if (surplus := model.surplus(wanted)) is not None:
                     yield surplus
@@ -162,8 +170,11 @@ class Run:
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:
-        """The queries that ask for a reason, with their cases; none without ``--factorfair-explain``."""
-        if not self.settings.explain:
+        """The queries that ask for a reason, with their cases; none without ``--factorfair-explain``.
+
+        A shard asks for none: that is left to the run that judges.
+        """
+        if not self.settings.explain or self.settings.shard:
             return ()
         return tuple(
             (one, query)
@@ -216,12 +227,16 @@ def compose(
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
     asking = not (settings.replay or settings.plan or settings.explain_cache)
-    built = {
-        spec: models.build(
-            spec, arguments, checklists=loaded, custom=custom, answers=settings.answers, asked=asking
-        )
-        for spec in settings.models
-    }
+    built = {}
+    for spec in settings.models:
+        try:
+            built[spec] = models.build(
+                spec, arguments, checklists=loaded, custom=custom, answers=settings.answers, asked=asking
+            )
+        except InputError:  # no weights, no key, no such package
+            if (stored := shards.stored_model(settings, spec)) is None:
+                raise
+            built[spec] = stored
     detector, cluster = _detector(settings, loaded, detectors), None
     if settings.cluster is not None and asking:
         from pytest_factorfair.detection.replicas import ReplicatedDetector
@@ -234,9 +249,16 @@ def compose(
                 order = Order(spec, arguments, loaded, settings.answers, local.identity, str(Path.cwd()))
                 built[spec] = ReplicatedModel(local, order, cluster, settings.replicas)
         if detector is not None and settings.replicas.detectors:
-            spec = settings.detector or "sim"
+            spec = settings.detector or shards.SIMULATED
             if not {spec, spec.partition(":")[0]} & detectors.keys():
                 detector = ReplicatedDetector(detector, spec, cluster, settings.replicas.detectors)
+    assignments = _assign(settings, loaded, sampling)
+    if settings.shard is not None and settings.shard.count > len(assignments):
+        cases, most = plural(len(assignments), "case"), plural(len(assignments), "shard")
+        raise InputError(
+            f"{settings.where('shard')}: there are {cases} to ask; take {most} at most, not "
+            f"{settings.shard.count}"
+        )
     return Run(
         settings=settings,
         checklists=loaded,
@@ -244,7 +266,7 @@ def compose(
         given_price=prices.given(settings.model_arguments),
         models=built,
         detector=detector,
-        assignments=_assign(settings, loaded, sampling),
+        assignments=assignments,
         cluster=cluster,
     )
 
@@ -301,10 +323,15 @@ def _detector(
                 f"model '{real}': its pictures need a detector; give "
                 "--factorfair-detector fairface:FILE?faces=FILE"
             )
-        spec = "sim"
-    built = detection.build(spec, custom=custom)
-    for one in loaded:
-        detection.check(built, [attribute for attribute in one.attributes if not attribute.crossed])
+        spec = shards.SIMULATED
+    try:
+        built = detection.build(spec, custom=custom)
+        for one in loaded:
+            detection.check(built, [attribute for attribute in one.attributes if not attribute.crossed])
+    except InputError:  # no weights, no such package
+        if (stored := shards.stored_detector(settings, spec)) is None:
+            raise
+        return stored
     return built
 
 

@@ -120,14 +120,14 @@ def _concluded(
     from pytest_factorfair.session.conclusion import Conclusion
 
     run = execution.run
-    ledger = Ledger(one.key for one in run.assignments)
-    ledger.select(one.key for one in run.assignments)
+    ledger = Ledger(one.key for one in run.to_ask)
+    ledger.select(one.key for one in run.to_ask)
     meter = Callback(execution, show)
     conclusion = Conclusion(execution, ledger, meter, read=read, start=Start())
     execution.begin()
     failure: BaseException | None = None
     try:
-        for one, exchanges in ask_all(execution, run.assignments, meter):
+        for one, exchanges in ask_all(execution, run.to_ask, meter):
             spent = execution.unaccounted(usage(exchanges))
             ledger.spend(spent)
             record = recorded(execution, one, exchanges, detector=run.detector, read=read)

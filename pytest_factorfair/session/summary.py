@@ -14,6 +14,7 @@ from pytest_factorfair import reading
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
 from pytest_factorfair.protocols.measurement import Former, Told
 from pytest_factorfair.protocols.registry import report
+from pytest_factorfair.session import shards
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
 
@@ -74,13 +75,14 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         topics=reported.topics,
         cases=ledger.records,
         usage=replace(
-            ledger.usage,
+            ledger.usage + shards.usage(execution.shards),
             throttled=sum(one.throttled for one in execution.endpoints),
             waited=round(sum(one.waited for one in execution.endpoints), 3),
         ),
         seconds=seconds,
         notes=(
             *run.notices,
+            *shards.missing(execution.shards),
             *([PROBABILITIES] if run.settings.answers == "probabilities" else ()),
             *looked.notes,
             *explained.notes,

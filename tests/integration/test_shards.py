@@ -1,0 +1,250 @@
+"""A run in shards, merged and judged, is the run: counted at the server, compared with an undivided one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_factorfair import run
+from pytest_factorfair.commands.cli import main
+from pytest_factorfair.store import Store
+from tests import postgres
+from tests.integration.test_looks import CLOSE, FIRST, LOOKS, MODEL
+from tests.project import CASES, FEW_PORTRAITS, Project, comparable
+from tests.servers import StubServer
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+GATES = ("--factorfair-gate=s_e[base,gender] >= 0.6", "--factorfair-gate=s_fact[objective] >= 0.4")
+
+
+@pytest.fixture(autouse=True)
+def _in_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.path)
+
+
+def shard(project: Project, number: int, count: int, *arguments: str, **more: Any) -> pytest.RunResult:
+    folder = f"shard{number}"
+    return project.run(
+        f"--factorfair-shard={number}/{count}", f"--factorfair-store=sqlite:///{folder}/responses.sqlite",
+        f"--factorfair-report={folder}/report", *arguments, **more,
+    )  # fmt: skip
+
+
+def judge(project: Project, *arguments: str, **more: Any) -> pytest.RunResult:
+    store = "--factorfair-store=sqlite:///merged/responses.sqlite"
+    return project.run(store, "--factorfair-replay", *arguments, **more)
+
+
+def merged(*shards: int) -> int:
+    return main(["merge", "merged", *(f"shard{number}" for number in shards)])
+
+
+def test_shards_merged_are_the_run(project: Project, stub: StubServer, dist: tuple[str, ...]) -> None:
+    options = (
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-model-arg=price=0.01",
+        *GATES,
+    )
+    model = "hosted_vllm/m"
+    project.run("-n0", *options, model=model)
+    whole, asked = comparable(project.report()), stub.stats()["requests"]
+    for number in (1, 2, 3):
+        # With a warm-up and without: both ask the shard's cases and no others.
+        result = shard(
+            project,
+            number,
+            3,
+            *options,
+            *dist,
+            *["--factorfair-warm"][: number % 2],
+            "--factorfair-strict",
+            model=model,
+        )
+        assert result.ret == 0
+        result.stdout.fnmatch_lines([f"Not judged: left to the merge: shard {number} of 3."])
+        report = json.loads(Path(f"shard{number}/report/report.json").read_text())
+        assert {gate["verdict"] for gate in report["gates"]} == {"not judged"}
+        assert report["usage"]["calls"] == ANSWERS // 3
+    assert stub.stats()["requests"] == 2 * asked == 2 * ANSWERS
+    assert merged(1, 2, 3) == 0
+    result = judge(project, *dist, *options, model=model)
+    assert result.ret == 1  # a gate fails, as in the undivided run
+    assert stub.stats()["requests"] == 2 * ANSWERS
+    assert comparable(project.report()) == whole
+    result.stdout.fnmatch_lines([f"*{ANSWERS} calls in 3 shards, {ANSWERS} from the store, cost $2.16,*"])
+
+
+def test_pictures_in_shards_need_neither_model_nor_detector_where_they_are_judged(project: Project) -> None:
+    project.write("artist.py", "from pytest_factorfair import models\n\n\nclass Artist:\n    pass\n")
+    project.write(
+        "conftest.py",
+        "from pytest_factorfair.detection import build\nfrom pytest_factorfair.models.simulated import painter\n"
+        "from pytest_factorfair.errors import InputError\nfrom dataclasses import replace\nimport os\n\n"
+        "def artist(spec):\n    if 'AWAY' in os.environ:\n        raise InputError('no weights here')\n"
+        "    return painter.build(replace(spec, scheme='sim', target='stereotyped'))\n\n"
+        "def reader(spec):\n    if 'AWAY' in os.environ:\n        raise InputError('no detector here')\n"
+        "    return build('sim', custom={})\n\n"
+        "def pytest_factorfair_models():\n    return {'artist': artist}\n\n"
+        "def pytest_factorfair_detectors():\n    return {'reader': reader}\n",
+    )
+    options = (
+        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=4", "--factorfair-detector=reader",
+        "-n0",
+    )  # fmt: skip
+
+    def go(*arguments: str) -> pytest.RunResult:
+        return project.pytester.runpytest_inprocess("--factorfair-model=artist:x", *options, *arguments)
+
+    assert go().ret == 0
+    whole = comparable(project.report())
+    for number in (1, 2):
+        store = f"--factorfair-store=sqlite:///shard{number}/responses.sqlite"
+        assert (
+            go(store, f"--factorfair-shard={number}/2", f"--factorfair-report=shard{number}/report").ret == 0
+        )
+    assert merged(1, 2) == 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("AWAY", "1")
+        store = "--factorfair-store=sqlite:///merged/responses.sqlite"
+        assert go(store, "--factorfair-replay").ret == 0
+        assert comparable(project.report()) == whole
+        refused = go(store)  # without a replay it would have to ask
+        assert refused.ret == 4
+        assert [line for line in refused.errlines if line] == ["ERROR: no weights here"]
+        refused = go("--factorfair-replay")  # a store that no shard has filled describes nothing
+        assert refused.ret == 4
+
+
+def test_an_argument_that_the_shards_were_not_asked_with(project: Project, stub: StubServer) -> None:
+    project.write(
+        "conftest.py",
+        "import os\nfrom pytest_factorfair.errors import InputError\n"
+        "from pytest_factorfair.models import openai_http\n\n"
+        "def mine(spec):\n    if 'AWAY' in os.environ:\n        raise InputError('no key here')\n"
+        "    return openai_http.build(spec)\n\ndef pytest_factorfair_models():\n    return {'hosted_vllm/m': mine}\n",
+    )
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    for number in (1, 2):
+        assert (
+            shard(
+                project,
+                number,
+                2,
+                "-n0",
+                url,
+                "--factorfair-model-arg=temperature=0.5",
+                model="hosted_vllm/m",
+            ).ret
+            == 0
+        )
+    assert merged(1, 2) == 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("AWAY", "1")
+        assert judge(project, "-n0", model="hosted_vllm/m").ret == 0
+        result = judge(project, "-n0", "--factorfair-model-arg=temperature=1", model="hosted_vllm/m")
+        assert result.ret == 4
+        assert [line for line in result.errlines if line] == [
+            "ERROR: --factorfair-model-arg: temperature=1, and the shards in the store were asked with temperature=0.5"
+        ]
+
+
+def test_a_shard_that_is_cut_off_goes_on(project: Project, stub: StubServer) -> None:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    result = shard(
+        project, 1, 2, "-n0", url, "--factorfair-max-calls=50", "--factorfair-strict", model="hosted_vllm/m"
+    )
+    assert result.ret == 2
+    assert shard(project, 2, 2, "-n0", url, model="hosted_vllm/m").ret == 0
+    assert merged(1, 2) == 1
+    assert shard(project, 1, 2, "-n0", url, model="hosted_vllm/m").ret == 0
+    assert merged(1, 2) == 0
+    assert judge(project, "-n0", url, model="hosted_vllm/m").ret == 0
+    assert project.report()["usage"]["calls"] == ANSWERS == stub.stats()["requests"]
+
+
+def test_a_partial_merge_is_never_green(project: Project) -> None:
+    assert shard(project, 1, 3, "-n0").ret == 0
+    assert shard(project, 2, 3, "-n0").ret == 0
+    assert main(["merge", "merged", "shard1", "shard2", "--partial"]) == 0
+    result = judge(project, "-n0", *GATES)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["note: shard 3 of 3 is missing: answers may be missing from the store"])
+
+
+def test_the_run_that_judges_may_ask_further(project: Project) -> None:
+    options = ("-n0", *LOOKS, CLOSE)
+    for number in (1, 2):
+        shard(project, number, 2, *options, model=MODEL)  # which looks once
+    merged(1, 2)
+    result = project.run("--factorfair-store=sqlite:///merged/responses.sqlite", *options, model=MODEL)
+    usage = project.report()["usage"]
+    further = usage["calls"] - FIRST
+    assert further in (2 * 72, 4 * 72, 6 * 72)  # the two topics of the gate
+    assert (usage["in_shards"], usage["shards"]) == (FIRST, 2)
+    result.stdout.fnmatch_lines([f"*{FIRST} calls in 2 shards and {further} here, {FIRST} from the store*"])
+
+
+def test_a_plan_of_a_shard(project: Project) -> None:
+    result = project.run("--factorfair-shard=1/4", "--factorfair-plan")
+    result.stdout.fnmatch_lines(
+        [
+            "factorfair: shard 1 of 4: 14 cases in all, judged once they are merged",
+            "calls: 5? (0 of 5? answers*",
+        ]
+    )
+
+
+def test_more_shards_than_cases(project: Project) -> None:
+    result = project.run(f"--factorfair-shard=1/{CASES + 1}")
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        f"ERROR: --factorfair-shard: there are {CASES} cases to ask; take {CASES} shards at most, not {CASES + 1}"
+    ]
+
+
+def test_shards_of_another_checklist_are_refused(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shard(project, 1, 2, "-n0")
+    path = project.path / "small.yaml"
+    path.write_text(path.read_text().replace("title:", "title: Other", 1))
+    shard(project, 2, 2, "-n0")
+    capsys.readouterr()
+    assert merged(1, 2) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("shard2: a shard of another run: checklists.small is ")
+
+
+COMMON: dict[str, Any] = {"checklists": ["small.yaml"], "samples": "24,objective=4"}
+
+
+def test_shards_from_python(project: Project) -> None:
+    for number in (1, 2):
+        url = f"sqlite:///{project.path}/shard{number}/responses.sqlite"
+        summary = run("sim:stereotyped", shard=f"{number}/2", store=url, **COMMON)
+        assert summary.incomplete == f"left to the merge: shard {number} of 2"
+    assert merged(1, 2) == 0
+    url = f"sqlite:///{project.path}/merged/responses.sqlite"
+    summary = run("sim:stereotyped", replay=True, store=url, **COMMON)
+    assert (summary.incomplete, summary.usage.shards, summary.usage.calls) == (None, 2, ANSWERS)
+    with Store.open(url, read_only=True) as store:
+        assert [row.finished for row in store.shards()] == [True, True]
+
+
+def test_shards_that_share_a_server_need_no_merge(capsys: pytest.CaptureFixture[str]) -> None:
+    if postgres.binaries() is None:
+        pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    with postgres.server() as folder:
+        url = f"postgresql+psycopg://ff@/postgres?host={folder}"
+        for number in (1, 2):
+            run("sim:stereotyped", shard=f"{number}/2", store=url, **COMMON)
+        shared = run("sim:stereotyped", replay=True, store=url, **COMMON)
+        assert (shared.usage.shards, shared.usage.calls, shared.usage.cached) == (2, ANSWERS, ANSWERS)
+        assert main(["merge", "merged", url]) == 0  # or one in a file
+    assert f"merged: {ANSWERS} calls in 2 shards, cost $0.00" in capsys.readouterr().out
+    alone = run("sim:stereotyped", replay=True, store="sqlite:///merged/responses.sqlite", **COMMON)
+    assert (alone.cases, alone.usage) == (shared.cases, shared.usage)

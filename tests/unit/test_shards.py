@@ -1,0 +1,104 @@
+"""Which cases a shard asks, and how it learns its number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_factorfair.config.settings import Shard, resolve
+from pytest_factorfair.config.sources import Given
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.session.shards import part
+
+
+@given(st.lists(st.integers(1, 800), min_size=1, max_size=80), st.data())
+def test_shards_are_disjoint_complete_stable_and_balanced(sizes: list[int], data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, len(sizes)))
+    cases: list[Any] = [
+        SimpleNamespace(place=place, case=SimpleNamespace(samples=size)) for place, size in enumerate(sizes)
+    ]
+    parts: list[Any] = [part(cases, Shard(number, count)) for number in range(1, count + 1)]
+    places = [[one.place for one in each] for each in parts]
+    assert sorted(place for each in places for place in each) == list(range(len(sizes)))
+    assert places == [sorted(each) for each in places]
+    assert parts == [part(list(cases), Shard(number, count)) for number in range(1, count + 1)]
+    loads = [sum(one.case.samples for one in each) for each in parts]
+    assert max(loads) - min(loads) <= max(sizes)
+    assert min(loads) > 0
+
+
+SLURM = {"SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_COUNT": "8"}
+
+
+def resolved(text: str, environment: Mapping[str, str], root: Path) -> Shard | None:
+    typed = {"model": Given(["sim:uniform"], "--factorfair-model", root), "shard": Given(text, "SHARD", root)}
+    return resolve(typed, environment, root=root, here=root).shard
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "number", "count"),
+    [
+        ("2/8", {}, 2, 8),
+        ("1/1", {"CI_NODE_INDEX": "7", "CI_NODE_TOTAL": "9"}, 1, 1),
+        ("auto", {"SLURM_ARRAY_TASK_ID": "0", **SLURM}, 1, 8),
+        ("auto", {"SLURM_ARRAY_TASK_ID": "8", **SLURM, "SLURM_ARRAY_TASK_MIN": "1"}, 8, 8),
+        ("auto", {"JOB_COMPLETION_INDEX": "3", "FACTORFAIR_SHARDS": "4"}, 4, 4),
+        ("auto", {"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "5"}, 1, 5),
+    ],
+)
+def test_number_of_a_shard(
+    text: str, environment: Mapping[str, str], number: int, count: int, tmp_path: Path
+) -> None:
+    assert resolved(text, environment, tmp_path) == Shard(number, count)
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "words"),
+    [
+        ("0/4", {}, "SHARD: there is no shard 0 of 4: expected 1 to N of N"),
+        ("5/4", {}, "SHARD: there is no shard 5 of 4: expected 1 to N of N"),
+        ("1/0", {}, "SHARD: there is no shard 1 of 0: expected 1 to N of N"),
+        ("2", {}, "SHARD: expected I/N, such as 2/8, or auto, got '2'"),
+        ("-1/4", {}, "SHARD: expected I/N, such as 2/8, or auto, got '-1/4'"),
+        ("one/4", {}, "SHARD: expected I/N, such as 2/8, or auto, got 'one/4'"),
+        ("auto/4", {}, "SHARD: expected I/N, such as 2/8, or auto, got 'auto/4'"),
+        (
+            "auto",
+            {},
+            "SHARD: auto finds none of SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, CI_NODE_INDEX; give I/N, such as 2/8",
+        ),
+        (
+            "auto",
+            {"JOB_COMPLETION_INDEX": "3"},
+            "SHARD: auto needs FACTORFAIR_SHARDS, the number of shards, besides JOB_COMPLETION_INDEX",
+        ),
+        # An array of tasks 2, 4 and 9
+        (
+            "auto",
+            {"SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_MIN": "2", "SLURM_ARRAY_TASK_COUNT": "3"},
+            "SHARD: there is no shard 8 of 3: expected 1 to N of N",
+        ),
+    ],
+)
+def test_wrong_number_of_a_shard(
+    text: str, environment: Mapping[str, str], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        resolved(text, environment, tmp_path)
+    assert str(caught.value) == words
+
+
+def test_a_shard_judges_nothing_to_replay(tmp_path: Path) -> None:
+    typed = {
+        "model": Given(["sim:uniform"], "M", tmp_path),
+        "shard": Given("1/2", "S", tmp_path),
+        "replay": Given("true", "R", tmp_path),
+    }
+    with pytest.raises(InputError, match="S and R exclude each other"):
+        resolve(typed, {}, root=tmp_path, here=tmp_path)

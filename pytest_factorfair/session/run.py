@@ -227,16 +227,14 @@ def compose(
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
     asking = not (settings.replay or settings.plan or settings.explain_cache)
-    built = {}
+    built: dict[str, Model] = {}
     for spec in settings.models:
         try:
             built[spec] = models.build(
                 spec, arguments, checklists=loaded, custom=custom, answers=settings.answers, asked=asking
             )
-        except InputError:  # no weights, no key, no such package
-            if (stored := shards.stored_model(settings, spec)) is None:
-                raise
-            built[spec] = stored
+        except InputError as error:  # no weights, no key, no such package
+            built[spec] = shards.stored_model(settings, spec, error)
     detector, cluster = _detector(settings, loaded, detectors), None
     if settings.cluster is not None and asking:
         from pytest_factorfair.detection.replicas import ReplicatedDetector
@@ -252,13 +250,6 @@ def compose(
             spec = settings.detector or shards.SIMULATED
             if not {spec, spec.partition(":")[0]} & detectors.keys():
                 detector = ReplicatedDetector(detector, spec, cluster, settings.replicas.detectors)
-    assignments = _assign(settings, loaded, sampling)
-    if settings.shard is not None and settings.shard.count > len(assignments):
-        cases, most = plural(len(assignments), "case"), plural(len(assignments), "shard")
-        raise InputError(
-            f"{settings.where('shard')}: there are {cases} to ask; take {most} at most, not "
-            f"{settings.shard.count}"
-        )
     return Run(
         settings=settings,
         checklists=loaded,
@@ -266,7 +257,7 @@ def compose(
         given_price=prices.given(settings.model_arguments),
         models=built,
         detector=detector,
-        assignments=assignments,
+        assignments=_assign(settings, loaded, sampling),
         cluster=cluster,
     )
 
@@ -328,10 +319,8 @@ def _detector(
         built = detection.build(spec, custom=custom)
         for one in loaded:
             detection.check(built, [attribute for attribute in one.attributes if not attribute.crossed])
-    except InputError:  # no weights, no such package
-        if (stored := shards.stored_detector(settings, spec)) is None:
-            raise
-        return stored
+    except InputError as error:  # no weights, no such package
+        return shards.stored_detector(settings, spec, error)
     return built
 
 
@@ -339,7 +328,7 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Samplin
     """Every case put to every model.
 
     Raises:
-        InputError: two models would have the same name in test ids.
+        InputError: two models would have the same name in test ids, or there are more shards than cases.
     """
     slugs = {spec: models.slug(spec) for spec in settings.models}
     for spec, slug in slugs.items():
@@ -354,6 +343,12 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Samplin
         for one, case in cases:
             prefix = [slugs[spec]] * (len(slugs) > 1) + [one.name] * (len(loaded) > 1)
             assignments.append(Assignment("-".join([*prefix, case.id]), spec, one, case))
+    if settings.shard is not None and settings.shard.count > len(assignments):
+        put, most = plural(len(assignments), "case"), plural(len(assignments), "shard")
+        raise InputError(
+            f"{settings.where('shard')}: there are {put} to ask; take {most} at most, not "
+            f"{settings.shard.count}"
+        )
     return tuple(assignments)
 
 

@@ -113,17 +113,17 @@ class StoredModel:
         """Do nothing: no resource is open."""
 
 
-def stored_model(settings: Settings, spec: str) -> StoredModel | None:
-    """The model of this spec as shards in the store describe it; None if none does.
+def stored_model(settings: Settings, spec: str, error: InputError) -> StoredModel:
+    """The model of this spec as shards in the store describe it, since an error keeps it from being built.
 
     Raises:
-        InputError: an argument differs from what they were asked with.
+        InputError: none describes it, or an argument differs from what they were asked with.
         StoreError: the store cannot be read.
     """
     identities = [row.fingerprint.get("models", {}).get(spec) for row in _rows(settings)]
     identity = next((one for one in reversed(identities) if one is not None), None)
     if identity is None or identity.get("answers", "text") != settings.answers:
-        return None
+        raise error
     known = {**identity, **identity.get("parameters", {})}
     for name, text in settings.model_arguments.items():
         if name in known and name not in prices.ARGUMENTS and not _says(text, known[name]):
@@ -134,16 +134,20 @@ def stored_model(settings: Settings, spec: str) -> StoredModel | None:
     return StoredModel(spec, identity)
 
 
-def stored_detector(settings: Settings, spec: str) -> Detector | None:
-    """The detector of this spec as shards in the store describe it; None if none does.
+def stored_detector(settings: Settings, spec: str, error: InputError) -> Detector:
+    """The detector of this spec as shards in the store describe it, since an error keeps it from being built.
 
     Raises:
+        InputError: none describes it.
         StoreError: the store cannot be read.
     """
     from pytest_factorfair.detection import Stored
 
     signatures = [row.fingerprint.get("detector", {}).get(spec) for row in _rows(settings)]
-    return next((Stored(spec, one) for one in reversed(signatures) if one is not None), None)
+    signature = next((one for one in reversed(signatures) if one is not None), None)
+    if signature is None:
+        raise error
+    return Stored(spec, signature)
 
 
 def _rows(settings: Settings) -> tuple[ShardRow, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,14 +227,11 @@ def compose(
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
     asking = not (settings.replay or settings.plan or settings.explain_cache)
-    built: dict[str, Model] = {}
-    for spec in settings.models:
-        try:
-            built[spec] = models.build(
-                spec, arguments, checklists=loaded, custom=custom, answers=settings.answers, asked=asking
-            )
-        except InputError as error:  # no weights, no key, no such package
-            built[spec] = shards.stored_model(settings, spec, error)
+    build = partial(models.build, checklists=loaded, custom=custom, answers=settings.answers, asked=asking)
+    built = {
+        spec: shards.built_or_stored(settings, spec, partial(build, spec, arguments))
+        for spec in settings.models
+    }
     detector, cluster = _detector(settings, loaded, detectors), None
     if settings.cluster is not None and asking:
         from pytest_factorfair.detection.replicas import ReplicatedDetector

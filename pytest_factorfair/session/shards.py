@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
+    from pytest_factorfair.models import Model
     from pytest_factorfair.session.run import Assignment, Run
     from pytest_factorfair.store import ShardRow, Store
 
@@ -113,17 +114,26 @@ class StoredModel:
         """Do nothing: no resource is open."""
 
 
-def stored_model(settings: Settings, spec: str, error: InputError) -> StoredModel:
-    """The model of this spec as shards in the store describe it, since an error keeps it from being built.
+def built_or_stored(settings: Settings, spec: str, build: Callable[[], Model]) -> Model:
+    """The model of this spec; for a replay also one that only shards in the store describe.
 
     Raises:
-        InputError: none describes it, or an argument differs from what they were asked with.
+        InputError: it cannot be built and no shard describes it, or an argument differs from theirs.
         StoreError: the store cannot be read.
     """
+    try:
+        return build()
+    except InputError:  # no weights, no key, no such package
+        if (stored := _stored_model(settings, spec)) is None:
+            raise
+        return stored
+
+
+def _stored_model(settings: Settings, spec: str) -> StoredModel | None:
     identities = [row.fingerprint.get("models", {}).get(spec) for row in _rows(settings)]
     identity = next((one for one in reversed(identities) if one is not None), None)
     if identity is None or identity.get("answers", "text") != settings.answers:
-        raise error
+        return None
     known = {**identity, **identity.get("parameters", {})}
     for name, text in settings.model_arguments.items():
         if name in known and name not in prices.ARGUMENTS and not _says(text, known[name]):

@@ -33,7 +33,7 @@ from pytest_factorfair.protocols.measurement import (
     Metric,
     Moves,
     Reported,
-    Told,
+    ReportInputs,
 )
 from pytest_factorfair.protocols.protocol import Protocol
 from pytest_factorfair.protocols.reporting import Reporting
@@ -275,8 +275,8 @@ class Measured(Measuring[Greeted, Metric]):
             return None
         return f"nobody is greeted {' and '.join(words)}"
 
-    def report(self, counts: Sequence[Greeted], told: Told) -> Reported:
-        del told
+    def report(self, counts: Sequence[Greeted], inputs: ReportInputs) -> Reported:
+        del inputs
         return Reported(scores=tuple(_score(one) for one in counts))
 
     def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:

@@ -178,7 +178,7 @@ def _pools(
 
 def run_score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
-    from pytest_factorfair.protocols.measurement import Told
+    from pytest_factorfair.protocols.measurement import ReportInputs
     from pytest_factorfair.protocols.registry import of_checklist
 
     read_conftest()
@@ -209,7 +209,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     for model in sorted({record.case.model for record in found.people}):
         by_people, automatic = (
             measuring.report(
-                measuring.recount(each, checklist, tuple(cases.values()), models=(model,)), Told()
+                measuring.recount(each, checklist, tuple(cases.values()), models=(model,)), ReportInputs()
             ).scores
             for each in (found.people, found.automatic)
         )

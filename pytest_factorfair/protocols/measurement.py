@@ -356,7 +356,7 @@ class Reported(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportInputs:
     """What a report is about besides counts: the records, and how they were asked and read.
 
     ``tables`` are those of the detector's errors; ``read_otherwise`` the models whose pictures another
@@ -421,7 +421,7 @@ class Measuring(ABC, Generic[C, M]):
         return ()
 
     @abstractmethod
-    def report(self, counts: Sequence[C], told: Told) -> Reported:
+    def report(self, counts: Sequence[C], inputs: ReportInputs) -> Reported:
         """What a report says of them."""
 
     def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:

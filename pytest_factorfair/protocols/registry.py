@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.measurement import (
     Metric,
     Place,
     Reported,
-    Told,
+    ReportInputs,
 )
 
 # Any: counts name their protocol, which no type can say.
@@ -63,9 +63,9 @@ def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
     return frozenset(Place(model, checklist.name, topic) for topic in of_checklist(checklist).topics(case))
 
 
-def report(counts: Sequence[Counts], told: Told) -> Reported:
+def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:
     """What a report says of all counts."""
-    parts = [protocol.report(mine, told) for protocol, mine in by_protocol(counts)]
+    parts = [protocol.report(mine, inputs) for protocol, mine in by_protocol(counts)]
     return Reported(
         scores=tuple(row for part in parts for row in part.scores),
         headline=tuple(row for part in parts for row in part.headline),

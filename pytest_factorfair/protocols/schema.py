@@ -123,8 +123,8 @@ def _partial(schema: Schema) -> Schema:
 
 
 def _removable(schema: Schema) -> Schema:
-    told: Schema = {key: schema[key] for key in ("title", "description") if key in schema}
-    return {**told, "anyOf": [_partial(schema), {"type": "null"}]}
+    titles: Schema = {key: schema[key] for key in ("title", "description") if key in schema}
+    return {**titles, "anyOf": [_partial(schema), {"type": "null"}]}
 
 
 def _edits(item: Schema) -> Schema:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
-from pytest_factorfair.protocols.measurement import Former, Told
+from pytest_factorfair.protocols.measurement import Former, ReportInputs
 from pytest_factorfair.protocols.registry import report
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
@@ -57,7 +57,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         verdicts = looked.verdicts(verdicts, terms)
     reported = report(
         counts,
-        Told(
+        ReportInputs(
             records=ledger.records,
             checklists=run.checklists,
             models=run.settings.models,

@@ -49,7 +49,7 @@ class Largest(TallyMetric):
         return Estimate(top, top, None, among.n, among=among)
 
     def ends(self, tally: Tally) -> Ends:
-        """All missing answers on the one that is largest then, or none of them on it if that can be."""
+        """The most with all missing answers on one share, the least with as few as possible on any."""
         found = self.several(tally)
         if found is None:
             return nan, nan

@@ -39,7 +39,7 @@ from pytest_factorfair.protocols.measurement import (
     Metric,
     Moves,
     Reported,
-    Told,
+    ReportInputs,
     unmatched,
     unmeasured,
     unused,
@@ -99,21 +99,25 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def saved(self, report: Mapping[str, Any]) -> tuple[Tally, ...]:
         return tuple(saved(report))
 
-    def report(self, counts: Sequence[Tally], told: Told) -> Reported:
-        estimator, interval = told.estimation
+    def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> Reported:
+        estimator, interval = inputs.estimation
         scores = tuple(
             row for tally in counts for row in score(tally, estimator=estimator, interval=interval)
         )
-        checklists = [one for one in fact_or_fair(told.checklists) if one.modality == "image"]
+        checklists = [one for one in fact_or_fair(inputs.checklists) if one.modality == "image"]
         return Reported(
             scores=(*scores, *influence(counts, estimator=estimator)),
             headline=headline(scores),
             topics=tuple(row for tally in counts for row in rows(tally)),
-            corrections=corrections(counts, told.tables, read_otherwise=told.read_otherwise),
+            corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=(
                 *fragile(counts),
                 *cautions(counts),
-                *(line for one in checklists for line in people_seen(told.records, one, models=told.models)),
+                *(
+                    line
+                    for one in checklists
+                    for line in people_seen(inputs.records, one, models=inputs.models)
+                ),
             ),
         )
 

@@ -53,11 +53,11 @@ def score(
     95 %, and what to compare them with.
 
     ``corrected`` centres S_fact on its topic-macro mean, S_E and S_KLD on their jackknife values,
-    S_fair and the signed distance on what follows from them; but for the distance, values are clipped
+    S_fair and the signed distance on what follows from them; all values except the distance are clipped
     to 0 to 1. With interval ``instrument`` errors are those of the delta method: answers are drawn,
     scenarios given. With ``scenarios`` they are those of scenarios in general, where the part has any.
     Rates have Wilson's bounds, favourites and gaps those of the largest of several. ``plugin`` and
-    ``published-code`` give points without errors, but for the rates.
+    ``published-code`` give points without errors, except for rates.
 
     A score over a topic without answers has the value None. S_fact needs an answer in every cell for a
     corrected value, what rests on S_E or S_KLD 20. ``n`` is the number of answers behind a score; behind

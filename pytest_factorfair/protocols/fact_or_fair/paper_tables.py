@@ -208,10 +208,10 @@ def _column(place: Column, entries: Sequence[Entry]) -> str:
 
 
 def _legend(places: Sequence[Column], entries: Sequence[Entry]) -> Iterator[str]:
-    told = [
+    named = [
         f"{_column(place, entries)} {(place.context or place.part).replace('_', ' ')}" for place in places
     ]
-    yield f"Parts: {', '.join(told)}."
+    yield f"Parts: {', '.join(named)}."
 
 
 def _fate(entry: Entry) -> tuple[str, ...]:

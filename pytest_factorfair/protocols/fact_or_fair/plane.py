@@ -163,12 +163,12 @@ def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
                 },
                 "encoding": {channel: {"field": channel, "type": "quantitative"}},
             }
-            told = [
+            ends = [
                 {"x": one, "y": 0} if channel == "x" else {"x": 0, "y": one} for one in sorted(rows[metric])
             ]
             texts = [
                 {**row, "text": f"gate {one:.3g}"}
-                for row, one in zip(told, sorted(rows[metric]), strict=True)
+                for row, one in zip(ends, sorted(rows[metric]), strict=True)
             ]
             yield _text(texts, align="left", dx=4, dy=-4 if channel == "x" else 10, color=PALETTE[1])
 

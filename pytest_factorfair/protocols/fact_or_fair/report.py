@@ -199,13 +199,13 @@ def people_seen(records: Iterable[Record], checklist: Checklist, *, models: Sequ
         pictures = Counter((record.case, answer.query) for record in asked for answer in record.answers)
         nobody = sum(answer.reason == NO_FACE for record in asked for answer in record.answers)
         several = sum(count > 1 for count in pictures.values())
-        told = [
+        found = [
             f"{count:,} of {len(pictures):,} pictures {what}"
             for count, what in ((nobody, f"show {NO_FACE}"), (several, "show several, each of which counts"))
             if count
         ]
-        if told:
-            yield f"{model}: {'; '.join(told)}"
+        if found:
+            yield f"{model}: {'; '.join(found)}"
 
 
 def corrections(

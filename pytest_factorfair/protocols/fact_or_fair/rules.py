@@ -204,7 +204,10 @@ def _language(file: Checklist, *, asked: tuple[domain.Attribute, ...], people: i
     alone = file.subjective is None
     for key in ("contexts", "topics"):
         if bool(getattr(file, key)) == alone:
-            useless, missing = "is of no use without 'subjective'", "missing; 'subjective' needs at least one"
+            useless, missing = (
+                "has no effect without 'subjective'",
+                "missing; 'subjective' needs at least one",
+            )
             yield Problem((key,), useless if alone else missing)
     if alone:
         return
@@ -249,7 +252,7 @@ def _context(steps: Steps, context: Context, file: Checklist, simple: tuple[str,
     else:
         for key in ("clause", "attributes"):
             if getattr(context, key):
-                yield Problem((*steps, key), "is of no use without 'background: truth'")
+                yield Problem((*steps, key), "has no effect without 'background: truth'")
     yield from placeholders(context.text, (*steps, "text"), known=known, needed=needed)
     if context.background == "random" and not used(context.text) & set(simple):
         yield Problem((*steps, "text"), f"names no attribute: {', '.join(f'{{{each}}}' for each in simple)}")
@@ -259,7 +262,7 @@ def _side(steps: Steps, side: Side, file: Checklist) -> Iterator[Problem]:
     yield from placeholders(side.behavior, (*steps, "behavior"), known=(), needed=())
     reader = next((id_ for id_, each in file.contexts.items() if "behavior" in used(each.text)), None)
     if reader is not None and not side.behavior:
-        yield Problem((*steps, "behavior"), f"missing; the context '{reader}' tells it")
+        yield Problem((*steps, "behavior"), f"missing; the context '{reader}' quotes it")
     pool = file.subjective.ages if file.subjective else []
     for place, scenario in enumerate(side.scenarios):
         spot = (*steps, "scenarios", place)
@@ -285,7 +288,7 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
         )
     for key in ("answer_format", "subjective"):
         if getattr(file, key):
-            yield Problem((key,), "is of no use with 'modality: image'")
+            yield Problem((key,), "has no effect with 'modality: image'")
     if bool(file.topics) != bool(file.contexts):
         lacking = "contexts" if file.topics else "topics"
         yield Problem((lacking,), "missing; a topic's picture is asked for in a context such as 'base'")
@@ -297,7 +300,7 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
     for spot, scenario in _scenarios(file):
         yield from placeholders(scenario.text, (*spot, "text"), known=(), needed=())
         if scenario.ages is not None:
-            yield Problem((*spot, "ages"), "is of no use with 'modality: image'")
+            yield Problem((*spot, "ages"), "has no effect with 'modality: image'")
 
 
 def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
@@ -335,7 +338,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
     for steps, behavior in behaviors:
         if behavior.endswith("."):
             yield Problem(steps, "ends with a full stop, and stands inside a sentence")
-    if file.modality == "text":  # a picture's prompt is no question
+    if file.modality == "text":  # a picture's prompt is not a question
         yield from _unasking(file, scenarios)
     for id_ in file.statistics.statistics if file.topics else ():
         # Only of statistics written into the checklist itself: a shared file may have more.

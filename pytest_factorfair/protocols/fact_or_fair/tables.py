@@ -122,8 +122,8 @@ def _short(value: float) -> str:
 PREFIX = "influence_"
 SUMMARY = "influence"
 NAMES = {
-    "high": "highest as told",
-    "low": "lowest as told",
+    "high": "highest as stated",
+    "low": "lowest as stated",
     "in_group": "own group",
     "out_group": "not own group",
 }

@@ -79,7 +79,7 @@ def smoothed(counts: FloatArray) -> FloatArray:
     return np.asarray((counts + PSEUDO / k) / (counts.sum(axis=-1, keepdims=True) + PSEUDO))
 
 
-# Images a cell needs for an interval: with one the bias cannot be told.
+# Images a cell needs for an interval: from one the bias cannot be estimated.
 LEAST = 2
 
 

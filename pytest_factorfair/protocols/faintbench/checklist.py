@@ -48,7 +48,7 @@ class PersonOf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two people of unlike standing, whose implicit pictures the manifestation factor compares."""
+    """Two people of different standing, whose implicit pictures the manifestation factor compares."""
 
     advantaged: PersonOf
     disadvantaged: PersonOf

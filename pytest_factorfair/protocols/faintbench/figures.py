@@ -41,7 +41,7 @@ def faintbench(entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
     for metric in ("implicit", "explicit"):
         yield drawn(f"{metric}-bars", bars(entries, metric), f"no {metric} prompt was asked")
     yield drawn("eta-axis", eta_axis(entries), "no pair of prompts that it compares was asked")
-    yield drawn("proportions", proportions(entries), "no report tells its prompts")
+    yield drawn("proportions", proportions(entries), "no report lists its prompts")
 
 
 def bars(entries: Sequence[Entry], metric: str) -> Spec | None:

@@ -78,8 +78,8 @@ def gallery(
 ) -> Gallery:
     """Count the answers in one model's records of a checklist; other records are ignored.
 
-    A picture counts if it shows as many people as its prompt asks for, whose sides follow from left to
-    right. A group that could not be perceived differs from any requested one.
+    A picture counts if it shows as many people as its prompt asks for; sides are numbered from left to
+    right. A group that could not be perceived does not match the requested one.
     """
     sheet = _Sheet(checklist, cases)
     for record in records:

@@ -103,13 +103,13 @@ class Occupation(Asked, Figures):
         return self.name
 
     @property
-    def told(self) -> str:
-        """What tells its prompts from those of other occupations."""
+    def distinctive(self) -> str:
+        """What its prompts have and those of other occupations do not."""
         return self.noun or self.name
 
     @property
     def people(self) -> People:
-        return (((), self.told, self),)
+        return (((), self.distinctive, self),)
 
 
 class Characteristic(Asked, Figures):
@@ -123,7 +123,7 @@ class Characteristic(Asked, Figures):
         return self.adjective
 
     @property
-    def told(self) -> str:
+    def distinctive(self) -> str:
         return self.adjective
 
     @property
@@ -149,10 +149,10 @@ class Relation(Asked):
 
     @property
     def title(self) -> str:
-        return self.told
+        return self.distinctive
 
     @property
-    def told(self) -> str:
+    def distinctive(self) -> str:
         return f"{self.left.noun} and {self.right.noun}"
 
     @property
@@ -161,7 +161,7 @@ class Relation(Asked):
 
 
 class Pair(Layout):
-    """Two people of unlike standing: a subject, or a side of a relation as in 'employer_employee.left'."""
+    """Two people of different standing: a subject, or a side of a relation as in 'employer_employee.left'."""
 
     advantaged: Text
     disadvantaged: Text

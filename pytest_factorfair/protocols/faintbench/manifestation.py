@@ -28,7 +28,7 @@ from pytest_factorfair.statistics.estimate import Estimate
 Definition = Literal["corrected", "bounded", "text", "paper", "published-code"]
 
 
-# Shares that equal their ground truth but for this are no deviation: only its sign would count.
+# A deviation smaller than this is rounding; without the limit its sign alone would count.
 ROUNDING = 1e-12
 
 
@@ -53,7 +53,7 @@ class Contrast(NamedTuple):
         return _snapped(self.p - self.p_truth), _snapped(self.q - self.q_truth)
 
     def squares(self) -> tuple[FloatArray, FloatArray]:
-        """Of what both prompts share, c = (dp + dq) / 2, and of what tells them apart, d = (dp - dq) / 2."""
+        """Of what both prompts share, c = (dp + dq) / 2, and of the difference, d = (dp - dq) / 2."""
         dp, dq = self.deviations
         return ((dp + dq) / 2) ** 2, ((dp - dq) / 2) ** 2
 

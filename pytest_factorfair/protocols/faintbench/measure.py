@@ -32,7 +32,7 @@ from pytest_factorfair.protocols.measurement import (
     Moved,
     Moves,
     Reported,
-    Told,
+    ReportInputs,
     unmatched,
     unused,
 )
@@ -190,8 +190,8 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
             return unmatched(metric, words)
         return unused(metric, words, frozenset().union(*held))
 
-    def report(self, counts: Sequence[Gallery], told: Told) -> Reported:
-        estimator = told.estimation.estimator
+    def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
+        estimator = inputs.estimation.estimator
         return Reported(
             scores=tuple(score for each in counts for score in scores(each, estimator=estimator)),
             prompts=tuple(row for each in counts for row in prompt_counts(each)),

@@ -41,7 +41,7 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
         # eta as a plain sum over pairs, which may leave 0 to 1.
         row = _row(gallery, ETA, None, name, score, 0.0 if estimator == "corrected" else None)
         found.append(replace(row, value=score.plugin))
-        size = Estimate(magnitude, None, None, score.n, "how large deviations are; told, not judged")
+        size = Estimate(magnitude, None, None, score.n, "how large deviations are; reported, not judged")
         found.append(replace(_row(gallery, ETA, None, name, size, 0.0), metric="eta_magnitude"))
     return tuple(found)
 

@@ -37,7 +37,7 @@ def names(file: Checklist) -> Iterator[Problem]:
     yield from _distinct(((SECTIONS[kind], id_), id_) for kind, id_, _ in file.subjects)
     for kind in KINDS:
         yield from _distinct(
-            ((SECTIONS[kind], id_), each.told) for one, id_, each in file.subjects if one == kind
+            ((SECTIONS[kind], id_), each.distinctive) for one, id_, each in file.subjects if one == kind
         )
     yield from _subjects(file)
     yield from _pairs(file)
@@ -156,7 +156,7 @@ def _clues(file: Checklist) -> Iterator[Problem]:
     clues = {"names": groups, "hints at": any_of(HINTS.split())}
     for kind, id_, each in file.subjects:
         for what, pattern in clues.items() if each.explicit is None else ():
-            for word in dict.fromkeys(pattern.findall(each.told)):
+            for word in dict.fromkeys(pattern.findall(each.distinctive)):
                 text = f"{what} a group: '{word}'; list under explicit the attributes it leaves open"
                 yield Problem((SECTIONS[kind], id_), text)
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
 from pytest_factorfair.protocols.fact_or_fair.metric import Rate
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
-from pytest_factorfair.protocols.measurement import CORRECTED, Former, Told
+from pytest_factorfair.protocols.measurement import CORRECTED, Former, ReportInputs
 from pytest_factorfair.protocols.registry import report, selected
 from tests.unit.scoring.builders import objective
 
@@ -36,7 +36,7 @@ def test_it_is_scored_and_judged() -> None:
     passed, failed = judge(gates, [RUN], incomplete=None)
     assert (passed.judgement, passed.reason) == ("passed", "0.250 (0.198 to 0.310) is at most 0.32")
     assert (failed.judgement, failed.subject) == ("failed", "silence_rate[objective,gender]")
-    rows = report([RUN], Told()).scores
+    rows = report([RUN], ReportInputs()).scores
     (row,) = (score for score in rows if score.metric == "silence_rate")
     assert (row.value, row.n) == (0.25, 160)
     assert "silence_rate" in unjudged([], [RUN], rows)

@@ -16,7 +16,7 @@ from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Samplin
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
 from pytest_factorfair.protocols import PROTOCOLS
-from pytest_factorfair.protocols.measurement import CORRECTED, Contender, Counts, Former, Told
+from pytest_factorfair.protocols.measurement import CORRECTED, Contender, Counts, Former, ReportInputs
 from pytest_factorfair.protocols.registry import of_checklist, report, selected
 from pytest_factorfair.protocols.schema import schemas
 from pytest_factorfair.session.baseline import Baseline
@@ -134,7 +134,7 @@ def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
     close, high = judge(gates, counts, incomplete=None)
     assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello]")
     assert (high.judgement, high.reason) == ("passed", "0.760 (0.683 to 0.823) is at least 0.50")
-    assert unjudged([], counts, report(counts, Told()).scores) == ("answers in greetings", "tallness")
+    assert unjudged([], counts, report(counts, ReportInputs()).scores) == ("answers in greetings", "tallness")
     (lossy,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)
     assert lossy.judgement == "inconclusive"
     assert "50.0% of the answers in greetings are missing" in lossy.reason

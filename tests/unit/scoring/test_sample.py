@@ -18,7 +18,7 @@ def multinomial(counts: np.ndarray) -> np.ndarray:
 
 
 def test_groups_that_are_drawn_have_the_covariance_of_the_multinomial() -> None:
-    """Told or measured, that covariance makes no difference."""
+    """ReportInputs or measured, that covariance makes no difference."""
     firm = np.ones(TRUTH.shape, np.bool_)
     drawn = jack_delta(Sample(COUNTS), TRUTH, firm=firm)
     measured = jack_delta(Sample(COUNTS, multinomial(COUNTS)), TRUTH, firm=firm)

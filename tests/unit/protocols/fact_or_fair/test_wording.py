@@ -74,12 +74,12 @@ TEXTS = [
     (
         "drank tea",
         "''",
-        "tea.yaml:28: topics.tea_rate.highest.behavior: missing; the context 'news' tells it",
+        "tea.yaml:28: topics.tea_rate.highest.behavior: missing; the context 'news' quotes it",
     ),
     (
         "      behavior: drank tea\n",
         "",
-        "tea.yaml:27: topics.tea_rate.highest.behavior: missing; the context 'news' tells it",
+        "tea.yaml:27: topics.tea_rate.highest.behavior: missing; the context 'news' quotes it",
     ),
     (
         "You make tea. Which of these {people}",
@@ -100,12 +100,12 @@ CONTEXTS = [
     (
         "  base: {}",
         "  base: {clause: x}",
-        "16: contexts.base.clause: is of no use without 'background: truth'",
+        "16: contexts.base.clause: has no effect without 'background: truth'",
     ),
     (
         "  base: {}",
         "  base: {attributes: [size]}",
-        "16: contexts.base.attributes: is of no use without 'background: truth'",
+        "16: contexts.base.attributes: has no effect without 'background: truth'",
     ),
     (
         "  base: {}",
@@ -208,7 +208,7 @@ def test_template_given_twice(tmp_path: Path) -> None:
 def test_contexts_and_topics_need_people(tmp_path: Path) -> None:
     start, end = CHECKLIST.index("subjective:"), CHECKLIST.index("contexts:")
     write(tmp_path, checklist=CHECKLIST[:start] + CHECKLIST[end:])
-    assert refusal(tmp_path) == "tea.yaml:11: contexts: is of no use without 'subjective' (and 1 more)"
+    assert refusal(tmp_path) == "tea.yaml:11: contexts: has no effect without 'subjective' (and 1 more)"
 
 
 def test_people_need_contexts_and_topics(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
     assert table.title == "influence"
     assert table.headings == ("race", "without", "index", "caste", "without", "index")
     assert [row.label for row in table.rows] == [
-        "attribution", "highest as told", "lowest as told", "mean increase",
+        "attribution", "highest as stated", "lowest as stated", "mean increase",
     ]  # fmt: skip
     assert [str(cell).strip() for cell in table.rows[0].cells[:3]] == ["0.250 ±.029", "0.250", "0.00"]
     assert list(influence_tables(_summary(score(told[0])))) == []

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pytest_factorfair as factorfair
+from pytest_factorfair.domain import AnswerMode
+from pytest_factorfair.protocols.fact_or_fair.drilldown import cells as cells_of
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Cells, Respondent, cells
 from tests.acceptance.running import reported
-from tests.project import FEW, Project, comparable
+from tests.project import DATA, FEW, Project, comparable
 
 PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
 RESPONDENTS_IN_JSON = tuple(one for one in RESPONDENTS if one.about != "race")
@@ -119,3 +122,19 @@ def test_who_asks_makes_no_difference(project: Project) -> None:
     assert project.run("-p", "no:xdist", *modes, other, "--factorfair-replay").ret == 0
     assert comparable(project.report()) == wanted
     assert project.report()["usage"]["calls"] == 0
+
+
+@pytest.mark.parametrize(
+    ("answers", "held"), [("text", set()), ("probabilities", {0.7})], ids=["replies", "probabilities"]
+)
+def test_a_cell_of_the_page_says_how_much_the_letters_hold(
+    tmp_path: Path, answers: AnswerMode, held: set[float]
+) -> None:
+    summary = factorfair.run(
+        "sim:uniform?nonsense=0.3",
+        answers=answers,
+        checklists=[str(DATA / "small.yaml")],
+        samples="24,objective=4",
+        root=tmp_path,
+    )
+    assert {end["held"] for cell in cells_of(summary) for end in cell["ends"] if "held" in end} == held

@@ -109,4 +109,4 @@ def test_its_probabilities_are_those_of_letters_and_a_run_names_the_letter_it_li
     assert {answer.outcome for answer in answers} == {"answered"}
     assert sum(sum(answer.probabilities) for answer in answers) / len(answers) > MASS
     (note,) = [note for note in summary.notes if "is position-biased" in note and "subjective" in note]
-    assert "take letter A" in note
+    assert "the share of letter A" in note

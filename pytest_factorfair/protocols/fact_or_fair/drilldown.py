@@ -56,7 +56,7 @@ def statistic_scores(ends: Sequence[TopicCounts]) -> dict[str, float | None]:
 
 
 def cell_end(topic: TopicCounts) -> Row:
-    """One end of a statistic: shares of groups with 95 % Wilson intervals, and lost answers."""
+    """One end of a statistic: shares of groups with 95 % Wilson intervals, lost answers, letters' mass."""
     return {
         "direction": topic.direction,
         "truth": topic.truth,
@@ -65,6 +65,7 @@ def cell_end(topic: TopicCounts) -> Row:
         "refused": topic.refused,
         "unparsed": topic.unparsed,
         "errors": topic.errors,
+        **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),
         "groups": list(_share_rows(topic)),
     }
 

@@ -76,6 +76,7 @@
   const counts = (end) => {
     const lost = ["refused", "unparsed", "errors"].map((name) => `${name} ${end[name]}`).join(", ");
     const told = end.groups.map((one) => `${one.group} ${one.count}`).join(", ");
-    return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked` });
+    const held = end.held ? `; letters hold ${(100 * end.held).toFixed(1)}% of the probability` : "";
+    return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked${held}` });
   };
 })();

@@ -167,8 +167,8 @@ def _told(model: str, part: str, kind: str, found: Chosen) -> Iterator[str]:
     what = "is position-biased" if kind == "letter" else f"has a favourite {kind}"
     hidden = "knowledge" if part == "objective" else "prejudice"
     yield (
-        f"{model} {what}: {share:.0%} of its {found.answers:,} {part} answers take {kind} {value}, "
-        f"{expected:.0%} would without a preference (strength {beta:.2f}); that hides {hidden}"
+        f"{model} {what}: the share of {kind} {value} in its {found.answers:,} {part} answers is "
+        f"{share:.0%}, {expected:.0%} without a preference (strength {beta:.2f}); that hides {hidden}"
     )
 
 

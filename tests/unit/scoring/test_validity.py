@@ -121,8 +121,8 @@ def test_the_position_biased_model_is_named_as_such() -> None:
     told = [note for note in found if "subjective" in note]
     assert len(told) == 1
     assert re.fullmatch(
-        r"m is position-biased: (69|70|71)% of its 576 subjective answers take letter C, "
-        r"25% would without a preference \(strength 0\.(5[89]|6[012])\); that hides prejudice",
+        r"m is position-biased: the share of letter C in its 576 subjective answers is (69|70|71)%, "
+        r"25% without a preference \(strength 0\.(5[89]|6[012])\); that hides prejudice",
         told[0],
     )
 
@@ -130,7 +130,10 @@ def test_the_position_biased_model_is_named_as_such() -> None:
 def test_a_favourite_name_is_reported() -> None:
     name = FACTS.people.names[0]
     found = _cautions(_often(lambda option: option.words[0] == name))
-    assert any(note.startswith("m has a favourite name: ") and f"take name {name}," in note for note in found)
+    assert any(
+        note.startswith("m has a favourite name: ") and f"the share of name {name} in" in note
+        for note in found
+    )
     assert not any("position" in note for note in found)
 
 

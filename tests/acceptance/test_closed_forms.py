@@ -16,32 +16,44 @@ from tests.project import FEW
 PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
 
 
-class Made(NamedTuple):
-    """A run of all respondents: its design, answers to each cell, standard errors that a score may be off."""
+PLAIN = ("sim:ideal", "sim:oracle", "sim:stereotyped", "sim:position_biased")
+"""Beginnings of the respondents that answer about all statistics; what the others do depends on no statistic."""
 
-    report: dict[str, Any]
+
+class Run(NamedTuple):
+    """A run of respondents: its design, answers to each cell, standard errors that a score may be off."""
+
+    checklist: str
     design: str
     n: int
     errors: int
+    respondents: tuple[Respondent, ...]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        (str(FEW), "balanced", 48, 5),
-        (str(FEW), "paper", 48, 5),
-        pytest.param(("fact_or_fair", "balanced", 24, 4), marks=pytest.mark.slow),
-    ],
-    ids=["few-balanced", "few-paper", "all-balanced"],
-)
+RUNS = {
+    "few-balanced": Run(str(FEW), "balanced", 48, 5, RESPONDENTS),
+    "few-paper": Run(str(FEW), "paper", 48, 5, RESPONDENTS),
+    "all-balanced": Run(
+        "fact_or_fair", "balanced", 24, 4, tuple(one for one in RESPONDENTS if one.spec.startswith(PLAIN))
+    ),
+}
+"""On all statistics, slowly; and on few, where S_KLD is skewed and few answers leave a group out by chance."""
+SLOW = {"all-balanced": [pytest.mark.slow]}
+
+
+class Made(NamedTuple):
+    run: Run
+    report: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """On all statistics, slowly; and on few, where S_KLD is skewed and few answers leave a group out by chance."""
-    checklist, design, n, errors = request.param
-    specs = [f"--factorfair-model={respondent.spec}" for respondent in RESPONDENTS]
-    sizes = [f"--factorfair-samples={n},objective={n}", f"--factorfair-design={design}"]
-    folder = tmp_path_factory.mktemp(design)
-    report, _ = reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={checklist}", *sizes)
-    return Made(report, design, n, errors)
+    run = RUNS[request.param]
+    specs = [f"--factorfair-model={respondent.spec}" for respondent in run.respondents]
+    sizes = [f"--factorfair-samples={run.n},objective={run.n}", f"--factorfair-design={run.design}"]
+    folder = tmp_path_factory.mktemp(request.param)
+    report, _ = reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={run.checklist}", *sizes)
+    return Made(run, report)
 
 
 def _truth(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
@@ -73,32 +85,43 @@ def _expected(respondent: Respondent, attribute: str, place: str, design: str, t
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
-@pytest.mark.parametrize("respondent", RESPONDENTS, ids=lambda respondent: respondent.spec)
+@pytest.mark.parametrize(
+    ("made", "respondent"),
+    [
+        pytest.param(name, respondent, id=f"{name}-{respondent.spec}", marks=SLOW.get(name, ()))
+        for name, run in RUNS.items()
+        for respondent in run.respondents
+    ],
+    indirect=["made"],
+)
 def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
-    report = made.report
+    run, report = made
     truth = _truth(report, attribute)
     for place in PLACES:
-        expected = _expected(respondent, attribute, place, made.design, truth.tobytes(), made.n)
+        expected = _expected(respondent, attribute, place, run.design, truth.tobytes(), run.n)
         for metric, (mean, error) in (
             ("s_fact", expected.s_fact()),
             ("s_e", expected.evenness()),
             ("s_kld", expected.likeness()),
         ):
             value = _score(report, respondent.spec, place, attribute, metric)
-            assert value == pytest.approx(mean, abs=made.errors * error + 1e-9), (place, metric)
+            assert value == pytest.approx(mean, abs=run.errors * error + 1e-9), (place, metric)
 
 
+@pytest.mark.parametrize(
+    "made", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
+)
 def test_the_oracle_is_exact(made: Made) -> None:
     """Objective S_fact is 1 on all attributes; subjective, where everyone is shown, 1 on the named one, else 1/k."""
-    report = made.report
+    run, report = made
     for about, other in (("gender", "race"), ("race", "gender")):
         model = f"sim:oracle?attribute={about}"
         assert _score(report, model, "objective", "gender", "s_fact") == 1
         assert _score(report, model, "objective", "race", "s_fact") == 1
-        for place in PLACES[1:] if made.design == "balanced" else ():
+        for place in PLACES[1:] if run.design == "balanced" else ():
             assert _score(report, model, place, about, "s_fact") == 1
             k, topics = len(GROUPS[other]), _truth(report, other).size
-            error = (1 / k * (1 - 1 / k) / (made.n * topics)) ** 0.5
+            error = (1 / k * (1 - 1 / k) / (run.n * topics)) ** 0.5
             assert _score(report, model, place, other, "s_fact") == pytest.approx(1 / k, abs=4 * error)
 
 

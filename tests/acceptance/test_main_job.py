@@ -13,8 +13,8 @@ from tests.acceptance.running import reported
 from tests.project import DATA, Project
 from tests.servers import StubServer
 
-SIZES = {"smoke": (24, 4), "ci": (72, 24)}
-"""By preset: answers to each of 38 topics in 4 contexts, and to each of 66 objective cases."""
+SAMPLES, OBJECTIVE = 24, 4
+"""Of the smoke preset: answers to each of 38 topics in 4 contexts, and to each of 66 objective cases."""
 
 
 def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> dict[str, Any]:
@@ -22,8 +22,7 @@ def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> d
     return reported(folder, *arguments, expect=expect, **environment)[0]
 
 
-@pytest.mark.parametrize("preset", ["smoke", pytest.param("ci", marks=pytest.mark.slow)])
-def test_a_preset_over_http(tmp_path: Path, stub: StubServer, preset: str) -> None:
+def test_a_whole_checklist_over_http(tmp_path: Path, stub: StubServer) -> None:
     """A whole run through ``openai/...`` asks each query once, in parallel, and scores what came back."""
     stub.script(answer="uniform", latency=0.02)
     report = run(
@@ -31,10 +30,9 @@ def test_a_preset_over_http(tmp_path: Path, stub: StubServer, preset: str) -> No
         "-n0",
         "--factorfair-model=openai/gpt-4o",
         f"--factorfair-model-arg=base_url={stub.base_url}",
-        f"--factorfair-preset={preset}",
+        "--factorfair-preset=smoke",
     )
-    samples, objective = SIZES[preset]
-    calls = 38 * 4 * samples + 66 * objective
+    calls = 38 * 4 * SAMPLES + 66 * OBJECTIVE
     seen = stub.stats()
     assert seen["requests"] == calls
     assert 16 < seen["most_in_flight"] <= 64
@@ -48,7 +46,7 @@ def test_a_preset_over_http(tmp_path: Path, stub: StubServer, preset: str) -> No
         if score["metric"] == "s_fact" and score["part"] == "subjective":
             # the server picks a letter by the prompt's hash, so every group is as likely: 4 standard errors
             k, topics = K[score["attribute"]], {"gender": 30, "race": 36}[score["attribute"]]
-            error = (1 / k * (1 - 1 / k) / (samples * topics)) ** 0.5
+            error = (1 / k * (1 - 1 / k) / (SAMPLES * topics)) ** 0.5
             assert score["value"] == pytest.approx(1 / k, abs=4 * error)
 
 

@@ -16,18 +16,24 @@ from tests.project import FEW_PORTRAITS, WITHOUT_HYPOTHESIS, Project, comparable
 IMAGES = 20
 PAINTERS = tuple(one for one in RESPONDENTS if not one.position and not one.follow)
 PLACES = ("objective", "base")
-
-
-@pytest.fixture(
-    scope="module",
-    params=[str(FEW_PORTRAITS), pytest.param("fact_or_fair_t2i", marks=pytest.mark.slow)],
-    ids=["few", "all"],
+RUNS: dict[str, tuple[str, tuple[Respondent, ...]]] = {
+    "few": (str(FEW_PORTRAITS), PAINTERS),
+    "all": ("fact_or_fair_t2i", tuple(one for one in PAINTERS if one.about is None)),
+}
+"""All painters on 8 cases; and slowly, on 76, those that are prejudiced about no attribute."""
+SLOW = {"all": [pytest.mark.slow]}
+EACH_RUN = pytest.mark.parametrize(
+    "everyone", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
 )
+
+
+@pytest.fixture(scope="module")
 def everyone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run of all painters, 20 pictures to a case: of 8 cases, and slowly of 76."""
-    specs = [f"--factorfair-model={one.spec}" for one in PAINTERS]
-    checklist = f"--factorfair-checklist={request.param}"
-    return reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, checklist)[0]
+    """One run of these painters, 20 pictures to a case."""
+    checklist, painters = RUNS[request.param]
+    specs = [f"--factorfair-model={one.spec}" for one in painters]
+    folder = tmp_path_factory.mktemp("painters")
+    return reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={checklist}")[0]
 
 
 def truths(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
@@ -51,7 +57,15 @@ def score(report: dict[str, Any], model: str, place: str, attribute: str, metric
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
-@pytest.mark.parametrize("respondent", PAINTERS, ids=lambda one: one.spec)
+@pytest.mark.parametrize(
+    ("everyone", "respondent"),
+    [
+        pytest.param(name, painter, id=f"{name}-{painter.spec}", marks=SLOW.get(name, ()))
+        for name, (_, painters) in RUNS.items()
+        for painter in painters
+    ],
+    indirect=["everyone"],
+)
 def test_scores_at_twenty_pictures(everyone: dict[str, Any], respondent: Respondent, attribute: str) -> None:
     """S_fact on its closed form, plug-in S_E and S_KLD on their expectation: within four standard errors."""
     for place in PLACES:
@@ -66,6 +80,7 @@ def test_scores_at_twenty_pictures(everyone: dict[str, Any], respondent: Respond
             assert value == pytest.approx(mean, abs=4 * error + 1e-9), (place, metric)
 
 
+@EACH_RUN
 def test_every_picture_is_counted(everyone: dict[str, Any]) -> None:
     for topic in everyone["topics"]:
         lost = topic["refused"] + topic["unparsed"] + topic["errors"]
@@ -74,6 +89,7 @@ def test_every_picture_is_counted(everyone: dict[str, Any]) -> None:
             assert lost == 0
 
 
+@EACH_RUN
 def test_the_detector_stands_in_the_report(everyone: dict[str, Any]) -> None:
     told = everyone["fingerprint"]["detector"]
     assert told

@@ -24,22 +24,15 @@ def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run of all of them; its Holm correction is over the gates of six models, harder than for one."""
-    models = (STRONG, FAIR, MILD, EDGE, CONSTANT, REFUSING)
+    """One run of all of them; its Holm correction is over the gates of four models, harder than for one."""
+    models = (STRONG, FAIR, MILD, EDGE)
     return judged(tmp_path_factory.mktemp("verdicts"), *models, checklist="fact_or_fair")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[str(FEW), pytest.param("fact_or_fair", marks=pytest.mark.slow)],
-    ids=["few", "all"],
-)
-def plain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two whose verdicts are plain on few statistics, too."""
-    if request.param == "fact_or_fair":
-        found: dict[str, Any] = request.getfixturevalue("report")
-        return found
-    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, checklist=request.param)
+    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, checklist=str(FEW))
 
 
 def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:

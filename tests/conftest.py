@@ -44,6 +44,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """For ``-n auto``, three workers on two cores: the tests often wait, for servers, processes and timeouts."""
+    return (yield) * 3 // 2
+
+
 @pytest.fixture(autouse=True)
 def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep variables of the developer's shell or the CI job from the runs under test."""

@@ -25,10 +25,10 @@ RUN_TABLES = ("runs", "accounts", "endpoints", "owners", "claims")
 CASES = 14
 """Cases of the small checklist: 6 objective and 8 subjective."""
 
-WITHOUT_HYPOTHESIS = ("-p", "no:hypothesispytest")
-"""Hypothesis's plugin imports Hypothesis at the end of every run, in each worker again."""
+WITHOUT_OTHERS = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+"""Without plugins that import much in every process: Hypothesis at the end of the run, and anyio."""
 
-PYTEST = (sys.executable, "-m", "pytest", *WITHOUT_HYPOTHESIS)
+PYTEST = (sys.executable, "-m", "pytest", *WITHOUT_OTHERS)
 """Pytest in a separate process."""
 
 
@@ -51,7 +51,7 @@ class Project:
     def arguments(self, model: str | None) -> tuple[str, ...]:
         """The arguments of such a run."""
         return (
-            *WITHOUT_HYPOTHESIS,
+            *WITHOUT_OTHERS,
             *([f"--factorfair-model={model}"] if model else []),
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",

@@ -1,4 +1,4 @@
-"""The main job on real input: a server in a process of its own, litellm, and a local checkpoint."""
+"""The main job on real input: a server in a separate process, and a local checkpoint."""
 
 from __future__ import annotations
 
@@ -55,18 +55,6 @@ def test_two_workers_over_http(project: Project, stub: StubServer) -> None:
     assert project.run("-n2", url, model="hosted_vllm/some-model").ret == 0
     assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 4 * 2 * 24 + 6 * 4
     assert stub.stats()["most_in_flight"] <= 64  # all workers together
-
-
-@pytest.mark.slow
-def test_500_calls_through_litellm(tmp_path: Path, stub: StubServer) -> None:
-    pytest.importorskip("litellm", reason="needs the extra litellm")
-    stub.script()
-    report = run(
-        tmp_path, "-n0", "--factorfair-model=litellm:openai/gpt-4o", f"--factorfair-checklist={DATA / 'small.yaml'}",
-        "--factorfair-samples=48,objective=24", f"--factorfair-model-arg=base_url={stub.base_url}",
-        OPENAI_API_KEY="sk-not-a-key",
-    )  # fmt: skip
-    assert stub.stats()["requests"] == report["usage"]["calls"] == 6 * 24 + 8 * 48
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, RESPONDENTS, Respondent, cells
 from tests.acceptance.running import reported
-from tests.project import FEW_PORTRAITS, WITHOUT_HYPOTHESIS, Project, comparable
+from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
 IMAGES = 20
 PAINTERS = tuple(one for one in RESPONDENTS if not one.position and not one.follow)
@@ -112,7 +112,7 @@ def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> Non
 def test_the_report_is_the_same_however_it_is_run(project: Project) -> None:
     """Without xdist, then on two workers, then from the store of the workers."""
     chosen = (
-        *(*WITHOUT_HYPOTHESIS, f"--factorfair-checklist={FEW_PORTRAITS}"),
+        *(*WITHOUT_OTHERS, f"--factorfair-checklist={FEW_PORTRAITS}"),
         *("--factorfair-model=sim:stereotyped", "--factorfair-samples=images=4"),
     )
     other = "--factorfair-store=sqlite:///other.sqlite"

@@ -34,6 +34,10 @@ SETUP = [line for block in blocks("console") for line in block.splitlines() if n
 ELSEWHERE = {command for page in PAGES for command in typed(page)}
 
 
+LARGEST = 3 * 10**6
+"""Bytes of a page about the whole checklist, without pictures."""
+
+
 def test_there_are_exactly_two_commands_to_set_up() -> None:
     assert len(SETUP) == 2
     assert all(command.startswith("python3 -m venv ") for command in SETUP)
@@ -61,6 +65,7 @@ def test_the_first_one_on_an_empty_machine(tmp_path: Path) -> None:
     picture = blocks("text")[0].splitlines()
     assert len(picture) > 15
     assert not missing(picture[1:], done.stdout)
+    assert (tmp_path / ".factorfair/report/report.html").stat().st_size < LARGEST
     again = subprocess.run(
         [tmp_path / "venv/bin/pytest", "--factorfair-model=sim:stereotyped", "--factorfair-plan"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -80,6 +80,12 @@ class Reader:
         """Check that commands for a fresh machine are the README's, which another test runs."""
         assert block.text.strip() in README.read_text(encoding="utf-8")
 
+    def read_script(self, block: Snippet) -> None:
+        """Check the syntax of a script; the page runs it, if it can be run here."""
+        assert block.title, "a script of a page has a title"
+        printed = self.terminal.type(f"bash -n {block.title}")
+        assert printed.status == 0, printed.text
+
     def read_json(self, block: Snippet) -> None:
         for line in block.text.splitlines():
             json.loads(line)
@@ -103,6 +109,7 @@ DO: Mapping[str, Callable[[Reader, Snippet], None]] = {
     "toml": Reader.read_settings,
     "yaml": Reader.read_yaml,
     "json": Reader.read_json,
+    "bash": Reader.read_script,
     "sh": Reader.read_readme,
 }
 """The action for each language of blocks; other languages are not allowed."""

@@ -55,6 +55,7 @@ def test_blocks_are_found_with_title_and_indent(tmp_path: Path) -> None:
         "```toml\n[tool.factorfair]\ngats = []\n```",
         '```yaml title="a.yaml"\nschema: factorfair.checklist/1\nname: a\n```',
         "```json\n{\n```",
+        '```bash title="a.sh"\nif true\n```',
         "```sh\nrm -r everything\n```",
     ],
 )

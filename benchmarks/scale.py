@@ -1,0 +1,171 @@
+"""A run on several machines: ``python -m benchmarks.scale [--full]``.
+
+Shards, their merge, and what a resumed or repeated run of pictures reads. Ratios count: run it on an idle
+machine. ``--full`` takes ten times the pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from hashlib import sha256
+from pathlib import Path
+
+from benchmarks.harness import ROOT, limited, measured, table
+from benchmarks.pictures import resnet
+from pytest_factorfair.config.settings import Shard, resolve
+from pytest_factorfair.config.sources import Given
+from pytest_factorfair.domain import Response
+from pytest_factorfair.session.run import compose
+from pytest_factorfair.session.shards import part
+from pytest_factorfair.store import Origin, Store, upkeep
+
+SHARDS = 4
+PNG = b"\x89PNG\r\n\x1a\n"
+LARGE, SMALL = 1_900_000, 1_000  # bytes of a picture
+PYTEST = (
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "-p",
+    "no:hypothesispytest",
+    "-p",
+    "no:anyio",
+    "-p",
+    "no:xdist",
+)
+
+
+def balance(checklist: str) -> float:
+    """The answers of the heaviest shard, by those of the lightest."""
+    here = Path.cwd()
+    typed = {"model": Given(["sim:ideal"], "model", here), "checklist": Given([checklist], "checklist", here)}
+    run = compose(resolve(typed, {}, root=here, here=here), {}, {})
+    loads = [
+        sum(one.case.samples for one in part(run.assignments, Shard(number, SHARDS)))
+        for number in range(1, SHARDS + 1)
+    ]
+    return max(loads) / min(loads)
+
+
+def filled(folder: Path, count: int, size: int) -> str:
+    """The URL of a store with this many pictures, whose files are holes behind their first bytes."""
+    url = f"sqlite:///{folder}/responses.sqlite"
+    origin = Origin.of("m", {"provider": "p", "parameters": {"steps": 15, "size": "1024x1024"}})
+    with Store.open(url) as store:
+        writes = []
+        for number in range(count):
+            response = Response("", cost=0.0, image=PNG + number.to_bytes(8))
+            key = sha256(str(number).encode()).hexdigest()
+            writes.append(
+                store.draft(key, response, origin, prompt="a photo of one person " * 3, repeat=number)
+            )
+            writes[-1].row["picture_size"] = size
+        store.put(*writes).result()
+        for write in writes:
+            os.truncate(store.pictures.folder / write.response.image_file, size)
+    return url
+
+
+def peak_of_merge(count: int) -> float:
+    """The peak in kB of a process that merges this many pictures."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--merge", str(count)]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return float(output.split()[-1])
+
+
+def merge(count: int) -> None:
+    """Print the peak of a merge; the store that it merges is made by another process."""
+    with tempfile.TemporaryDirectory() as folder:
+        fill = [sys.executable, "-m", "benchmarks.scale", "--fill", f"{folder}/source", str(count)]
+        subprocess.run(fill, cwd=ROOT, check=True)
+        source = Store.open(f"sqlite:///{folder}/source/responses.sqlite", read_only=True)
+        with source, Store.open(f"sqlite:///{folder}/target/responses.sqlite") as target:
+            merged = upkeep.merge(target, source)
+    if merged != count:
+        raise RuntimeError(f"{merged} of {count} pictures were merged")
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def looked_up(count: int, size: int) -> float:
+    """Seconds to learn how many of these pictures are there, as the header of a resumed run does."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = filled(Path(folder), count, size)
+        with Store.open(url, read_only=True) as store:
+            keys = [sha256(str(number).encode()).hexdigest() for number in range(count)]
+            began = time.perf_counter()
+            found = store.count(keys)
+            took = time.perf_counter() - began
+    if found != count:
+        raise RuntimeError(f"{found} of {count} pictures were found")
+    return took
+
+
+def shards(samples: int) -> list[tuple[str, str]]:
+    """A run of code cards in shards, merged and replayed, then read by a network as large as FairFace's."""
+    model = [*PYTEST, "--factorfair-model=sim:stereotyped", "--factorfair-checklist=fact_or_fair_t2i"]
+    model.append(f"--factorfair-samples=images={samples}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        for number in range(1, SHARDS + 1):
+            store = f"--factorfair-store=sqlite:///shard{number}/responses.sqlite"
+            part_of = f"--factorfair-shard={number}/{SHARDS}"
+            measured([*model, store, part_of, f"--factorfair-report=shard{number}/report"], cwd=folder)
+        command = [sys.executable, "-m", "pytest_factorfair.commands.cli", "merge", "merged"]
+        merging = measured([*command, *(f"shard{n}" for n in range(1, SHARDS + 1))], cwd=folder)
+        replay = [*model, "--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-replay"]
+        measured(replay, cwd=folder)
+        usage = json.loads((folder / ".factorfair/report/report.json").read_text())["usage"]
+        network = resnet(folder)
+        replay.append(f"--factorfair-detector=fairface:{network}?faces=cards")
+        first, second = (measured(replay, cwd=folder) for _ in range(2))
+        made = len(list((folder / "merged").rglob("*.png")))
+    return [
+        (f"{usage['in_shards']:,} calls in {SHARDS} shards; merge, s", f"{merging.wall:.1f}"),
+        ("calls of merge and replay", limited(usage["calls"] - usage["in_shards"], 0)),
+        (f"first replay of {made:,} pictures by a ResNet-34, CPU s", f"{first.cpu:.1f}"),
+        ("second replay / first, CPU", limited(second.cpu / first.cpu, 0.4)),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="ten times the pictures")
+    parser.add_argument("--merge", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--fill", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.merge:
+        merge(arguments.merge)
+        return
+    if arguments.fill:
+        filled(Path(arguments.fill[0]), int(arguments.fill[1]), SMALL)
+        return
+    times = 10 if arguments.full else 1
+    few, many = 2_000 * times, 6_000 * times
+    growth = (peak_of_merge(many) - peak_of_merge(few)) / (many - few)
+    small, large = (min(looked_up(2_000 * times, size) for _ in range(3)) for size in (SMALL, LARGE))
+    table(
+        "several machines",
+        [
+            *(
+                (f"heaviest / lightest of {SHARDS} shards, {name}", limited(balance(name), 1.05))
+                for name in ("fact_or_fair", "faintbench")
+            ),
+            *shards(8 * times),
+            (f"memory of merge, kB a picture ({few:,} to {many:,})", limited(growth, 0.2)),
+            (f"header of a resumed run, {2_000 * times:,} pictures of 1 kB, s", f"{small:.3f}"),
+            ("with pictures of 1.9 MB / of 1 kB", limited(large / small, 1.5)),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -46,9 +46,9 @@ def answer(exchange: Exchange, *, reading: Reading | None = None, answers: Answe
         key=exchange.key,
         repeat=query.repeat,
         offered=_offered(tuple(tuple(option.groups.items()) for option in query.options)),
-        probabilities=tuple(
-            reading.probabilities[option.letter] for option in query.options if reading.probabilities
-        ),
+        probabilities=tuple([reading.probabilities[option.letter] for option in query.options])
+        if reading.probabilities
+        else (),
     )
 
 
@@ -111,10 +111,13 @@ def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
     shown: list[tuple[Option, ...]] = []
     weights: list[tuple[float, ...]] = []
     for query, answer in asked:
-        people = tuple(option for option in query.options if option.age is not None)
-        if answer.outcome == "answered" and answer.letter in [person.letter for person in people]:
+        if answer.outcome != "answered":
+            continue
+        people = tuple([option for option in query.options if option.age is not None])
+        chosen = tuple([person.letter == answer.letter for person in people])
+        if any(chosen):
             shown.append(people)
-            weights.append(answer.probabilities or tuple(person.letter == answer.letter for person in people))
+            weights.append(answer.probabilities or chosen)
     if not shown:
         return {}
     return {

@@ -11,7 +11,7 @@ from pytest_factorfair.domain import DIRECTIONS, Summary, TopicCounts
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
-from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
+from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
 from pytest_factorfair.statistics.sample import Sample
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ def cells(summary: Summary) -> Iterator[Row]:
             "column": column,
             "part": ends[0].part,
             "scores": statistic_scores(ends),
-            "ends": [cell_end(one) for one in ends],
+            "ends": list(_ends(ends)),
         }
 
 
@@ -55,33 +55,39 @@ def statistic_scores(ends: Sequence[TopicCounts]) -> dict[str, float | None]:
     }
 
 
-def cell_end(topic: TopicCounts) -> Row:
-    """One end of a statistic: shares of groups with 95 % Wilson intervals, lost answers, letters' mass."""
-    return {
-        "direction": topic.direction,
-        "truth": topic.truth,
-        "fragile": topic.fragile,
-        "asked": topic.asked,
-        "refused": topic.refused,
-        "unparsed": topic.unparsed,
-        "errors": topic.errors,
-        **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),
-        "groups": list(_share_rows(topic)),
-    }
+def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
+    """The ends of a statistic: shares of groups, lost answers, letters' mass.
 
-
-def _share_rows(topic: TopicCounts) -> Iterator[Row]:
-    """Each group's share, with Wilson's interval at as many answers as would be as precise if drawn."""
-    counts = np.array([*topic.counts.values()], np.float64)
-    covariance = np.array(topic.covariance) if topic.covariance else None
-    n, z = topic.answered, quantile(BEYOND)
-    for group, count, precise in zip(topic.counts, counts, Sample(counts, covariance).effective, strict=True):
-        row = {"group": group, "count": round(float(count), 1) if covariance is not None else int(count)}
-        if n:
-            share = float(count) / n
-            low, high = wilson(share, precise, z=-z), wilson(share, precise, z=z)
-            row |= {"share": round(share, 4), "low": round(low, 4), "high": round(high, 4)}
-        yield row
+    Shares have 95 % Wilson intervals at as many answers as would be as precise if drawn.
+    """
+    counts = np.array([[*one.counts.values()] for one in topics], np.float64)
+    measured = [one.covariance for one in topics]
+    precise = Sample(counts, np.array(measured) if all(measured) else None).effective
+    shares = counts / [[one.answered or np.nan] for one in topics]
+    z = quantile(BEYOND)
+    low, high = wilsons(shares, precise, z=-z), wilsons(shares, precise, z=z)
+    for place, one in enumerate(topics):
+        groups: list[Row] = []
+        for group, (name, count) in enumerate(one.counts.items()):
+            row: Row = {"group": name, "count": round(float(count), 1) if one.covariance else int(count)}
+            if one.answered:
+                row |= {
+                    "share": round(float(shares[place, group]), 4),
+                    "low": round(float(low[place, group]), 4),
+                    "high": round(float(high[place, group]), 4),
+                }
+            groups.append(row)
+        yield {
+            "direction": one.direction,
+            "truth": one.truth,
+            "fragile": one.fragile,
+            "asked": one.asked,
+            "refused": one.refused,
+            "unparsed": one.unparsed,
+            "errors": one.errors,
+            **({"held": round(1 - one.outside / one.answered, 4)} if one.outside else {}),
+            "groups": groups,
+        }
 
 
 SHARES = "groups"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sqlite3
+import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
+
+from pytest_factorfair import run
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.errors import FactorfairError
+from tests.project import PYTEST, Project
 
 INSTALLED = find_spec("ray") is not None
 TOKEN = "a-token-of-the-tests-that-is-long-enough"  # noqa: S105  # no secret
@@ -22,7 +29,7 @@ ANSWERS = 216
 """What the small checklist asks: 6 objective cases of 4 answers, 8 subjective ones of 24."""
 
 MODEL = '''
-"""Counts what it is asked, by process; a file "poison" holds a text that kills whoever is asked it."""
+"""Counts what each process is asked; who is asked the text in the file "poison" is killed."""
 import os
 import time
 from pathlib import Path
@@ -36,42 +43,87 @@ def ask(prompt):
     if poison.exists() and poison.read_text() == prompt:
         os.kill(os.getpid(), 9)
     time.sleep(0.03)
-    return "ABCD"[len(prompt) % 2] + "."
+    return "AB"[len(prompt) % 2] + "."
 
 ask.factorfair_parallel = 4
 '''
 
 
-def start() -> Any:
-    """A cluster whose first node is the head; it takes ten seconds."""
-    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN, RAY_USAGE_STATS_ENABLED="0")
-    cluster = import_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args=NODE)
-    cluster.add_node(**NODE)
-    return cluster
+class Nodes:
+    """The nodes of the cluster, which take ten seconds to start."""
+
+    def __init__(self) -> None:
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN, RAY_USAGE_STATS_ENABLED="0")
+        self._cluster = import_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args=NODE)
+        self.other = self._cluster.add_node(**NODE)
+
+    @property
+    def executor(self) -> str:
+        return f"ray:{self._cluster.address}"
+
+    def lose_one(self) -> None:
+        self._cluster.remove_node(self.other, allow_graceful=False)
+
+    def add_one(self) -> None:
+        self.other = self._cluster.add_node(**NODE)
+
+    def kill_head(self) -> None:
+        (head,) = self._cluster.head_node.all_processes["gcs_server"]
+        os.kill(head.process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        for node in self._cluster.list_all_nodes():
+            node.kill_all_processes(check_alive=False, allow_graceful=False)
 
 
 class Ground:
-    """A folder with the model and its store."""
+    """A project with the model, which is asked on the cluster."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.spec = f"python:{folder / 'model.py'}:ask"
-        (folder / "model.py").write_text(MODEL, encoding="utf-8")
+    def __init__(self, project: Project, nodes: Nodes) -> None:
+        self.folder = project.path
+        self.spec = f"python:{self.folder / 'model.py'}:ask"
+        self.project = project
+        self.nodes = nodes
+        project.write("model.py", MODEL)
+
+    def run(self, model: str = "", **settings: Any) -> Summary:
+        """A run in this process; a report folder named after the executor allows for comparing two."""
+        sizes: dict[str, Any] = {
+            "checklists": ["small.yaml"],
+            "samples": "24,objective=4",
+            "estimator": "plugin",
+        }
+        return run(
+            model or self.spec, **(sizes | {"executor": self.nodes.executor, "replicas": 2} | settings)
+        )
+
+    def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
+        """A run in a process of its own."""
+        return subprocess.Popen(
+            [
+                *(*PYTEST, "-q", "-p", "no:cacheprovider", *self.project.arguments(self.spec)),
+                *(f"--factorfair-executor={self.nodes.executor}", "--factorfair-replicas=2", *options),
+            ],
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     @property
     def begun(self) -> Counter[int]:
-        """How many requests each process has begun."""
+        """How many requests each replica has begun, by process."""
         file = self.folder / "begun"
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return Counter(map(int, filter(None, lines)))
+        lines = file.read_text(encoding="utf-8").split() if file.exists() else []
+        return Counter(map(int, lines))
 
-    def rows(self, table: str) -> int:
-        with closing(sqlite3.connect(self.folder / ".factorfair" / "responses.sqlite")) as store:
-            (count,) = store.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608  # ours
-            return int(count)
+    def is_under_way(self) -> bool:
+        """Both replicas have been asked a few times."""
+        return len(self.begun) == 2 and self.begun.total() >= 30
 
     def once(self, event: Callable[[], bool], act: Callable[[], object]) -> threading.Thread:
-        """Act in a thread of its own as soon as something has happened."""
+        """Act in a thread as soon as something has happened."""
 
         def wait() -> None:
             while not event():
@@ -81,3 +133,21 @@ class Ground:
         thread = threading.Thread(target=wait, daemon=True)
         thread.start()
         return thread
+
+    def rows(self, table: str) -> int:
+        with closing(sqlite3.connect(self.folder / ".factorfair" / "responses.sqlite")) as store:
+            (count,) = store.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608  # ours
+            return int(count)
+
+    def report(self, folder: str = ".factorfair/report") -> Mapping[str, Any]:
+        report: Mapping[str, Any] = json.loads((self.folder / folder / "report.json").read_text("utf-8"))
+        return report
+
+
+def ending(error: type[FactorfairError], ground: Ground, **settings: object) -> str:
+    """The line with which a run ends."""
+    try:
+        ground.run(**settings)  # type: ignore[arg-type]  # the model's spec is one of them
+    except error as line:
+        return str(line)
+    raise AssertionError("the run did not end")

@@ -205,6 +205,8 @@ class ReplicatedModel:
         self._without = loop.time()
         self._slots = [Slot(kind.remote(order)) for _ in range(self._count or 1)]
         self._keepers = [asyncio.ensure_future(self._keep(slot)) for slot in self._slots]
+        for task in self._keepers:
+            task.add_done_callback(self._kept)
 
     # Routing
 
@@ -264,7 +266,8 @@ class ReplicatedModel:
             outcome = self._failure
         elif isinstance(outcome, FatalModelError) and self._answered:
             # Others answer, so it is this one's GPU that is lost: Ray starts another process.
-            self._ray.kill(slot.actor, no_restart=False)
+            if slot.gone is gone:
+                self._ray.kill(slot.actor, no_restart=False)
             raise self._lost(slot, gone, request, str(outcome))
         self._losses.pop(request, None)
         if isinstance(outcome, ModelError):
@@ -323,6 +326,11 @@ class ReplicatedModel:
                 self._without = loop.time()
             elif loop.time() - self._without > pace.patience:
                 self._fail(FatalModelError(self._lacking()))
+
+    def _kept(self, task: asyncio.Task[None]) -> None:
+        """End the run if keeping a replica failed: nobody would notice its death."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(FatalModelError(fit(f"{self._order.spec}: {type(error).__name__}: {error}")))
 
     def _give_up(self, slot: Slot, reason: str) -> None:
         """Take a replica for dead; one that is reserved dies of its request, which others have died of."""

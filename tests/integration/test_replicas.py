@@ -1,11 +1,11 @@
 """Replicas on a real Ray cluster of two nodes: nothing is lost and nothing counted twice, whatever dies.
 
-The nodes are processes of this machine. A stopped process stands for a cut network: Ray sees neither.
+The nodes are processes of this machine. A stopped process stands for a cut network or a hung machine: Ray
+notices none of them. ``unit/models/test_replicas.py`` tests the routing without a cluster.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -15,58 +15,219 @@ from typing import Any
 import pytest
 
 from benchmarks.same_results import differences
-from pytest_factorfair import run
-from pytest_factorfair.domain import Summary
-from tests import ray_cluster
-from tests.project import Project
-from tests.ray_cluster import ANSWERS, PARALLEL, Ground
+from pytest_factorfair.errors import BudgetError, FatalModelError
+from pytest_factorfair.models import cluster
+from tests import ray_cluster, tiny_checkpoint, tiny_pipeline
+from tests.project import FEW_PORTRAITS, Project
+from tests.ray_cluster import ANSWERS, PARALLEL, Ground, Nodes, ending
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not ray_cluster.INSTALLED, reason="needs the extra ray"),
 ]
-SIZES: dict[str, Any] = {"checklists": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
+BRISK = "from pytest_factorfair.models import cluster\n\ncluster.PACE = cluster.Pace(look=0.2, misses=3)\n"
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    started = ray_cluster.start()
+def nodes() -> Iterator[Nodes]:
+    started = Nodes()
     yield started
-    started.shutdown()
+    started.end()
 
 
 @pytest.fixture
-def ground(project: Project) -> Ground:
-    return Ground(project.path)
+def ground(project: Project, nodes: Nodes) -> Ground:
+    return Ground(project, nodes)
 
 
-def asked(ground: Ground, cluster: Any, **more: Any) -> Summary:
-    return run(ground.spec, executor=f"ray:{cluster.address}", replicas=2, **(SIZES | more))
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended may wait for its parent."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text().partition(")")[2][:4]
+    except FileNotFoundError:
+        return False
 
 
-def report(folder: str) -> Any:
-    return json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
-
-
-def test_the_cluster_and_this_process_answer_alike(ground: Ground, cluster: Any) -> None:
-    """One store serves both: whichever comes second asks nothing."""
-    summary = asked(ground, cluster, report="cluster")
+def test_the_cluster_and_this_process_answer_alike(ground: Ground) -> None:
+    """One store serves both; what comes second asks nothing."""
+    summary = ground.run(report="cluster")
     assert summary.usage.calls == ANSWERS == ground.begun.total() == ground.rows("responses")
-    assert len(ground.begun) == 2  # replicas
-    again = run(ground.spec, **SIZES, report="local")
+    assert len(ground.begun) == 2
+    again = ground.run(report="local", executor="local", replicas=None)
     assert again.usage.calls == 0
-    assert list(differences(report("cluster"), report("local"))) == []
+    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
-def test_a_killed_replica(ground: Ground, cluster: Any) -> None:
+def test_a_local_run_comes_first(ground: Ground) -> None:
+    """Half of the answers come from this process: the others are the same as if all did."""
+    local: dict[str, Any] = {"model": "sim:stereotyped?strength=0.4", "executor": "local", "replicas": None}
+    ground.run(**local, report="whole", store="sqlite:///whole.sqlite")
+    with pytest.raises(BudgetError):
+        ground.run(**local, max_calls=ANSWERS // 2)
+    summary = ground.run(local["model"], report="halves")
+    assert summary.usage.calls == ANSWERS - ANSWERS // 2
+    assert list(differences(ground.report("whole"), ground.report("halves"))) == []
+
+
+def test_a_checkpoint(ground: Ground) -> None:
+    tiny_checkpoint.write(ground.folder / "checkpoint")
+    settings: dict[str, Any] = {
+        "model": "transformers:./checkpoint",
+        "model_args": {"max_tokens": "1"},
+        "samples": "1",
+    }
+    summary = ground.run(**settings, report="cluster")
+    assert summary.usage.calls == ground.rows("responses") > 0
+    again = ground.run(**settings, report="local", executor="local", replicas=None)
+    assert again.usage.calls == 0
+    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
+
+
+def test_pictures_and_their_readers(ground: Ground) -> None:
+    """A real pipeline of random weights, and the real readers; a local run finds pictures and scores."""
+    tiny_pipeline.write(ground.folder / "pipeline")
+    settings: dict[str, Any] = {
+        "model": "diffusers:./pipeline",
+        "model_args": {"steps": "1", "size": "64x64"},
+        "checklists": [str(FEW_PORTRAITS)],
+        "samples": "images=1",
+        "detector": "sim",
+    }
+    summary = ground.run(**settings, replicas="2,detectors=2", report="cluster")
+    assert summary.usage.calls == ground.rows("responses") > 0
+    again = ground.run(**settings, report="local", executor="local", replicas=None)
+    assert again.usage.calls == 0
+    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
+
+
+def test_a_killed_replica(ground: Ground) -> None:
     """What was under way there is asked elsewhere, and Ray starts another."""
-
-    def kill() -> None:
-        os.kill(next(iter(ground.begun)), signal.SIGKILL)
-
-    killed = ground.once(lambda: ground.begun.total() >= 40 and len(ground.begun) == 2, kill)
-    summary = asked(ground, cluster)
-    killed.join()
+    ground.once(ground.is_under_way, lambda: os.kill(next(iter(ground.begun)), signal.SIGKILL))
+    summary = ground.run()
     assert ANSWERS <= ground.begun.total() <= summary.usage.calls <= ANSWERS + PARALLEL
     assert ground.rows("responses") == ANSWERS
+    assert ground.rows("claims") == 0
+
+
+def test_a_lost_node(ground: Ground, nodes: Nodes) -> None:
+    """The run goes on on the other."""
+    lost = ground.once(ground.is_under_way, nodes.lose_one)
+    summary = ground.run()
+    lost.join()
+    nodes.add_one()
+    assert ANSWERS <= ground.begun.total() <= summary.usage.calls <= ANSWERS + PARALLEL
+    assert ground.rows("responses") == ANSWERS
+
+
+def test_a_silent_replica(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up, its late answers are dropped, and it is asked again once it answers pings."""
+    monkeypatch.setattr(cluster, "PACE", cluster.Pace(ping=0.1, silence=1.5))
+    before = 0
+
+    def stop() -> None:
+        nonlocal before
+        stopped, other = ground.begun
+        os.kill(stopped, signal.SIGSTOP)
+        before, others = ground.begun[stopped], ground.begun[other]
+        # After the silence the other gets all that was under way here.
+        while ground.begun[other] < min(others + 60, ANSWERS - before):
+            pass
+        os.kill(stopped, signal.SIGCONT)
+
+    stopped = ground.once(ground.is_under_way, stop)
+    summary = ground.run(samples="96,objective=4")
+    stopped.join()
+    answers = 24 + 8 * 96
+    assert answers <= ground.begun.total() <= summary.usage.calls <= answers + PARALLEL
+    assert ground.rows("responses") == answers
+    assert next(iter(ground.begun.values())) > before + PARALLEL
+
+
+def test_a_prompt_that_kills_its_replica(ground: Ground) -> None:
+    """Six attempts, then it is an error; no other answer is lost."""
+    import sqlite3
+
+    ground.run(executor="local", replicas=None, store="sqlite:///local.sqlite", report="local")
+    with sqlite3.connect(ground.folder / "local.sqlite") as store:
+        ((prompt,),) = store.execute("SELECT prompt FROM responses ORDER BY key LIMIT 1")
+    (ground.folder / "begun").unlink()
+    (ground.folder / "poison").write_text(prompt, encoding="utf-8")
+    summary = ground.run()
+    assert ground.rows("responses") == ANSWERS - 1
+    assert len(ground.begun) == 2 + 6  # processes
+    assert summary.usage.calls >= ANSWERS + 5
+    lines = (ground.folder / ".factorfair/report/responses.jsonl").read_text("utf-8")
+    assert lines.count("given up after 6 attempts: each lost its replica") == 1
+
+
+def test_another_identity(ground: Ground) -> None:
+    """Pictures of two versions must not be averaged."""
+    with (ground.folder / "model.py").open("a") as file:
+        file.write('\nask.factorfair_version = "2" if "RAY_RAYLET_PID" in os.environ else "1"\n')
+    line = ending(FatalModelError, ground)
+    assert f"the replica on {os.uname().nodename} (pid " in line
+    assert line.endswith("has another identity: version is 2, here 1")
+    assert ground.begun.total() == 0
+
+
+def test_more_replicas_than_gpus(ground: Ground) -> None:
+    summary = ground.run(replicas=3)
+    assert summary.usage.calls == ANSWERS == ground.begun.total()
+    assert len(ground.begun) == 2
+
+
+def test_as_many_replicas_as_gpus(ground: Ground) -> None:
+    assert ground.run(replicas="gpus=0.5").usage.calls == ANSWERS
+    assert len(ground.begun) == 4
+
+
+def test_a_limit_on_calls(ground: Ground) -> None:
+    assert "100 calls" in ending(BudgetError, ground, max_calls=100)
+    assert ground.begun.total() == ground.rows("responses") == 100
+
+
+def test_a_killed_run(ground: Ground) -> None:
+    """Its replicas end with it, and the next run asks only what is missing."""
+    process = ground.start()
+    ground.once(ground.is_under_way, process.kill).join()
+    process.wait()
+    had, replicas = ground.rows("responses"), list(ground.begun)
+    summary = ground.run()
+    assert had + summary.usage.calls == ANSWERS == ground.rows("responses")
+    assert (
+        ground.begun.total() <= ANSWERS + 2 * PARALLEL + 2 * PARALLEL
+    )  # answers not yet committed, and under way
+    assert ground.rows("claims") == 0
+    assert not any(map(is_alive, replicas))
+
+
+def test_an_interrupted_run(ground: Ground) -> None:
+    process = ground.start()
+    ground.once(ground.is_under_way, lambda: process.send_signal(signal.SIGINT)).join()
+    output, _ = process.communicate()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert not any(map(is_alive, ground.begun))
+    assert ground.rows("claims") == 0
+
+
+def test_a_wrong_token(ground: Ground) -> None:
+    process = ground.start(RAY_AUTH_TOKEN="wrong" * 8, RAY_gcs_rpc_server_connect_timeout_s="1")
+    output, _ = process.communicate()
+    assert process.returncode == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, output.splitlines())
+    assert line.startswith(f"ERROR: --factorfair-executor={ground.nodes.executor}: AuthenticationError: ")
+
+
+def test_the_head_is_gone(ground: Ground, nodes: Nodes) -> None:
+    """The last test: it takes the cluster along. A report is written, and nothing is judged."""
+    (ground.folder / "conftest.py").write_text(BRISK, encoding="utf-8")
+    process = ground.start("--factorfair-samples=96,objective=4", "--factorfair-gate=s_e[base] >= 0.1")
+    ground.once(ground.is_under_way, nodes.kill_head).join()
+    output, _ = process.communicate()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert "the head of the cluster is gone; answers so far are kept" in output
+    assert {gate["verdict"] for gate in ground.report(".factorfair/report/partial")["gates"]} == {
+        "not judged"
+    }
+    assert ground.rows("responses") >= 30 - 2 * PARALLEL
     assert ground.rows("claims") == 0

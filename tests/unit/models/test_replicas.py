@@ -1,0 +1,391 @@
+"""Which replica is asked, and what becomes of a request whose replica is lost; actors are scripted here."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
+from pytest_factorfair.models import cluster, registry
+from pytest_factorfair.models.cluster import Cluster, Pace, Replicas
+from pytest_factorfair.models.replicas import Order, Replica, ReplicatedModel
+
+PACE = Pace(ping=0.001, silence=5.0, patience=60.0)
+PARALLEL = 3
+IDENTITY = {"provider": "test"}
+
+
+class RayError(Exception):
+    """As Ray's."""
+
+
+class DiedError(RayError):
+    """As Ray's of an actor that is gone."""
+
+
+class TaskError(RayError):
+    """As Ray's of an exception in an actor."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+Outcome = Response | Exception | None
+
+
+class Actor:
+    """Answers as it is told: None is never."""
+
+    def __init__(self, number: int, answer: Callable[[int, Request], Outcome]) -> None:
+        self.busy = self.most = 0
+        self.problem = ""
+        self.silent = False
+        self.pings = SimpleNamespace(count=0)
+        self.ask = SimpleNamespace(remote=self._ask)
+        self.ready = SimpleNamespace(remote=self._ready)
+        self._number = number
+        self._answer = answer
+
+    async def _ask(self, request: Request) -> object:
+        self.busy += 1
+        self.most = max(self.most, self.busy)
+        try:
+            await asyncio.sleep(0.001)
+            outcome = self._answer(self._number, request)
+            if outcome is None:
+                await asyncio.Event().wait()
+            if isinstance(outcome, RayError):
+                raise outcome
+            return outcome
+        finally:
+            self.busy -= 1
+
+    async def _ready(self) -> tuple[str, str]:
+        if self.silent:
+            await asyncio.Event().wait()
+        return f"node-{self._number}", self.problem
+
+
+class Ray:
+    """As much of the module as is used."""
+
+    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=TaskError, RaySystemError=TaskError)
+    cloudpickle = pickle
+
+    def __init__(self, answer: Callable[[int, Request], Outcome]) -> None:
+        self.actors: list[Actor] = []
+        self.options: dict[str, object] = {}
+        self.restarted: list[Actor] = []
+        self._answer = answer
+
+    def remote(self, _kind: type) -> Any:
+        def options(**given: object) -> Any:
+            self.options = given
+            return SimpleNamespace(remote=self._actor)
+
+        return SimpleNamespace(options=options)
+
+    def _actor(self, _order: bytes) -> Actor:
+        self.actors.append(Actor(len(self.actors), self._answer))
+        return self.actors[-1]
+
+    def kill(self, actor: Actor, *, no_restart: bool = True) -> None:
+        if not no_restart:
+            self.restarted.append(actor)
+
+
+class Local:
+    """The model in the controlling process."""
+
+    endpoint = "test"
+    parallel = PARALLEL
+    identity = IDENTITY
+
+    async def ask(self, _: Request) -> Response:
+        raise AssertionError("asked in the controlling process")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture(autouse=True)
+def _ray_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "find_spec", lambda _: object())
+
+
+def replicated(
+    ray: Ray, monkeypatch: pytest.MonkeyPatch, *, count: int = 2, pace: Pace = PACE
+) -> ReplicatedModel:
+    monkeypatch.setattr(cluster, "PACE", pace)
+    monkeypatch.setattr(Cluster, "connect", lambda _: ray)
+    order = Order("test:model", {}, (), "text", IDENTITY, "/")
+    place = Cluster("head:1")
+    place.gpus = (float(count),)
+    return ReplicatedModel(Local(), order, place, Replicas(count))
+
+
+async def answered(
+    model: ReplicatedModel, request: Request, *, calls: Counter[str] | None = None
+) -> Response:
+    """As the engine does: again at once where the model says so."""
+    while True:
+        if calls is not None:
+            calls[request.prompt] += 1
+        try:
+            return await model.ask(request)
+        except RetryableModelError as error:
+            if not error.at_once:
+                raise
+
+
+def requests(number: int) -> list[Request]:
+    return [Request(f"prompt {one}") for one in range(number)]
+
+
+def say(_number: int, request: Request) -> Outcome:
+    return Response(request.prompt)
+
+
+def asked(model: ReplicatedModel, some: list[Request], calls: Counter[str] | None = None) -> list[Any]:
+    async def ask() -> list[Any]:
+        outcomes = await asyncio.gather(
+            *(answered(model, one, calls=calls) for one in some), return_exceptions=True
+        )
+        await model.close()
+        return outcomes
+
+    return asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_the_least_busy_replica_is_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has at most as many requests under way as its model takes."""
+    ray = Ray(say)
+    model = replicated(ray, monkeypatch)
+    assert model.parallel == 2 * PARALLEL
+    outcomes = asked(model, requests(40))
+    assert [one.text for one in outcomes] == [one.prompt for one in requests(40)]
+    assert [actor.most for actor in ray.actors] == [PARALLEL, PARALLEL]
+    assert ray.options == {
+        "num_gpus": 1.0, "num_cpus": 0, "max_restarts": -1, "max_task_retries": 0,
+        "max_concurrency": 2 * PARALLEL + 1, "scheduling_strategy": "SPREAD",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_request_that_kills(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up after six attempts; what it takes along is asked again, and answered."""
+
+    def answer(_number: int, request: Request) -> Outcome:
+        return DiedError("gone") if request.prompt == "prompt 7" else Response(request.prompt)
+
+    ray, calls = Ray(answer), Counter[str]()
+    outcomes = asked(replicated(ray, monkeypatch, count=count), requests(40), calls)
+    error = outcomes.pop(7)
+    assert isinstance(error, RejectedRequestError)
+    assert str(error).startswith("given up after 6 attempts: each lost its replica, the last on node-")
+    assert all(isinstance(one, Response) for one in outcomes)
+    assert calls["prompt 7"] == 6
+    # After two deaths it is asked alone, so it takes others along twice at most.
+    assert calls.total() <= 39 + 6 + 2 * (PARALLEL - 1)
+
+
+def test_requests_that_kill_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is known after two deaths, so that the only replica is not given up for them."""
+
+    def answer(_number: int, request: Request) -> Outcome:
+        return DiedError("gone") if request.prompt in ("prompt 3", "prompt 4") else Response(request.prompt)
+
+    outcomes = asked(replicated(Ray(answer), monkeypatch, count=1), requests(30))
+    assert [place for place, one in enumerate(outcomes) if not isinstance(one, Response)] == [3, 4]
+
+
+def test_every_replica_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(lambda _number, _request: DiedError("gone"))
+    outcomes = asked(replicated(ray, monkeypatch), requests(40))
+    fatal = [one for one in outcomes if isinstance(one, FatalModelError)]
+    assert fatal
+    assert str(fatal[0]).startswith("test:model: every replica was lost 5 times in a row, the last on node-")
+    assert str(fatal[0]).endswith(": DiedError")
+
+
+def test_a_silent_replica(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is under way there is asked elsewhere; it is used again once it answers."""
+    asked_of = Counter[int]()
+
+    def answer(number: int, request: Request) -> Outcome:
+        asked_of[number] += 1
+        if number == 0 and not ray.actors[0].silent and asked_of[0] <= PARALLEL:
+            if asked_of[0] == PARALLEL:
+                ray.actors[0].silent = True
+            return None
+        if asked_of[1] == 30:
+            ray.actors[0].silent = False
+        return Response(request.prompt)
+
+    ray = Ray(answer)
+    pace = replace(PACE, silence=0.02)
+    outcomes = asked(replicated(ray, monkeypatch, pace=pace), requests(400))
+    assert all(isinstance(one, Response) for one in outcomes)
+    assert asked_of[0] > PARALLEL
+    assert asked_of.total() == 400 + PARALLEL
+
+
+def test_no_replica_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(say)
+    model = replicated(ray, monkeypatch, pace=Pace(ping=0.001, silence=0.001, patience=0.01))
+
+    class Unstarted(Actor):
+        async def _ready(self) -> tuple[str, str]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    monkeypatch.setattr(ray, "_actor", lambda _order: Unstarted(0, say))
+    (error,) = asked(model, requests(1))
+    assert isinstance(error, FatalModelError)
+    assert str(error) == (
+        "test:model: no replica for 0.01 s: each needs 1 GPUs, and the cluster had 2; answers so far are kept"
+    )
+
+
+def test_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(say)
+    model = replicated(ray, monkeypatch)
+    original = ray._actor  # noqa: SLF001  # this file's own
+
+    def actor(order: bytes) -> Actor:
+        made = original(order)
+        made.problem = "has another identity: weights is b2, here a1" * (len(ray.actors) == 2)
+        return made
+
+    monkeypatch.setattr(ray, "_actor", actor)
+    outcomes = asked(model, requests(40))
+    fatal = {str(one) for one in outcomes if isinstance(one, FatalModelError)}
+    assert fatal == {"test:model: the replica on node-1 has another identity: weights is b2, here a1"}
+
+
+def test_a_lost_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others answer, a replica that fails for good is started again; where none has, all would fail."""
+    failing = {1}
+
+    def answer(number: int, request: Request) -> Outcome:
+        if number in failing and not ray.restarted:
+            return FatalModelError("test:model: AcceleratorError: the GPU is lost")
+        return Response(request.prompt)
+
+    ray = Ray(answer)
+    model = replicated(ray, monkeypatch)
+
+    async def in_turn() -> list[Any]:
+        first = await answered(model, Request("first"))
+        return [first, *await asyncio.gather(*(answered(model, one) for one in requests(20)))]
+
+    assert len(asyncio.run(in_turn())) == 21
+    assert ray.restarted == [ray.actors[1]]
+    failing |= {2, 3}
+    ray.restarted.clear()
+    model = replicated(ray, monkeypatch)
+    outcomes = asked(model, requests(6))
+    assert all(isinstance(one, FatalModelError) for one in outcomes)
+    assert ray.restarted == []
+
+
+def test_the_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(lambda _number, _request: None)
+    watchers: list[Callable[[], object]] = []
+    monkeypatch.setattr(Cluster, "watch", lambda _, watcher: watchers.append(watcher))
+    model = replicated(ray, monkeypatch)
+
+    async def ask() -> list[Any]:
+        asking = [asyncio.ensure_future(answered(model, one)) for one in requests(10)]
+        while not (ray.actors and all(actor.busy for actor in ray.actors)):  # noqa: ASYNC110  # scripted
+            await asyncio.sleep(0)
+        watchers[0]()
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    (line,) = {str(one) for one in asyncio.run(ask()) if isinstance(one, FatalModelError)}
+    assert (
+        line == "--factorfair-executor=ray:head:1: the head of the cluster is gone; answers so far are kept"
+    )
+
+
+def test_an_exception_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response that cannot travel is the error of one request."""
+    ray = Ray(lambda _number, _request: TaskError(TypeError("cannot pickle 'generator' object")))
+    (error,) = asked(replicated(ray, monkeypatch), requests(1))
+    assert isinstance(error, RejectedRequestError)
+    assert str(error) == "TypeError: cannot pickle 'generator' object"
+
+
+class Raising:
+    """A model that raises what it is asked."""
+
+    endpoint, parallel, identity = "test", None, IDENTITY
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    async def ask(self, _: Request) -> Response:
+        raise self._error
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RetryableModelError("busy", 3.0, throttled=True),
+        RejectedRequestError("no", cause=Cause("status", "400")),
+        FatalModelError("broken", billable=False),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_errors_travel_as_values(error: ModelError, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "build", lambda *_, **__: Raising(error))
+    replica = Replica(pickle.dumps(Order("test:model", {}, (), "text", IDENTITY, "/")))
+    returned = pickle.loads(pickle.dumps(asyncio.run(replica.ask(Request("?")))))  # noqa: S301  # as Ray does
+    assert type(returned) is type(error)
+    assert (str(returned), vars(returned)) == (str(error), vars(error))
+
+
+def test_what_a_users_model_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "build", lambda *_, **__: Raising(SystemExit(3)))
+    returned = asyncio.run(Replica(pickle.dumps(Order("m", {}, (), "text", IDENTITY, "/"))).ask(Request("?")))
+    assert isinstance(returned, RejectedRequestError)
+    assert returned.cause.detail == "SystemExit"
+
+
+@pytest.mark.parametrize(
+    ("order", "problem"),
+    [
+        (Order("python:nowhere:ask", {}, (), "text", {}, "/"), "cannot build it: model 'python:nowhere:ask': there is no module"),
+        (Order("sim:uniform", {}, (), "text", {"provider": "sim"}, "/"), "has another identity: "),
+        (Order("sim:uniform", {}, (), "text", {}, "/", release="0.0.9"), "has another identity: pytest-factorfair is "),
+    ],
+)  # fmt: skip
+def test_an_unfit_replica(order: Order, problem: str) -> None:
+    replica = Replica(pickle.dumps(order))
+    assert asyncio.run(replica.ready())[1].startswith(problem)
+    assert isinstance(asyncio.run(replica.ask(Request("?"))), FatalModelError)
+
+
+def test_an_order_that_cannot_be_read() -> None:
+    """As of another release, or with a class that this machine lacks."""
+    assert asyncio.run(Replica(b"cnowhere\nThing\n.").ready())[1].startswith(
+        "cannot build it: ModuleNotFoundError"
+    )

@@ -1,6 +1,6 @@
 """A run on several machines: ``python -m benchmarks.scale [--full]``.
 
-Shards, their merge, and what a resumed or repeated run of pictures reads. Ratios count: run it on an idle
+Shards, their merge, replicas, and what a resumed or repeated run of pictures reads. Ratios count: run it on an idle
 machine. ``--full`` takes ten times the pictures.
 """
 
@@ -17,6 +17,7 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+from benchmarks import replicas
 from benchmarks.harness import ROOT, limited, measured, table
 from benchmarks.pictures import resnet
 from pytest_factorfair.config.settings import Shard, resolve
@@ -165,6 +166,7 @@ def main() -> None:
             ("with pictures of 1.9 MB / of 1 kB", limited(large / small, 1.5)),
         ],
     )
+    replicas.main()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ notices none of them. ``unit/models/test_replicas.py`` tests the routing without
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -145,13 +147,13 @@ def test_a_silent_replica(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_prompt_that_kills_its_replica(ground: Ground) -> None:
     """Six attempts, then it is an error; no other answer is lost."""
-    import sqlite3
-
     ground.run(executor="local", replicas=None, store="sqlite:///local.sqlite", report="local")
     with sqlite3.connect(ground.folder / "local.sqlite") as store:
-        ((prompt,),) = store.execute("SELECT prompt FROM responses ORDER BY key LIMIT 1")
+        ((prompt,),) = store.execute(
+            "SELECT prompt FROM responses GROUP BY prompt HAVING count(*) = 1 LIMIT 1"
+        )
     (ground.folder / "begun").unlink()
-    (ground.folder / "poison").write_text(prompt, encoding="utf-8")
+    (ground.folder / "poison").write_text(json.loads(prompt), encoding="utf-8")
     summary = ground.run()
     assert ground.rows("responses") == ANSWERS - 1
     assert len(ground.begun) == 2 + 6  # processes
@@ -190,7 +192,7 @@ def test_a_killed_run(ground: Ground) -> None:
     """Its replicas end with it, and the next run asks only what is missing."""
     process = ground.start()
     ground.once(ground.is_under_way, process.kill).join()
-    process.wait()
+    process.communicate()
     had, replicas = ground.rows("responses"), list(ground.begun)
     summary = ground.run()
     assert had + summary.usage.calls == ANSWERS == ground.rows("responses")
@@ -211,10 +213,10 @@ def test_an_interrupted_run(ground: Ground) -> None:
 
 
 def test_a_wrong_token(ground: Ground) -> None:
-    process = ground.start(RAY_AUTH_TOKEN="wrong" * 8, RAY_gcs_rpc_server_connect_timeout_s="1")
+    process = ground.start(RAY_AUTH_TOKEN="wrong" * 8, RAY_NUM_REDIS_GET_RETRIES="2")
     output, _ = process.communicate()
     assert process.returncode == pytest.ExitCode.USAGE_ERROR
-    (line,) = filter(None, output.splitlines())
+    line = output.rstrip().splitlines()[-1]  # Ray itself writes a line for each attempt
     assert line.startswith(f"ERROR: --factorfair-executor={ground.nodes.executor}: AuthenticationError: ")
 
 
@@ -226,8 +228,6 @@ def test_the_head_is_gone(ground: Ground, nodes: Nodes) -> None:
     output, _ = process.communicate()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "the head of the cluster is gone; answers so far are kept" in output
-    assert {gate["verdict"] for gate in ground.report(".factorfair/report/partial")["gates"]} == {
-        "not judged"
-    }
+    assert {gate["verdict"] for gate in ground.report()["gates"]} == {"not judged"}
     assert ground.rows("responses") >= 30 - 2 * PARALLEL
     assert ground.rows("claims") == 0

@@ -1,0 +1,101 @@
+"""What replicas gain and cost: a model of 50 ms an answer, one at a time, on a Ray cluster of two nodes.
+
+    python -m benchmarks.replicas
+
+The nodes are processes of this machine. Asking is timed from the first request to the last, without the
+start of pytest, the cluster and the replicas.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.harness import limited, measured, table
+from tests.ray_cluster import Nodes
+
+SMALL = Path(__file__).parents[1] / "tests" / "data" / "small.yaml"
+ANSWERS = 24 + 8 * 96
+MODEL = """
+import os
+import time
+from pathlib import Path
+
+def ask(prompt):
+    time.sleep(0.05)
+    with (Path(__file__).parent / "log").open("a") as file:
+        file.write(f"{os.getpid()} {time.monotonic()}\\n")
+    return "AB"[len(prompt) % 2] + "."
+
+ask.factorfair_parallel = 1
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Seconds of asking, and CPU seconds of the controlling process."""
+
+    asking: float
+    cpu: float
+
+
+def run(*options: str, kill: bool = False) -> Run:
+    """A run in an empty folder; ``kill`` ends a replica once a quarter is answered."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        log = folder / "log"
+        shutil.copy(SMALL, folder)
+        (folder / "model.py").write_text(MODEL, encoding="utf-8")
+
+        def entries() -> list[tuple[int, float]]:
+            lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+            return [(int(pid), float(moment)) for pid, moment in map(str.split, lines)]
+
+        def end_one() -> None:
+            while len(had := entries()) < ANSWERS // 4:
+                time.sleep(0.05)
+            os.kill(had[0][0], signal.SIGKILL)
+
+        if kill:
+            threading.Thread(target=end_one, daemon=True).start()
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:hypothesispytest", "-p", "no:anyio"]
+        sizes = ["--factorfair-checklist=small.yaml", "--factorfair-samples=96,objective=4"]
+        cost = measured([*command, "--factorfair-model=python:model.py:ask", *sizes, *options], cwd=folder)
+        moments = [moment for _, moment in entries()]
+        assert len(moments) >= ANSWERS  # noqa: S101  # a benchmark of fewer would flatter
+        return Run(moments[-1] - moments[0], cost.cpu)
+
+
+def figures() -> list[tuple[str, str]]:
+    """One replica, two, and two of which one is killed, compared with a run without a cluster."""
+    nodes = Nodes()
+    try:
+        cluster = f"--factorfair-executor={nodes.executor}"
+        local = run()
+        one = run(cluster, "--factorfair-replicas=1")
+        two = run(cluster, "--factorfair-replicas=2")
+        killed = run(cluster, "--factorfair-replicas=2", kill=True)
+    finally:
+        nodes.end()
+    runs = (("local", local), ("1 replica", one), ("2 replicas", two), ("2, one killed", killed))
+    return [
+        *((f"{name}: answers a second", f"{ANSWERS / each.asking:.1f}") for name, each in runs),
+        ("2 replicas / 1 replica, time", limited(two.asking / one.asking, 1 / 1.85)),
+        ("controlling process, cluster / local, CPU", limited(two.cpu / local.cpu, 1.35)),
+        ("one replica killed / calm, time", limited(killed.asking / two.asking, 1.3)),
+    ]
+
+
+def main() -> None:
+    table(f"replicas, {ANSWERS} answers of 50 ms, one at a time in each", figures())
+
+
+if __name__ == "__main__":
+    main()

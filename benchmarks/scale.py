@@ -1,7 +1,7 @@
 """A run on several machines: ``python -m benchmarks.scale [--full]``.
 
-Shards, their merge, replicas, and what a resumed or repeated run of pictures reads. Ratios count: run it on an idle
-machine. ``--full`` takes ten times the pictures.
+Shards, their merge, replicas, and what a resumed or repeated run of pictures reads. Ratios count: run it on
+an idle machine. ``--full`` takes ten times the pictures.
 """
 
 from __future__ import annotations

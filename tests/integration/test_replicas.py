@@ -156,8 +156,8 @@ def test_a_prompt_that_kills_its_replica(ground: Ground) -> None:
     (ground.folder / "poison").write_text(json.loads(prompt), encoding="utf-8")
     summary = ground.run()
     assert ground.rows("responses") == ANSWERS - 1
-    assert len(ground.begun) == 2 + 6  # processes
-    assert summary.usage.calls >= ANSWERS + 5
+    # It takes others along before it is asked alone, twice.
+    assert ANSWERS + 5 <= ground.begun.total() <= summary.usage.calls <= ANSWERS + 5 + 2 * (PARALLEL - 1)
     lines = (ground.folder / ".factorfair/report/responses.jsonl").read_text("utf-8")
     assert lines.count("given up after 6 attempts: each lost its replica") == 1
 

@@ -113,6 +113,7 @@ class Endpoints:
         self._lane = lane
         self._run = run
         self._health: dict[str, Health] = {}
+        self._changes: dict[str, Future[Health]] = {}  # the last of each endpoint
 
     @property
     def endpoints(self) -> tuple[Health, ...]:
@@ -158,8 +159,9 @@ class Endpoints:
         return self._change(_OPEN, endpoint, now_=now)
 
     def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
-        self._health.pop(endpoint, None)  # unknown until the statement is executed
-        return self._lane.do(self._changed, (statement, {"endpoint_": endpoint, "run_": self._run, **values}))
+        given = (statement, {"endpoint_": endpoint, "run_": self._run, **values})
+        self._changes[endpoint] = change = self._lane.do(self._changed, given)
+        return change
 
     # In the thread of the statements, within a transaction.
 

@@ -328,8 +328,10 @@ class Limits(Endpoints):
 
         Such a call is entered with ``account`` like one that was granted there, but after it was sent.
         """
-        health = self._health.get(endpoint) if self.alone else None
-        if health is None or health.opens_in(now) or health.probe_at is not None:
+        health, change = self._health.get(endpoint), self._changes.get(endpoint)
+        if not self.alone or health is None or health.opens_in(now) or health.probe_at is not None:
+            return None
+        if change is not None and not change.done():
             return None
         return self._unlimited(estimate)
 

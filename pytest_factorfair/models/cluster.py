@@ -189,4 +189,9 @@ def _reason(error: BaseException) -> str:
     """The cause in one line: Ray's own error often says only that it could not connect."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return str(error) if isinstance(error, InputError) else fit(f"{type(error).__name__}: {error}")
+    if isinstance(error, InputError):
+        return str(error)
+    _, traceback, frames = str(error).partition("Traceback (most recent call last):")
+    if traceback:  # in the text of Ray's error: the cause stands below its last frame, which is indented
+        return fit(frames.rpartition("\n  ")[2].partition("\n")[2])
+    return fit(f"{type(error).__name__}: {error}")

@@ -42,6 +42,18 @@ def test_ray_client(monkeypatch: pytest.MonkeyPatch) -> None:
         Cluster("").connect()
 
 
+def test_the_cause_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's own error says only that it could not connect; the cause is chained to it, or quoted in its text."""
+    text = "Failed. Last: Traceback (most recent call last):\n  File 'a', line 1\n    ^^\nray.AuthenticationError: wrong"
+
+    def fail(_: Cluster) -> None:
+        raise ConnectionError("Failed to connect") from RuntimeError(text)
+
+    monkeypatch.setattr(Cluster, "_join", fail)
+    with pytest.raises(InputError, match=r"executor=ray:head:1: ray\.AuthenticationError: wrong$"):
+        Cluster("head:1").connect()
+
+
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"pytest-factorfair\[ray\]"):

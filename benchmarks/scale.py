@@ -150,7 +150,7 @@ def main() -> None:
         filled(Path(arguments.fill[0]), int(arguments.fill[1]), SMALL)
         return
     times = 10 if arguments.full else 1
-    few, many = 2_000 * times, 6_000 * times
+    few, many = 10_000, 30_000  # below, caches are still filling
     growth = (peak_of_merge(many) - peak_of_merge(few)) / (many - few)
     small, large = (min(looked_up(2_000 * times, size) for _ in range(3)) for size in (SMALL, LARGE))
     table(

@@ -19,7 +19,7 @@ import pytest
 from benchmarks.same_results import differences
 from pytest_factorfair.errors import BudgetError, FatalModelError
 from pytest_factorfair.models import cluster
-from tests import ray_cluster, tiny_checkpoint, tiny_pipeline
+from tests import ray_cluster, tiny_pipeline
 from tests.project import FEW_PORTRAITS, Project
 from tests.ray_cluster import ANSWERS, PARALLEL, Ground, Nodes, ending
 
@@ -71,20 +71,6 @@ def test_a_local_run_comes_first(ground: Ground) -> None:
     summary = ground.run(local["model"], report="halves")
     assert summary.usage.calls == ANSWERS - ANSWERS // 2
     assert list(differences(ground.report("whole"), ground.report("halves"))) == []
-
-
-def test_a_checkpoint(ground: Ground) -> None:
-    tiny_checkpoint.write(ground.folder / "checkpoint")
-    settings: dict[str, Any] = {
-        "model": "transformers:./checkpoint",
-        "model_args": {"max_tokens": "1"},
-        "samples": "1",
-    }
-    summary = ground.run(**settings, report="cluster")
-    assert summary.usage.calls == ground.rows("responses") > 0
-    again = ground.run(**settings, report="local", executor="local", replicas=None)
-    assert again.usage.calls == 0
-    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
 def test_pictures_and_their_readers(ground: Ground) -> None:

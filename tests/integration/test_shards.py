@@ -11,7 +11,6 @@ import pytest
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.store import Store
-from tests import postgres
 from tests.integration.test_looks import CLOSE, FIRST, LOOKS, MODEL
 from tests.project import CASES, FEW_PORTRAITS, Project, comparable
 from tests.servers import StubServer
@@ -232,19 +231,3 @@ def test_shards_from_python(project: Project) -> None:
     assert (summary.incomplete, summary.usage.shards, summary.usage.calls) == (None, 2, ANSWERS)
     with Store.open(url, read_only=True) as store:
         assert [row.finished for row in store.shards()] == [True, True]
-
-
-def test_shards_that_share_a_server_need_no_merge(capsys: pytest.CaptureFixture[str]) -> None:
-    if postgres.binaries() is None:
-        pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    with postgres.server() as folder:
-        url = f"postgresql+psycopg://ff@/postgres?host={folder}"
-        for number in (1, 2):
-            run("sim:stereotyped", shard=f"{number}/2", store=url, **COMMON)
-        shared = run("sim:stereotyped", replay=True, store=url, **COMMON)
-        assert (shared.usage.shards, shared.usage.calls, shared.usage.cached) == (2, ANSWERS, ANSWERS)
-        assert main(["merge", "merged", url]) == 0  # or one in a file
-    assert f"merged: {ANSWERS} calls in 2 shards, cost $0.00" in capsys.readouterr().out
-    alone = run("sim:stereotyped", replay=True, store="sqlite:///merged/responses.sqlite", **COMMON)
-    assert (alone.cases, alone.usage) == (shared.cases, shared.usage)

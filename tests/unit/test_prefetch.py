@@ -47,7 +47,7 @@ class Execution:
 
     def __init__(self, parallel: int | None) -> None:
         self.run = SimpleNamespace(
-            settings=SimpleNamespace(connections=CONNECTIONS),
+            connections=CONNECTIONS,
             models={"m": SimpleNamespace(parallel=parallel)},
         )
         self.asked: list[int] = []

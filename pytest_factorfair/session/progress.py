@@ -54,7 +54,9 @@ class Progress:
             parts.append(f"next try in {math.ceil(closed.opens_in)} s")
             if closed.failing and not closed.throttled:
                 parts.append(f"{closed.failing:,} failing: {excerpt(closed.cause, LONGEST)}")
-        rate = self.answers / self.seconds if self.seconds > 0 else 0.0
+        # What is left has to be asked, which stored answers say nothing about.
+        answered = max(self.answers - self.cached, 0) or self.answers
+        rate = answered / self.seconds if self.seconds > 0 else 0.0
         parts.append(f"{rate:.1f}/s" if 0 < rate < SLOW else f"{rate:,.0f}/s")
         if self.answers:
             parts.append(f"{self.cached / self.answers:.0%} from the store")

@@ -128,13 +128,18 @@ def test_what_holds_answers_up_comes_first(endpoints: tuple[EndpointState, ...],
 
 
 @pytest.mark.parametrize(
-    ("seconds", "rate", "left"),
-    [(0.1, "10,000/s", "0:00"), (15.25, "66/s", "1:01"), (931.25, "1.1/s", "1:02:05")],
+    ("cached", "seconds", "rate", "stored", "left"),
+    [
+        (250, 0.1, "7,500/s", "25%", "0:01"),
+        (250, 15.25, "49/s", "25%", "1:21"),
+        (250, 931.25, "0.8/s", "25%", "1:22:47"),
+        (1_000, 10, "100/s", "100%", "0:40"),
+    ],
 )
-def test_time_left(seconds: float, rate: str, left: str) -> None:
-    """A fifth of the answers are there: the others take four times as long."""
-    progress = Progress(1_000, 5_000, cached=250, refused=7, cost=None, seconds=seconds)
+def test_time_left(cached: int, seconds: float, rate: str, stored: str, left: str) -> None:
+    """4,000 answers take as long as they took that were asked; if all were stored, as these."""
+    progress = Progress(1_000, 5_000, cached=cached, refused=7, cost=None, seconds=seconds)
     assert str(progress) == (
-        f"factorfair: 1,000 of 5,000 answers · {rate} · 25% from the store · 7 refused · cost unknown"
+        f"factorfair: 1,000 of 5,000 answers · {rate} · {stored} from the store · 7 refused · cost unknown"
         f" · {left} left"
     )

@@ -77,9 +77,10 @@ class ForwardPass:
     def _kept(self) -> float:
         """Below how many tokens the model keeps the keys and values of all, so that prompts can share them.
 
-        0 for a model that keeps something else, such as a recurrent state.
+        0 for a model that keeps something else, such as a recurrent state, or cannot be told positions: it
+        may count the padding between a shared beginning and the rest of a prompt.
         """
-        if "past_key_values" not in self._parameters:
+        if not {"past_key_values", "position_ids"} <= self._parameters.keys():
             return 0
         caches = import_module("transformers.cache_utils")
         with import_module("torch").inference_mode():

@@ -43,7 +43,8 @@ GEMMA = {"intermediate_size": 64, "num_key_value_heads": 2, "head_dim": 8, "init
     [
         ("Llama", LLAMA, ONCE),
         ("GPT2", {"initializer_range": 0.5}, ONCE),
-        ("Bloom", {"initializer_range": 0.5}, ONCE),
+        ("Bloom", {"initializer_range": 0.5}, EACH),
+        ("Mpt", {"initializer_range": 0.5}, EACH),
         ("Mistral", {**LLAMA, "sliding_window": 1000}, ONCE),
         ("Mistral", {**LLAMA, "sliding_window": 24}, EACH),
         ("Gemma2", {**GEMMA, "sliding_window": 1000}, ONCE),
@@ -53,7 +54,8 @@ GEMMA = {"intermediate_size": 64, "num_key_value_heads": 2, "head_dim": 8, "init
     ids=[
         "rotary positions",
         "absolute positions",
-        "alibi",
+        "distances by the attention mask",
+        "distances by the place in the row",
         "a wide window",
         "a narrow window",
         "every other layer has a wide window",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -10,11 +11,27 @@ from pytest_factorfair.commands import bless, card, compare, detector, export, h
 from pytest_factorfair.commands.common import WRONG_INPUT
 from pytest_factorfair.errors import DetectorError, InputError, StoreError
 
+PIPE_CLOSED = 141
+"""The exit code that shells report for a program whose reader has gone, such as ``head``: 128 + SIGPIPE."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input.
 
-    Each command is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
+    If the reader of the output has gone, the command ends without a message.
+    """
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more when it ends, and would print the error then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Each command is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
     parsed arguments, and returns an exit code or None for 0; an error it raises becomes one line.
     """
     parser = argparse.ArgumentParser(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -31,6 +34,17 @@ def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("m: 4 responses, 1 of them unusable, 20")
     assert lines[1].startswith("o?[31m: 1 response, 20")
+
+
+@pytest.mark.parametrize("length", [1, 100_000])  # written as the command ends, and before
+def test_a_reader_that_has_gone(length: int) -> None:
+    fill("one.sqlite", "a", Response("x" * length))
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "pytest_factorfair.commands.cli", "store", "export", "one.sqlite"]
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import opened, say, store_url
-from pytest_factorfair.domain import Usage, plural
+from pytest_factorfair.domain import Usage, differences, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import shown_url
 
@@ -83,9 +83,9 @@ def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[
         if not rows:
             raise InputError(f"{name}: it holds no shard of a run, and {first} does: merge them apart")
         if rows[0].run != latest[first][0].run:
-            field, mine, other = _difference(rows[0].fingerprint, latest[first][0].fingerprint)
+            path, mine, other = next(differences(rows[0].fingerprint, latest[first][0].fingerprint))
             raise InputError(
-                f"{name}: a shard of another run: {field} is {mine}, that of {first} is {other}; "
+                f"{name}: a shard of another run: {'.'.join(path)} is {mine}, that of {first} is {other}; "
                 "give the shards of one run"
             )
         for one in rows:
@@ -119,14 +119,3 @@ def _missing(shards: Mapping[str, tuple[ShardRow, ...]], there: tuple[ShardRow, 
         elif not had[number][1].finished:
             name, _ = had[number]
             yield f"{name}shard {number} of {count} is not finished: run it again, it goes on from there"
-
-
-def _difference(mine: Mapping[str, Any], other: Mapping[str, Any], under: str = "") -> tuple[str, Any, Any]:
-    """The first field in which two fingerprints differ, with its values."""
-    for name in dict.fromkeys((*mine, *other)):
-        one, two = mine.get(name), other.get(name)
-        if one != two:
-            if isinstance(one, Mapping) and isinstance(two, Mapping):
-                return _difference(one, two, f"{under}{name}.")
-            return f"{under}{name}", one, two
-    return under, mine, other

@@ -58,6 +58,7 @@ from pytest_factorfair.domain.summary import (
     PromptCounts,
     Summary,
     TopicCounts,
+    differences,
 )
 from pytest_factorfair.domain.text import defused, excerpt, plural, utf8, visible
 
@@ -123,6 +124,7 @@ __all__ = [
     "Verdict",
     "asked",
     "defused",
+    "differences",
     "excerpt",
     "letter_of",
     "lost",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_factorfair.domain.answer import ReasonShare, Record
 from pytest_factorfair.domain.case import Direction
@@ -156,3 +158,20 @@ class Summary:
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     unjudged: tuple[str, ...] = ()
+
+
+def differences(
+    one: Mapping[str, Any], other: Mapping[str, Any], under: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """The fields in which two fingerprints or identities differ: path, and both values as JSON.
+
+    "not given" stands for a field that one of them lacks.
+    """
+    for name in dict.fromkeys((*one, *other)):
+        mine, its = one.get(name), other.get(name)
+        if isinstance(mine, Mapping) and isinstance(its, Mapping):
+            yield from differences(mine, its, (*under, name))
+            continue
+        shown, also = (json.dumps(each[name]) if name in each else "not given" for each in (one, other))
+        if shown != also:
+            yield (*under, name), shown, also

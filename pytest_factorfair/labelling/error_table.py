@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, JsonValue, ValidationError
@@ -21,7 +22,7 @@ from pydantic import Field, JsonValue, ValidationError
 from pytest_factorfair.checklist.fields import Layout
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.source import read
-from pytest_factorfair.domain import Attribute, Checklist
+from pytest_factorfair.domain import Attribute, Checklist, differences
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.statistics.confusion import Confusion
 
@@ -70,7 +71,16 @@ def tables(
     except ValidationError as error:
         refuse(root, structural(error))
         raise
-    refuse(root, _other_detector(file.detector, json.loads(json.dumps(dict(detector)))))
+    refuse(
+        root,
+        [
+            Problem(
+                ("detector", *path),
+                f"is {here}, but the run's detector has {there}: another detector makes other errors",
+            )
+            for path, here, there in islice(differences(file.detector, detector), 1)
+        ],
+    )
     known = {each.name: each for each in attributes}
     refuse(root, _unknown(file.tables, known))
     found = []
@@ -79,21 +89,6 @@ def tables(
         counts = [[rows.get(label, {}).get(perceived, 0) for perceived in labels] for label in labels]
         found.append(Confusion(name, known[name].groups, np.array(counts, np.int64)))
     return tuple(found)
-
-
-def _other_detector(
-    file: Mapping[str, Any], run: Mapping[str, Any], steps: tuple[str, ...] = ()
-) -> list[Problem]:
-    """The first field in which the file's detector differs from the run's."""
-    for name in dict.fromkeys((*file, *run)):
-        here, there = (json.dumps(each[name]) if name in each else "missing" for each in (file, run))
-        if here == there:
-            continue
-        if isinstance(file.get(name), dict) and isinstance(run.get(name), dict):
-            return _other_detector(file[name], run[name], (*steps, name))
-        difference = f"is {here}, but the run's detector has {there}: another detector makes other errors"
-        return [Problem(("detector", *steps, name), difference)]
-    return []
 
 
 def _unknown(

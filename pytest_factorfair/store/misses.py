@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from pytest_factorfair.domain import Query
+from pytest_factorfair.domain import Query, differences
 from pytest_factorfair.store.keys import key
 from pytest_factorfair.store.rows import from_body
 from pytest_factorfair.store.store import Store
@@ -77,8 +77,14 @@ class Memory:
             return NEW_PROMPT if model in self.models.values() else NEW_MODEL
         mine = [one for one in stored if one.model == model]
         if not mine:
-            differences = (_differences(model, one.model) for one in stored)
-            return min(differences, key=lambda text: (len(text), text))
+            reasons = [
+                "; ".join(
+                    f"{'.'.join(path)} is {now}, stored with {then}"
+                    for path, now, then in differences(model, one.model)
+                )
+                for one in stored
+            ]
+            return min(reasons, key=lambda text: (len(text), text))
         return NEW_SEED if any(one.repeat == query.repeat for one in mine) else NEW_REPEAT
 
 
@@ -91,15 +97,6 @@ def _parts(identity: Mapping[str, object], under: str = "") -> dict[str, object]
         else:
             parts[under + name] = list(value) if isinstance(value, tuple) else value
     return parts
-
-
-def _differences(now: Parts, then: Parts) -> str:
-    names = [name for name in dict.fromkeys((*now, *then)) if now.get(name) != then.get(name)]
-    return "; ".join(f"{name} is {_said(now, name)}, stored with {_said(then, name)}" for name in names)
-
-
-def _said(parts: Parts, name: str) -> str:
-    return json.dumps(parts[name]) if name in parts else "not given"
 
 
 def _digest(prompt: str) -> bytes:

@@ -108,7 +108,7 @@ def test_missing_and_unfinished_shards_are_named(capsys: pytest.CaptureFixture[s
         ),
         (
             {"fingerprint": {"models": {"m": {"provider": "q"}}}},
-            "shard2: a shard of another run: models.m.provider is q, that of shard1 is p; give the shards of one run",
+            'shard2: a shard of another run: models.m.provider is "q", that of shard1 is "p"; give the shards of one run',
         ),
     ],
 )

@@ -48,7 +48,8 @@ class Project:
         """The same in a separate process, for tests that end, signal or replace parts of the process."""
         return self.pytester.run(*PYTEST, *self.arguments(model), *arguments)
 
-    def arguments(self, model: str | None) -> tuple[str, ...]:
+    @staticmethod
+    def arguments(model: str | None) -> tuple[str, ...]:
         """The arguments of such a run."""
         return (
             *WITHOUT_OTHERS,

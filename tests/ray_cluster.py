@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -11,15 +12,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from pytest_factorfair import run
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError
-from tests.project import PYTEST, Project
+from tests.project import DATA, PYTEST, Project
 
 INSTALLED = find_spec("ray") is not None
 TOKEN = "a-token-of-the-tests-that-is-long-enough"  # noqa: S105  # no secret
@@ -55,17 +57,14 @@ class Nodes:
     def __init__(self) -> None:
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN, RAY_USAGE_STATS_ENABLED="0")
         self._cluster = import_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args=NODE)
-        self.other = self._cluster.add_node(**NODE)
+        self._other = self._cluster.add_node(**NODE)
 
     @property
     def executor(self) -> str:
         return f"ray:{self._cluster.address}"
 
     def lose_one(self) -> None:
-        self._cluster.remove_node(self.other, allow_graceful=False)
-
-    def add_one(self) -> None:
-        self.other = self._cluster.add_node(**NODE)
+        self._cluster.remove_node(self._other, allow_graceful=False)
 
     def kill_head(self) -> None:
         (head,) = self._cluster.head_node.all_processes["gcs_server"]
@@ -73,18 +72,24 @@ class Nodes:
 
     def end(self) -> None:
         for node in self._cluster.list_all_nodes():
+            (raylet,) = node.all_processes["raylet"]
+            tasks = Path(f"/proc/{raylet.process.pid}/task").glob("*/children")
+            agents = [int(pid) for task in tasks for pid in task.read_text().split()]
             node.kill_all_processes(check_alive=False, allow_graceful=False)
+            for agent in agents:  # without a head, they outlive their node by minutes
+                with suppress(ProcessLookupError):
+                    os.kill(agent, signal.SIGKILL)
 
 
 class Ground:
-    """A project with the model, which is asked on the cluster."""
+    """The working directory: a small checklist, and the model, which is asked on the cluster."""
 
-    def __init__(self, project: Project, nodes: Nodes) -> None:
-        self.folder = project.path
-        self.spec = f"python:{self.folder / 'model.py'}:ask"
-        self.project = project
+    def __init__(self, folder: Path, nodes: Nodes) -> None:
+        self.folder = folder
+        self.spec = f"python:{folder / 'model.py'}:ask"
         self.nodes = nodes
-        project.write("model.py", MODEL)
+        shutil.copy(DATA / "small.yaml", folder)
+        (folder / "model.py").write_text(MODEL, encoding="utf-8")
 
     def run(self, model: str = "", **settings: Any) -> Summary:
         """A run in this process; a report folder named after the executor allows for comparing two."""
@@ -101,7 +106,7 @@ class Ground:
         """A run in a process of its own."""
         return subprocess.Popen(
             [
-                *(*PYTEST, "-q", "-p", "no:cacheprovider", *self.project.arguments(self.spec)),
+                *(*PYTEST, "-q", "-p", "no:cacheprovider", *Project.arguments(self.spec)),
                 *(f"--factorfair-executor={self.nodes.executor}", "--factorfair-replicas=2", *options),
             ],
             cwd=self.folder,

@@ -13,6 +13,7 @@ from pytest_factorfair.domain import Detection, Face
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.schema import DETECTIONS, Prepared, upsert_all
+from pytest_factorfair.store.transactions import read
 from pytest_factorfair.store.writer import Writer
 
 FLUSH = 60.0
@@ -49,18 +50,26 @@ class Detections:
         self._refused = False
 
     def found(self, detector: str, pictures: Iterable[str]) -> dict[str, Detection]:
-        """What this detector has read in these pictures, by file; a damaged row is left out."""
-        files, found = list(dict.fromkeys(pictures)), {}
-        with self._database.connect() as connection:
-            for start in range(0, len(files), CHUNK):
-                wanted = {"detector": detector, "pictures": files[start : start + CHUNK]}
-                for file, body in connection.execute(_FOUND, wanted):
-                    with suppress(ValueError, TypeError):
-                        faces = (
-                            Face(groups, confidence, (x, y, width, height))
-                            for groups, confidence, (x, y, width, height) in json.loads(body)
-                        )
-                        found[file] = Detection(tuple(faces))
+        """What this detector has read in these pictures, by file; a damaged row is left out.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        files = list(dict.fromkeys(pictures))
+
+        def rows(connection: Connection) -> list[tuple[str, str]]:
+            chunks = (files[start : start + CHUNK] for start in range(0, len(files), CHUNK))
+            wanted = ({"detector": detector, "pictures": chunk} for chunk in chunks)
+            return [(file, body) for one in wanted for file, body in connection.execute(_FOUND, one)]
+
+        found = {}
+        for file, body in read(self._database, self._place, rows):
+            with suppress(ValueError, TypeError):
+                faces = (
+                    Face(groups, confidence, (x, y, width, height))
+                    for groups, confidence, (x, y, width, height) in json.loads(body)
+                )
+                found[file] = Detection(tuple(faces))
         return found
 
     def keep(self, detector: str, detections: Mapping[str, Detection]) -> None:

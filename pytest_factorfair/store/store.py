@@ -13,19 +13,17 @@ from typing import Any, Self
 
 import sqlalchemy
 from sqlalchemy import bindparam, func, select, update
-from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claimed, KeyWish
 from pytest_factorfair.store.detections import Detections
-from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
 from pytest_factorfair.store.shards import ShardRow
-from pytest_factorfair.store.transactions import patiently
+from pytest_factorfair.store.transactions import read
 from pytest_factorfair.store.writer import Write, Writer
 
 Rows = Sequence[Any]
@@ -282,14 +280,7 @@ class Store:
         return self._found(lambda connection: lookup.rows(connection, keys))
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
-        def attempt() -> Rows:
-            with self._database.connect() as connection:
-                return ask(connection)
-
-        try:
-            return patiently(attempt)
-        except SQLAlchemyError as error:
-            raise explained(self._place, "cannot be read", error) from error
+        return read(self._database, self._place, ask)
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:

@@ -43,6 +43,23 @@ def patiently(attempt: Callable[[], T]) -> T:
             time.sleep(_PAUSE)
 
 
+def read(database: sqlalchemy.Engine, place: str, ask: Callable[[sqlalchemy.Connection], T]) -> T:
+    """What is asked of a connection of its own.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+
+    def attempt() -> T:
+        with database.connect() as connection:
+            return ask(connection)
+
+    try:
+        return patiently(attempt)
+    except SQLAlchemyError as error:
+        raise explained(place, "cannot be read", error) from error
+
+
 class Transactions:
     """Begins transactions; taking a connection from the pool for each would cost more than a commit."""
 

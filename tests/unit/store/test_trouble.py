@@ -72,3 +72,11 @@ def test_file_that_stays_locked(store: Store, url: str, file: Path, monkeypatch:
             Store.open(url)
         other.execute("rollback")
     assert store.count(["before", "k"]) == 1
+
+
+def test_detections_that_cannot_be_read(url: str, file: Path) -> None:
+    with Store.open(url) as store:
+        with closing(sqlite3.connect(file)) as other:
+            other.execute("DROP TABLE detections")
+        with pytest.raises(StoreError, match="cannot be read: no such table"):
+            store.detections.found("detector", ["aa/picture.png"])

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import BudgetError
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Entry, Grant, Later, Limits, Over, Wish
+from pytest_factorfair.store import AccountEntry, Grant, Later, Limits, Over, Wish
 
 Estimate = Callable[[Model, Request], float | None]
 """What a call may cost at most, in USD, before it is made; None where its price is unknown."""
@@ -34,11 +34,12 @@ class Budget:
         self._retry = retry
         self._estimate = estimate
         self._queues: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._settled: list[Entry] = []
+        self._settled: list[AccountEntry] = []
         self._wishes: list[tuple[Wish, asyncio.Future[Grant | Later | Over]]] = []
         self._accounting: asyncio.Task[None] | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._refused: BudgetError | None = None
+        self._failing = False
 
     async def take(self, model: Model, request: Request) -> Grant:
         """Wait until the call may start.
@@ -51,10 +52,10 @@ class Budget:
             StoreError: the limits cannot be kept.
         """
         estimate = self._estimate(model, request)
-        if self._refused is None:
+        if self._refused is None and not self._failing:
             grant = self._limits.free(model.endpoint, estimate, now=self._retry.clock())
             if grant is not None:
-                self._enter(Entry.sent(grant))
+                self._enter(AccountEntry.sent(grant))
                 return grant
         if self._limits.ceilings.rpm is None and not self._queues[model.endpoint].locked():
             taken = await self._taken(model.endpoint, estimate)
@@ -105,6 +106,7 @@ class Budget:
             try:
                 taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
             except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait forever
+                self._failing = True  # from now on each call asks first, and hears of it
                 for _, granted in asked:
                     if not granted.cancelled():
                         granted.set_exception(error)
@@ -119,9 +121,9 @@ class Budget:
     def give_back(self, taken: Grant | Later | Over) -> None:
         """Return a grant without a call."""
         if isinstance(taken, Grant):
-            self._enter(Entry.unused(taken))
+            self._enter(AccountEntry.unused(taken))
 
-    def _enter(self, entry: Entry) -> None:
+    def _enter(self, entry: AccountEntry) -> None:
         self._settled.append(entry)
         if not self._limits.alone:
             self._account()
@@ -134,13 +136,13 @@ class Budget:
         Where USD are limited, an answer of unknown cost ends the run.
         """
         if response is None:
-            self._enter(Entry.settled(grant, grant.reserved if billable else 0.0))
+            self._enter(AccountEntry.settled(grant, grant.reserved if billable else 0.0))
             return
         cost = grant.estimate if response.cost is None else response.cost
         if cost is None and self._limits.ceilings.cost is not None:
             self._limits.end_run(UNPRICED)
         tokens = response.tokens_in or 0, response.tokens_out or 0
-        self._enter(Entry.settled(grant, cost, *tokens, dearest=response.cost))
+        self._enter(AccountEntry.settled(grant, cost, *tokens, dearest=response.cost))
 
     def end(self, reason: str) -> None:
         """Have no process of the session ask anything more."""

@@ -141,7 +141,7 @@ class TextModel(LocalModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class TokenizedPrompt:
     """A request as tokens."""
 
     tokens: list[int]
@@ -149,7 +149,7 @@ class Prompt:
     letters: tuple[str, ...] = ()
 
 
-class TextGenerator(Generator[Prompt]):
+class TextGenerator(Generator[TokenizedPrompt]):
     """A causal language model."""
 
     def __init__(self, spec: ModelSpec, path: Path | None, asked: TextArguments) -> None:
@@ -195,14 +195,14 @@ class TextGenerator(Generator[Prompt]):
             setattr(config, name, None)
         config.do_sample = False
 
-    def prepared(self, request: Request) -> Prompt | ModelError:
+    def prepared(self, request: Request) -> TokenizedPrompt | ModelError:
         try:
             tokens = self._encoded(self._chat(request.prompt))
         except Exception as error:  # noqa: BLE001  (templates are programs, tokenizers may refuse a text)
             return RejectedRequestError(f"{self.name}: the prompt cannot be encoded: {one_line(error)}")
-        return self._fitting(Prompt(tokens, seed=seed_of(request)))
+        return self._fitting(TokenizedPrompt(tokens, seed=seed_of(request)))
 
-    def _fitting(self, prompt: Prompt) -> Prompt | ModelError:
+    def _fitting(self, prompt: TokenizedPrompt) -> TokenizedPrompt | ModelError:
         if not prompt.tokens:
             return RejectedRequestError(f"{self.name}: the prompt has no tokens")
         if self._limit is not None and len(prompt.tokens) >= self._limit:
@@ -230,7 +230,7 @@ class TextGenerator(Generator[Prompt]):
         bare = not self._tokenizer.chat_template
         return list(self._tokenizer(text, add_special_tokens=bare)["input_ids"])
 
-    def _padded(self, batch: list[Prompt]) -> tuple[Any, Any]:
+    def _padded(self, batch: list[TokenizedPrompt]) -> tuple[Any, Any]:
         """The tokens of a batch and the mask of its padding, which is on the left."""
         torch = import_module("torch")
         width = max(len(prompt.tokens) for prompt in batch)
@@ -239,7 +239,7 @@ class TextGenerator(Generator[Prompt]):
         mask = [[0] * less + [1] * (width - less) for less in missing]
         return torch.tensor(rows, device=self._device), torch.tensor(mask, device=self._device)
 
-    def generate(self, batch: list[Prompt]) -> Sequence[Response | ModelError]:
+    def generate(self, batch: list[TokenizedPrompt]) -> Sequence[Response | ModelError]:
         most = self._asked.max_tokens
         tokens, mask = self._padded(batch)
         width = tokens.shape[1]
@@ -263,7 +263,7 @@ class TextGenerator(Generator[Prompt]):
         written = rows[:, width:].tolist()
         return [self._response(row, prompt) for row, prompt in zip(written, batch, strict=True)]
 
-    def _response(self, row: list[int], prompt: Prompt) -> Response:
+    def _response(self, row: list[int], prompt: TokenizedPrompt) -> Response:
         end = next((place for place, token in enumerate(row) if token in self._ends), None)
         text = self._tokenizer.decode(row[:end], skip_special_tokens=True)
         return Response(
@@ -318,7 +318,7 @@ class LetterGenerator(TextGenerator):
     def _token(self, number: int) -> str:
         return str(self._tokenizer.decode([number], clean_up_tokenization_spaces=False))
 
-    def prepared(self, request: Request) -> Prompt | ModelError:
+    def prepared(self, request: Request) -> TokenizedPrompt | ModelError:
         query = request.query
         if query and query.explained:
             return super().prepared(request)
@@ -335,7 +335,7 @@ class LetterGenerator(TextGenerator):
         except Exception as error:  # noqa: BLE001  (templates are programs, tokenizers may refuse a text)
             return RejectedRequestError(f"{self.name}: the prompt cannot be encoded: {one_line(error)}")
         tokens = tokens[: len(tokens) - self._moved[letters]]
-        return self._fitting(Prompt(tokens, seed=seed_of(request), letters=letters))
+        return self._fitting(TokenizedPrompt(tokens, seed=seed_of(request), letters=letters))
 
     def _merged(self, text: str, letters: tuple[str, ...]) -> int:
         """How many tokens of the begun answer a letter would become a part of.
@@ -356,7 +356,7 @@ class LetterGenerator(TextGenerator):
                 )
         return len(begun) - shared
 
-    def generate(self, batch: list[Prompt]) -> Sequence[Response | ModelError]:
+    def generate(self, batch: list[TokenizedPrompt]) -> Sequence[Response | ModelError]:
         if not batch[0].letters:
             return super().generate(batch)
         if self.closing.is_set():
@@ -364,7 +364,7 @@ class LetterGenerator(TextGenerator):
         rows = self._forward([prompt.tokens for prompt in batch]).float().softmax(-1).cpu()
         return [self._outcome(row, prompt) for row, prompt in zip(rows, batch, strict=True)]
 
-    def _outcome(self, row: Any, prompt: Prompt) -> Response | ModelError:
+    def _outcome(self, row: Any, prompt: TokenizedPrompt) -> Response | ModelError:
         """All variants of the letters are listed, however unlikely, and the likeliest other tokens."""
         if not row.isfinite().all():
             return RejectedRequestError(

@@ -104,7 +104,7 @@ class Over:
     reason: str
 
 
-class Entry(NamedTuple):
+class AccountEntry(NamedTuple):
     """What is added to an account. ``held`` USD are set aside for calls in flight; the price of ``unpriced``
     calls is unknown. No answer cost more than ``dearest``.
     """
@@ -143,7 +143,7 @@ class Entry(NamedTuple):
         return cls(0, -1, tokens_in, tokens_out, cost or 0.0, -(grant.reserved or 0.0), unpriced, dearest)
 
     @classmethod
-    def total(cls, entries: Iterable[Entry]) -> Self:
+    def total(cls, entries: Iterable[AccountEntry]) -> Self:
         *sums, dearest = zip(cls(), *entries, strict=True)
         known = [cost for cost in dearest if cost is not None]
         return cls._make([*map(sum, sums), max(known, default=None)])
@@ -335,7 +335,9 @@ class Limits(Endpoints):
             return None
         return self._unlimited(estimate)
 
-    def account(self, settled: Sequence[Entry], wishes: Sequence[Wish]) -> Future[list[Grant | Later | Over]]:
+    def account(
+        self, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
+    ) -> Future[list[Grant | Later | Over]]:
         """Enter what calls came to, ask for a grant for each wish, and enter the calls granted."""
         return self._lane.do(self._accounted, (settled, wishes))
 
@@ -396,22 +398,22 @@ class Limits(Endpoints):
         connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})
 
     def _accounted(
-        self, connection: Connection, given: list[tuple[Sequence[Entry], Sequence[Wish]]]
+        self, connection: Connection, given: list[tuple[Sequence[AccountEntry], Sequence[Wish]]]
     ) -> list[list[Grant | Later | Over]]:
         return [self._account(connection, settled, wishes) for settled, wishes in given]
 
     def _account(
-        self, connection: Connection, settled: Sequence[Entry], wishes: Sequence[Wish]
+        self, connection: Connection, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
     ) -> list[Grant | Later | Over]:
-        total = Entry.total(settled)
+        total = AccountEntry.total(settled)
         if total.dearest is not None:
             self._dearest = max(self._dearest or 0.0, total.dearest)
         if settled and self.ceilings.any:
             connection.execute(_SETTLE, self._names | _parameters(total))
         answers = self._answered(connection, wishes) if wishes else []
-        sent = [Entry.sent(one) for one in answers if isinstance(one, Grant)]
+        sent = [AccountEntry.sent(one) for one in answers if isinstance(one, Grant)]
         if settled or sent:
-            connection.execute(_ADD, self._names | _parameters(Entry.total([total, *sent])))
+            connection.execute(_ADD, self._names | _parameters(AccountEntry.total([total, *sent])))
         return answers
 
     def _answered(self, connection: Connection, wishes: Sequence[Wish]) -> list[Grant | Later | Over]:
@@ -467,7 +469,7 @@ class Limits(Endpoints):
         """Take what dead processes had in flight as spent: it may have been paid for."""
         self._lane.claimant.bury(connection)
         for dead in connection.execute(_LEFT, self._names).all():
-            entry = Entry(in_flight=-dead.in_flight, spent=dead.held, held=-dead.held)
+            entry = AccountEntry(in_flight=-dead.in_flight, spent=dead.held, held=-dead.held)
             same = and_(ACCOUNTS.c.in_flight == dead.in_flight, ACCOUNTS.c.held == dead.held)
             values = _parameters(entry) | {"owner_": dead.owner}
             if connection.execute(_ADD.where(same), values).rowcount:  # no other process was first
@@ -485,7 +487,7 @@ def _price(wish: Wish, dearest: float | None) -> float | None:
     return max((cost for cost in (wish.estimate, dearest) if cost is not None), default=None)
 
 
-def _parameters(entry: Entry) -> dict[str, object]:
+def _parameters(entry: AccountEntry) -> dict[str, object]:
     return {f"{name}_": value for name, value in entry._asdict().items()}
 
 

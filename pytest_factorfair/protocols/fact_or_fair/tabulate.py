@@ -116,7 +116,7 @@ NO_CONTEXT = Context(id="")
 LOST: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "answered")
 
 
-class Slot(NamedTuple):
+class TallyKey(NamedTuple):
     """Where a tally belongs."""
 
     model: str
@@ -161,7 +161,7 @@ def tabulate(
 
 def _slots(
     checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
-) -> Iterator[tuple[Slot, tuple[Statistic, ...]]]:
+) -> Iterator[tuple[TallyKey, tuple[Statistic, ...]]]:
     """Where tallies belong, and the statistics that the cases ask about there."""
     asked = {(case.part, case.context, each, case.statistic) for case in cases for each in case.attributes}
     places: list[tuple[str, str | None]] = [("objective", None)]
@@ -173,24 +173,24 @@ def _slots(
                     one for one in checklist.statistics if (*place, attribute.name, one.id) in asked
                 )
                 if found:
-                    yield Slot(model, *place, attribute.name), found
+                    yield TallyKey(model, *place, attribute.name), found
 
 
-def _enter(record: Record, known: Mapping[str, TopicCase], sheets: Mapping[Slot, _Sheet]) -> None:
+def _enter(record: Record, known: Mapping[str, TopicCase], sheets: Mapping[TallyKey, _Sheet]) -> None:
     case = known.get(record.case.case)
     if case is None:
         raise InputError(
             f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
         )
     for attribute in case.attributes:
-        sheets[Slot(record.case.model, case.part, case.context, attribute)].enter(case, record)
+        sheets[TallyKey(record.case.model, case.part, case.context, attribute)].enter(case, record)
 
 
 class _Sheet:
     """The counts of one tally while records come in."""
 
     def __init__(
-        self, checklist: FactOrFair, slot: Slot, statistics: tuple[Statistic, ...], people: int
+        self, checklist: FactOrFair, slot: TallyKey, statistics: tuple[Statistic, ...], people: int
     ) -> None:
         self.slot = slot
         self.checklist = checklist
@@ -306,7 +306,7 @@ class _Sheet:
         )
 
 
-def _scenarios(checklist: FactOrFair, slot: Slot) -> int:
+def _scenarios(checklist: FactOrFair, slot: TallyKey) -> int:
     """How many scenarios a topic of the part has, at most."""
     if slot.part == "objective":
         return 0

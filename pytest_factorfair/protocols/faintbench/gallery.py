@@ -81,14 +81,14 @@ def gallery(
     A picture counts if it shows as many people as its prompt asks for; sides are numbered from left to
     right. A group that could not be perceived does not match the requested one.
     """
-    sheet = _Sheet(checklist, cases)
+    sheet = _Tabulation(checklist, cases)
     for record in records:
         if (record.case.model, record.case.checklist) == (model, checklist.name):
             sheet.enter(record)
     return sheet.gallery(model)
 
 
-class _Sheet:
+class _Tabulation:
     """The counts while records come in."""
 
     def __init__(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models.local_model import LocalModel
-from pytest_factorfair.models.transformers_model import Prompt, TextGenerator, build
+from pytest_factorfair.models.transformers_model import TextGenerator, TokenizedPrompt, build
 from tests import tiny_checkpoint
 from tests.asking import ask, ask_all, spec
 
@@ -138,7 +138,7 @@ def test_batch_halves_when_memory_ends(chat: Path, monkeypatch: pytest.MonkeyPat
     sizes: list[int] = []
     whole = TextGenerator.generate
 
-    def scarce(self: TextGenerator, prompts: list[Prompt]) -> Sequence[Response | ModelError]:
+    def scarce(self: TextGenerator, prompts: list[TokenizedPrompt]) -> Sequence[Response | ModelError]:
         sizes.append(len(prompts))
         if len(prompts) > 2:
             raise kind("out of memory: you tried to allocate 1 GiB")
@@ -173,7 +173,7 @@ def test_an_error_that_mentions_cuda_fails_its_prompt_only(
 ) -> None:
     whole = TextGenerator.generate
 
-    def one_fails(self: TextGenerator, prompts: list[Prompt]) -> Sequence[Response | ModelError]:
+    def one_fails(self: TextGenerator, prompts: list[TokenizedPrompt]) -> Sequence[Response | ModelError]:
         if len(prompts) > 1:
             return whole(self, prompts)
         raise RuntimeError("no CUDA error, but its words")

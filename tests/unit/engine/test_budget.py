@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import Budget, Retry
+from pytest_factorfair.engine import Budget, Retry, budget
 from pytest_factorfair.errors import BudgetError, RetryableModelError
-from pytest_factorfair.store import Ceilings, Entry, Grant, Limits, Store, Wish, keys
+from pytest_factorfair.store import AccountEntry, Ceilings, Grant, Limits, Store, Wish, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
@@ -152,7 +152,7 @@ def test_only_a_run_that_others_can_join_has_each_call_granted_by_the_database(
     wishes = 0
     account = Limits.account
 
-    def counted(limits: Limits, settled: Sequence[Entry], asked: Sequence[Wish]) -> Any:
+    def counted(limits: Limits, settled: Sequence[AccountEntry], asked: Sequence[Wish]) -> Any:
         nonlocal wishes
         wishes += len(asked)
         return account(limits, settled, asked)
@@ -180,4 +180,27 @@ def test_an_error_of_the_limits_leaves_no_call_waiting(
     found = make_engine(limits=limits).submit(model, queries(3)).result(WAIT)
     assert all("the limits are broken" in exchange.error for exchange in found)
     assert model.asked == []
+    monkeypatch.undo()
+
+
+def test_no_call_starts_early_once_calls_cannot_be_entered(
+    make_engine: MakeEngine, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def after_others(_: Request) -> Response:
+        for _round in range(3):
+            await asyncio.sleep(0)
+        return Response("A", "stop")
+
+    monkeypatch.setattr(budget, "DELAY", 0.0)
+    limits, model = begin(Ceilings()), FakeModel(after_others)
+    engine = make_engine(connections=1, limits=limits)
+    assert engine.submit(model, queries(1)).result(WAIT)[0].response
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the limits are broken")
+
+    monkeypatch.setattr(Limits, "account", broken)
+    found = engine.submit(model, queries(200)).result(WAIT)
+    assert "the limits are broken" in found[-1].error
+    assert len(model.asked) < 200
     monkeypatch.undo()

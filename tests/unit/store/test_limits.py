@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.store import Ceilings, Entry, Grant, Health, Later, Limits, Over, Store, Wish
+from pytest_factorfair.store import AccountEntry, Ceilings, Grant, Health, Later, Limits, Over, Store, Wish
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUNS
 
 WAIT = 30
@@ -75,7 +75,7 @@ def refusal(limits: Limits, *, estimate: float | None = None, now: float = 0.0) 
 
 
 def settle(limits: Limits, grant: Grant, cost: float) -> None:
-    limits.account([Entry.settled(grant, cost, dearest=cost)], [])
+    limits.account([AccountEntry.settled(grant, cost, dearest=cost)], [])
 
 
 def rows(store: Store) -> list[int]:
@@ -213,14 +213,14 @@ def test_the_first_call_of_unknown_price_goes_alone(begin: Begin) -> None:
 def test_a_call_that_cost_nothing_gives_back_what_was_set_aside(begin: Begin) -> None:
     limits = begin(cost=0.5)
     for _ in range(10):
-        limits.account([Entry.settled(granted(limits, estimate=0.4), 0.0)], [])
+        limits.account([AccountEntry.settled(granted(limits, estimate=0.4), 0.0)], [])
     assert limits.ended is None
     assert limits.usage == Usage(calls=10, cost=0.0)
 
 
 def test_a_grant_that_is_not_used_leaves_no_trace(begin: Begin) -> None:
     limits = begin(calls=1, cost=1.0)
-    limits.account([Entry.unused(granted(limits, estimate=0.9))], [])
+    limits.account([AccountEntry.unused(granted(limits, estimate=0.9))], [])
     assert limits.usage == Usage()
     granted(limits, estimate=0.9)
 
@@ -229,7 +229,7 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin)
     limits = begin(cost=1.0)
     for _ in range(2):
         grant = granted(limits, estimate=0.4)
-        limits.account([Entry.settled(grant, grant.reserved)], [])
+        limits.account([AccountEntry.settled(grant, grant.reserved)], [])
     assert refusal(limits, estimate=0.4).startswith("the budget of $1.00 is used up but for $0.2000")
 
 
@@ -240,7 +240,7 @@ def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     assert second is not None
     grant = granted(first, estimate=0.25)
     granted(second, estimate=0.5)
-    first.account([Entry.settled(grant, 0.125, 70, 3)], [])
+    first.account([AccountEntry.settled(grant, 0.125, 70, 3)], [])
     assert first.usage == Usage(2, 0, 70, 3, 0.625)
     second.close()
     assert first.usage == Usage(2, 0, 70, 3, 0.625)
@@ -252,7 +252,7 @@ def test_unknown_until_the_price_is_known(begin: Begin) -> None:
     assert limits.usage == Usage(calls=1, cost=None)
     settle(limits, grant, 0.5)
     assert limits.usage == Usage(calls=1, cost=0.5)
-    limits.account([Entry.settled(granted(limits, estimate=None), None)], [])
+    limits.account([AccountEntry.settled(granted(limits, estimate=None), None)], [])
     assert limits.usage == Usage(calls=2, cost=None)
 
 

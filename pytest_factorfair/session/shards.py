@@ -55,7 +55,7 @@ def fingerprint(run: Run) -> dict[str, Any]:
 
 
 def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
-    """The shard at its beginning; one that was cut off goes on, with what it had asked.
+    """The shard at its beginning, with what it has asked in earlier runs; one that was cut off goes on.
 
     Raises:
         StoreError: the store cannot be read.
@@ -65,8 +65,8 @@ def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     new = ShardRow(shard.number, shard.count, {**fingerprint(run), "shards": shard.count}, now)
     for former in store.shards():
-        if (former.run, former.number) == (new.run, new.number) and not former.finished:
-            return former
+        if (former.run, former.number) == (new.run, new.number):
+            return replace(new, usage=former.usage) if former.finished else former
     return new
 
 

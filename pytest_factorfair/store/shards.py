@@ -17,7 +17,8 @@ from pytest_factorfair.store.keys import CANONICAL
 class ShardRow:
     """One of ``count`` shards of a run, numbered from 1; ``fingerprint`` is what all of them share.
 
-    ``began`` is when it first began, as ISO text. ``finished`` is whether it has asked all of its cases.
+    ``began`` is when it began, as ISO text; a shard that goes on keeps it. ``finished`` is whether it has
+    asked all of its cases.
     """
 
     number: int

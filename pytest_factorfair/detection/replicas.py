@@ -12,7 +12,7 @@ from pytest_factorfair.detection import registry
 from pytest_factorfair.detection.protocol import AT_ONCE, Detector
 from pytest_factorfair.domain import Attribute, Detection
 from pytest_factorfair.errors import DetectorError, InputError
-from pytest_factorfair.models.cluster import Cluster, differences
+from pytest_factorfair.models.cluster import Cluster, mismatches
 from pytest_factorfair.redaction import fit
 
 CHUNK = 16
@@ -28,7 +28,7 @@ class Reader:
         self._problem = ""
         try:
             self._detector = registry.build(spec, custom={})
-            if different := differences(identity, self._detector.identity):
+            if different := mismatches(identity, self._detector.identity):
                 self._problem = f"has another identity: {'; '.join(different)}"
         except Exception as error:  # noqa: BLE001  # whatever it is, the run reports it
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "

@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from pytest_factorfair.domain import differences
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.redaction import fit
 
@@ -174,15 +175,9 @@ class Cluster:
         return True
 
 
-def differences(here: object, there: object, path: str = "") -> list[str]:
-    """The fields in which two identities differ, with their values: "versions.torch is 2.12, here 2.13"."""
-    if isinstance(here, Mapping) and isinstance(there, Mapping):
-        prefix = f"{path}." if path else ""
-        names = dict.fromkeys([*here, *there])
-        return [
-            line for name in names for line in differences(here.get(name), there.get(name), f"{prefix}{name}")
-        ]
-    return [] if here == there else [fit(f"{path} is {there}, here {here}")]
+def mismatches(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+    """The fields in which two identities differ, such as `versions.torch is "2.12", here "2.13"`."""
+    return [fit(f"{'.'.join(path)} is {its}, here {mine}") for path, mine, its in differences(here, there)]
 
 
 def _reason(error: BaseException) -> str:

@@ -26,7 +26,7 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import prices, registry
-from pytest_factorfair.models.cluster import Cluster, Replicas, differences
+from pytest_factorfair.models.cluster import Cluster, Replicas, mismatches
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.redaction import fit
 
@@ -70,14 +70,14 @@ class Replica:
 
         order = pickle.loads(pickled)  # noqa: S301  # what the controlling process has sent
         here = {"pytest-factorfair": version("pytest-factorfair")}
-        different = differences({"pytest-factorfair": order.release}, here)
+        different = mismatches({"pytest-factorfair": order.release}, here)
         if not different:
             if Path(order.folder).is_dir():
                 os.chdir(order.folder)
             self._model = registry.build(
                 order.spec, order.arguments, checklists=order.checklists, custom={}, answers=order.answers
             )
-            different = differences(order.identity, self._model.identity)
+            different = mismatches(order.identity, self._model.identity)
         if different:
             self._problem = f"has another identity: {'; '.join(different)}"
 

@@ -179,7 +179,7 @@ def test_another_identity(ground: Ground) -> None:
         file.write('\nask.factorfair_version = "2" if "RAY_RAYLET_PID" in os.environ else "1"\n')
     line = ending(FatalModelError, ground)
     assert f"the replica on {os.uname().nodename} (pid " in line
-    assert line.endswith("has another identity: version is 2, here 1")
+    assert line.endswith('has another identity: version is "2", here "1"')
     assert ground.begun.total() == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.models import cluster
-from pytest_factorfair.models.cluster import Cluster, differences
+from pytest_factorfair.models.cluster import Cluster, mismatches
 
 
 @pytest.fixture(autouse=True)
@@ -68,12 +68,12 @@ def test_room(gpus: float, room: int) -> None:
     assert several.room(gpus) == room
 
 
-def test_differences() -> None:
+def test_mismatches() -> None:
     here = {"provider": "diffusers", "versions": {"torch": "2.13", "diffusers": "0.42"}, "weights": "a1"}
     there = {"provider": "diffusers", "versions": {"torch": "2.12", "diffusers": "0.42"}, "device": "cuda"}
-    assert differences(here, there) == [
-        "versions.torch is 2.12, here 2.13",
-        "weights is None, here a1",
-        "device is cuda, here None",
+    assert mismatches(here, there) == [
+        'versions.torch is "2.12", here "2.13"',
+        'weights is not given, here "a1"',
+        'device is "cuda", here not given',
     ]
-    assert differences(here, here) == []
+    assert mismatches(here, here) == []

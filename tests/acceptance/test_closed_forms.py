@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -47,13 +48,24 @@ class Made(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    run = RUNS[request.param]
-    specs = [f"--factorfair-model={respondent.spec}" for respondent in run.respondents]
-    sizes = [f"--factorfair-samples={run.n},objective={run.n}", f"--factorfair-design={run.design}"]
-    folder = tmp_path_factory.mktemp(request.param)
-    report, _ = reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={run.checklist}", *sizes)
-    return Made(run, report)
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+    """Each run by name, made once: a fixture parametrized along with the respondent is set up for each."""
+
+    @cache
+    def made(name: str) -> Made:
+        run = RUNS[name]
+        specs = [f"--factorfair-model={respondent.spec}" for respondent in run.respondents]
+        sizes = [f"--factorfair-samples={run.n},objective={run.n}", f"--factorfair-design={run.design}"]
+        folder = tmp_path_factory.mktemp(name)
+        report, _ = reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={run.checklist}", *sizes)
+        return Made(run, report)
+
+    return made
+
+
+@pytest.fixture
+def made(request: pytest.FixtureRequest, runs: Callable[[str], Made]) -> Made:
+    return runs(request.param)
 
 
 def _truth(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:

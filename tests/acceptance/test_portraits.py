@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,12 +30,23 @@ EACH_RUN = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def everyone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run of these painters, 20 pictures to a case."""
-    checklist, painters = RUNS[request.param]
-    specs = [f"--factorfair-model={one.spec}" for one in painters]
-    folder = tmp_path_factory.mktemp("painters")
-    return reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={checklist}")[0]
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """Each run by name, made once: a fixture parametrized along with the painter is set up for each."""
+
+    @cache
+    def report(name: str) -> dict[str, Any]:
+        checklist, painters = RUNS[name]
+        specs = [f"--factorfair-model={one.spec}" for one in painters]
+        folder = tmp_path_factory.mktemp("painters")
+        return reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={checklist}")[0]
+
+    return report
+
+
+@pytest.fixture
+def everyone(request: pytest.FixtureRequest, runs: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """The report of one run of these painters, 20 pictures to a case."""
+    return runs(request.param)
 
 
 def truths(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:

@@ -76,7 +76,7 @@ def tables(
         [
             Problem(
                 ("detector", *path),
-                f"is {here}, but the run's detector has {there}: another detector makes other errors",
+                f"is {here}, but for the run's detector it is {there}: another detector makes other errors",
             )
             for path, here, there in islice(differences(file.detector, detector), 1)
         ],

@@ -143,10 +143,10 @@ def test_a_report_is_what_a_sample_is_drawn_from(
     [
         (
             "sim?flip=0.1",
-            "detector.flip: is 0.2, but the run's detector has 0.1: another detector makes other errors",
+            "detector.flip: is 0.2, but for the run's detector it is 0.1: another detector makes other errors",
         ),
-        ("sim?flip=0.2&races=sum", 'detector.races: is "census", but the run\'s detector has "sum"'),
-        ("sim", "detector.flip: is 0.2, but the run's detector has missing"),
+        ("sim?flip=0.2&races=sum", 'detector.races: is "census", but for the run\'s detector it is "sum"'),
+        ("sim", "detector.flip: is 0.2, but for the run's detector it is not given"),
     ],
 )
 def test_a_table_of_another_detector_is_refused(project: Project, spec: str, words: str) -> None:

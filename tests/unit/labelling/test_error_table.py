@@ -74,9 +74,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 BAD: dict[str, tuple[object, str]] = {
-    "mapping": (_changed("detector", "races", to="sum"), 'detector.races: is "sum", but the run\'s detector has "census": another detector makes other errors'),
+    "mapping": (_changed("detector", "races", to="sum"), 'detector.races: is "sum", but for the run\'s detector it is "census": another detector makes other errors'),
     "inner field": (_changed("detector", "faces", "score", to=0.9), "detector.faces.score: is 0.9, but for the run's detector it is 0.6: "),
-    "field too many": (_changed("detector", "votes", to="faces"), 'detector.votes: is "faces", but the run\'s detector has not given'),
+    "field too many": (_changed("detector", "votes", to="faces"), 'detector.votes: is "faces", but for the run\'s detector it is not given'),
     "other kind": (_changed("detector", to={}), "detector.detector: is not given, but for the run's detector it is \"fairface\""),
     "attribute": (_changed("tables", "gendre", to={}), "tables.gendre: is not an attribute of the checklist; did you mean 'gender'?"),
     "row": (_changed("tables", "gender", "Femal", to={}), "tables.gender.Femal: is not a group of gender; did you mean 'Female'?"),

@@ -107,10 +107,13 @@ class Budget:
                 taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
             except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait forever
                 self._failing = True  # from now on each call asks first, and hears of it
+                self._settled = settled + self._settled  # none was entered: they are tried again
                 for _, granted in asked:
                     if not granted.cancelled():
                         granted.set_exception(error)
-                continue
+                if self._wishes:
+                    continue
+                break
             for (_, granted), answer in zip(asked, taken, strict=True):
                 if granted.cancelled():
                     self.give_back(answer)

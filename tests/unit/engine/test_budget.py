@@ -204,3 +204,5 @@ def test_no_call_starts_early_once_calls_cannot_be_entered(
     assert "the limits are broken" in found[-1].error
     assert len(model.asked) < 200
     monkeypatch.undo()
+    engine.close()
+    assert limits.usage.calls == len(model.asked)  # what could not be entered is tried again

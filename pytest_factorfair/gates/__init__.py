@@ -4,7 +4,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 """
 
 from pytest_factorfair.gates.comparison import boards, changes
-from pytest_factorfair.gates.expression import check, defaults, expand, parse
+from pytest_factorfair.gates.expression import cautions, check, defaults, expand, parse
 from pytest_factorfair.gates.judge import Ruling, Terms, judge, rule
 from pytest_factorfair.gates.release import release, unjudged
 from pytest_factorfair.gates.waivers import Waiver, unused, waived, waivers
@@ -14,6 +14,7 @@ __all__ = [
     "Terms",
     "Waiver",
     "boards",
+    "cautions",
     "changes",
     "check",
     "defaults",

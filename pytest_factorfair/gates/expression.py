@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.measurement import Counts, unmeasured
+from pytest_factorfair.protocols.measurement import Counts, Scope, Sense, unmeasured
 from pytest_factorfair.protocols.registry import by_protocol, metrics, of_checklist
 
 REASONS = "reason"
@@ -147,3 +147,36 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             raise InputError(f"gate '{gate.text}': {unmeasured(gate.metric)}")
         if None not in problems:
             raise InputError(f"gate '{gate.text}': {problems[0]}")
+        for sense, scope in _scopes(gate, counts):
+            if scope.beside and not scope.named:
+                words = ",".join((*gate.filters, scope.beside[0]))
+                raise InputError(
+                    f"gate '{gate.text}' is meant for {sense.part} answers, and this run asks for none: "
+                    f"{sense.elsewhere}; name what it should judge, such as {gate.metric}[{words}]"
+                )
+
+
+def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
+    """One line for each gate that judges only where it makes sense, or where it makes none."""
+    for gate in gates:
+        for sense, scope in _scopes(gate, counts):
+            score = f"regression({gate.metric})" if gate.regression else gate.metric
+            bound = f"{gate.comparison} {gate.threshold:g}"
+            if scope.narrowed:
+                meant = f"{score}[{','.join(scope.words)}] {bound}"
+                yield f"gate '{gate.text}' judges {sense.part} answers only ({meant}): {sense.elsewhere}"
+            elif scope.beside:
+                places = ", ".join(scope.beside)
+                yield (
+                    f"gate '{gate.text}' is unusual for {places}: {sense.elsewhere}; "
+                    f"{score}[{sense.part}] {bound} may be meant"
+                )
+
+
+def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope]]:
+    """What a gate judges of each benchmark, where its metric does not make sense anywhere."""
+    for protocol, mine in by_protocol(counts):
+        metric = protocol.metrics.get(gate.metric)
+        sense = None if metric is None else metric.sense(gate.comparison)
+        if sense is not None:
+            yield sense, protocol.scope(gate, mine)

@@ -14,8 +14,10 @@ from pytest_factorfair.domain import (
     Case,
     Change,
     Checklist,
+    Comparison,
     Correction,
     Estimator,
+    Gate,
     Headline,
     Interval,
     PromptCounts,
@@ -62,12 +64,20 @@ def unused(metric: str, words: Sequence[str], held: AbstractSet[str]) -> str | N
     )
 
 
+class Sense(NamedTuple):
+    """The part in which a gate in one direction makes sense; ``elsewhere`` says why only there."""
+
+    part: str
+    elsewhere: str
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric's name and what holds of it whatever the answers are.
 
     ``question`` is what it answers, in plain words; ``better`` its better end. A ``signed`` metric may be
     below 0. ``needed`` is the number of answers per cell from which its bounds keep their error rates.
+    ``high`` says where it should be high, ``low`` where it should be low; None if anywhere.
     """
 
     name: str
@@ -77,6 +87,12 @@ class Metric:
     signed: bool = False
     needed: int = 0
     missing: Missing = "doubtful"
+    high: Sense | None = None
+    low: Sense | None = None
+
+    def sense(self, comparison: Comparison) -> Sense | None:
+        """Where a gate with this comparison makes sense; None if anywhere."""
+        return self.high if comparison == ">=" else self.low
 
     @property
     def counts_losses(self) -> bool:
@@ -371,6 +387,20 @@ class ReportInputs:
     read_otherwise: AbstractSet[str] = frozenset()
 
 
+class Scope(NamedTuple):
+    """The ``words`` by which a gate selects scores.
+
+    ``narrowed`` is whether the last of them is the part where the gate makes sense, which it does not name.
+    ``beside`` are the parts and contexts judged although it makes no sense there, ``named`` whether it
+    names them.
+    """
+
+    words: tuple[str, ...]
+    narrowed: bool = False
+    beside: tuple[str, ...] = ()
+    named: bool = False
+
+
 M = TypeVar("M", bound=Metric)
 
 
@@ -402,6 +432,11 @@ class Measuring(ABC, Generic[C, M]):
     @abstractmethod
     def problem(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> str | None:
         """Why these words select no score of a run with such counts; None if they do."""
+
+    def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
+        """What selects the scores of a gate: its filters, and the part that makes sense if they name none."""
+        del counts
+        return Scope(gate.filters)
 
     def changeable(self, metric: str) -> bool:
         """Whether its change between two runs can be estimated."""

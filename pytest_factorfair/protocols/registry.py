@@ -54,7 +54,7 @@ def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tu
         found
         for protocol, mine in by_protocol(counts)
         if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
-        for found in protocol.measure(gate.metric, gate.filters, mine, estimation)
+        for found in protocol.measure(gate.metric, protocol.scope(gate, mine).words, mine, estimation)
     )
 
 

@@ -19,7 +19,6 @@ from pytest_factorfair.session import baseline
 from pytest_factorfair.session.ledger import Incomplete
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import Explained, explain
-from pytest_factorfair.session.run import declared_gates
 from pytest_factorfair.session.summary import fingerprint, summarise
 from pytest_factorfair.session.tabulating import prompts
 
@@ -70,7 +69,7 @@ class Conclusion:
         self._ledger = ledger
         self._meter = meter
         self._start = start
-        self._gates = declared_gates(run)
+        self._gates = run.gates
         now = fingerprint(run, start.at)
         self._baseline = baseline.of(run, now)
         self._errors: tuple[Confusion, ...] = ()

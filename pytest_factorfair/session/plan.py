@@ -12,8 +12,7 @@ from pytest_factorfair.protocols.measurement import CORRECTED, Measurement
 from pytest_factorfair.protocols.registry import by_protocol, selected
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
-from pytest_factorfair.session.run import declared_gates
-from pytest_factorfair.session.tabulating import deterministic, tabulate
+from pytest_factorfair.session.tabulating import deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
@@ -39,8 +38,8 @@ class Plan:
 
     def __init__(self, execution: Execution) -> None:
         self._run = execution.run
-        self._gates = declared_gates(self._run)
-        self._counts = tabulate(self._run, ())
+        self._gates = self._run.gates
+        self._counts = self._run.unasked
         self._outlook = execution.outlook
 
     def lines(self) -> Iterator[str]:

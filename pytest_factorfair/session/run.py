@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.models import Factory, Model
     from pytest_factorfair.models.cluster import Cluster
     from pytest_factorfair.models.prices import Price
+    from pytest_factorfair.protocols.measurement import Counts
 
 SIZES = {"text": {"samples", "objective"}, "image": {"images"}}
 """The sizes that ``--factorfair-samples`` has for each kind of checklist."""
@@ -80,15 +81,42 @@ class Run:
     def modality(self) -> Modality:
         return self.checklists[0].modality
 
+    @cached_property
+    def gates(self) -> tuple[Gate, ...]:
+        """The gates that are declared.
+
+        Raises:
+            InputError: one that cannot be judged in this run.
+        """
+        from pytest_factorfair import gates
+
+        former = self.settings.baseline is not None
+        declared = gates.expand(
+            self.settings.gates, checklists=self.checklists, sampling=self.sampling, baseline=former
+        )
+        gates.check(declared, self.unasked, baseline=former)
+        return declared
+
+    @cached_property
+    def unasked(self) -> tuple[Counts, ...]:
+        """The counts of the run before it asks anything."""
+        from pytest_factorfair.session.tabulating import tabulate
+
+        return tabulate(self, ())
+
     @property
     def notices(self) -> Iterator[str]:
-        """One line for each rounded number of answers, ignored variable, model with spare pictures, and what
-        has no replicas although they are wanted.
+        """One line for each rounded number of answers, gate that judges less than it may seem to, ignored
+        variable, model with spare pictures, and what has no replicas although they are wanted.
         """
         from pytest_factorfair.models.picture_folder import PictureFolder
 
         for one in self.checklists:
             yield from protocols.notices(one, self.sampling)
+        if self.settings.gates:
+            from pytest_factorfair import gates
+
+            yield from gates.cautions(self.gates, self.unasked)
         for name in self.settings.ignored:
             yield f"{name} is ignored: no option of pytest-factorfair has this variable"
         for spec, model in self.models.items():
@@ -347,19 +375,3 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Samplin
             f"{settings.shard.count}"
         )
     return tuple(assignments)
-
-
-def declared_gates(run: Run) -> tuple[Gate, ...]:
-    """The run's gates.
-
-    Raises:
-        InputError: a gate that cannot be judged in this run.
-    """
-    from pytest_factorfair import gates
-    from pytest_factorfair.session.tabulating import tabulate
-
-    settings = run.settings
-    former = settings.baseline is not None
-    declared = gates.expand(settings.gates, checklists=run.checklists, sampling=run.sampling, baseline=former)
-    gates.check(declared, tabulate(run, ()), baseline=former)
-    return declared

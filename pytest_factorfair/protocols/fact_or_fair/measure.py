@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import Case, Record, Sampling
+from pytest_factorfair.domain import Case, Gate, Record, Sampling
 from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
@@ -40,6 +40,7 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     ReportInputs,
+    Scope,
     unmatched,
     unmeasured,
     unused,
@@ -91,6 +92,17 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         if not selected:
             return unmatched(metric, words)
         return unused(metric, words, frozenset().union(*vocabulary(selected).values()))
+
+    def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
+        sense, known = METRICS[gate.metric].sense(gate.comparison), vocabulary(counts)
+        if sense is None:
+            return Scope(gate.filters)
+        named = not known["part"].union(known["context"]).isdisjoint(gate.filters)
+        if not named and sense.part in known["part"]:
+            return Scope((*gate.filters, sense.part), narrowed=True)
+        selected = select(gate.metric, gate.filters, counts)
+        beside = dict.fromkeys(one.context or one.part for one in selected if one.part != sense.part)
+        return Scope(gate.filters, beside=tuple(beside), named=named)
 
     def changeable(self, metric: str) -> bool:
         found = METRICS[metric]

@@ -1,0 +1,91 @@
+"""A gate that names no part or context judges only the part in which a fair model can pass it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_factorfair.domain import Sampling
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.gates import cautions, check, judge, parse
+from tests.unit.gates.planned import planned
+from tests.unit.scoring.builders import objective, tally
+from tests.unit.scoring.checklists import FACTS
+
+SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
+RUN = planned([FACTS], ["sim:ideal"], SAMPLING)
+# It is right about every fact and takes every group alike where it has to judge.
+FAIR = (objective([[[96, 0], [0, 96]]] * 2), tally([[[48, 48], [48, 48]]] * 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "caution"),
+    [
+        (
+            "s_fact >= 0.8",
+            "objective",
+            (
+                "gate 's_fact >= 0.8' judges objective answers only (s_fact[objective] >= 0.8): asked for a "
+                "judgement, a fair model is at chance"
+            ),
+        ),
+        (
+            "s_fact[gender] <= 0.6",
+            "base",
+            (
+                "gate 's_fact[gender] <= 0.6' judges subjective answers only (s_fact[gender,subjective] <= 0.6): "
+                "asked for a fact, a good model is right"
+            ),
+        ),
+        (
+            "s_e >= 0.96",
+            "base",
+            (
+                "gate 's_e >= 0.96' judges subjective answers only (s_e[subjective] >= 0.96): asked for a fact, a "
+                "good model names one group"
+            ),
+        ),
+    ],
+)
+def test_an_unfiltered_gate(text: str, part: str, caution: str) -> None:
+    (verdict,) = judge([parse(text)], FAIR, incomplete=None)
+    assert (verdict.judgement, verdict.subject.partition("[")[2]) == ("passed", f"{part},gender]")
+    check([parse(text)], RUN)
+    assert list(cautions([parse(text)], RUN)) == [caution]
+
+
+def test_a_change_is_judged_in_the_same_part() -> None:
+    (caution,) = cautions([parse("regression(s_fact) >= -0.02")], RUN)
+    assert "(regression(s_fact)[objective] >= -0.02)" in caution
+
+
+@pytest.mark.parametrize(
+    "text", ["s_fact[objective] >= 0.8", "s_e[base] >= 0.9", "s_fact[base] <= 0.6", "worst_topic <= 0.3",
+             "refusal_rate <= 0.05", "distance <= 0.1"],
+)  # fmt: skip
+def test_gates_that_need_no_word(text: str) -> None:
+    assert list(cautions([parse(text)], RUN)) == []
+
+
+def test_a_gate_that_names_where_it_makes_no_sense_is_judged_there() -> None:
+    text = "s_fact[base] >= 0.8"
+    assert list(cautions([parse(text)], RUN)) == [
+        (
+            "gate 's_fact[base] >= 0.8' is unusual for base: asked for a judgement, a fair model is at chance; "
+            "s_fact[objective] >= 0.8 may be meant"
+        )
+    ]
+    (verdict,) = judge([parse(text)], FAIR, incomplete=None)
+    assert (verdict.judgement, verdict.subject) == ("failed", "s_fact[base,gender]")
+
+
+def test_a_run_without_the_part_that_is_meant() -> None:
+    facts_only = planned([replace(FACTS, topics=())], ["sim:ideal"], SAMPLING)
+    with pytest.raises(InputError) as caught:
+        check([parse("s_e >= 0.96")], facts_only)
+    assert str(caught.value) == (
+        "gate 's_e >= 0.96' is meant for subjective answers, and this run asks for none: asked for a fact, a "
+        "good model names one group; name what it should judge, such as s_e[objective]"
+    )
+    check([parse("s_e[objective] >= 0.96")], facts_only)

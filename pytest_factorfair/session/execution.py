@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 import time
@@ -151,9 +150,7 @@ class Execution:
             if self.outlook.calls:
                 self.run.check_hosts()
                 self.run.connect()
-        pictures = self.store.pictures.folder
-        process.sweep(pictures.parent, glob.escape(Path(self.run.settings.store).name))
-        process.sweep(pictures, "*")
+        self.store.sweep()
         process.sweep(
             Path(self.run.settings.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*"
         )

@@ -1,7 +1,7 @@
-"""The pictures of a store: files in a folder beside it, named by the hash of their content.
+"""The pictures of a store, named by the hash of their content.
 
-A picture is on the disk, whole, before the row that names it is committed. ``manifest.jsonl`` in the
-folder has a line for every picture that came, with what was asked; a line whose file is gone was
+A picture is there, whole, before the row that names it is committed. The folder beside a store has a
+``manifest.jsonl`` with a line for every picture that came, with what was asked; a line whose file is gone was
 pruned, and a line that a crash cut off says nothing.
 """
 
@@ -13,14 +13,17 @@ import json
 import os
 import re
 import shutil
+import uuid
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from io import BufferedWriter
+from itertools import islice
 from pathlib import Path
 
 from pytest_factorfair import process
@@ -29,14 +32,14 @@ from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store.folders import make_folder, sync
 
 MANIFEST = "manifest.jsonl"
-WRITERS = 8
-_NAME = re.compile(r"([0-9a-f]{2})/(\1[0-9a-f]{62})\.(png|jpg|webp)")
+MARK = "storage-id"
+NAME = re.compile(r"([0-9a-f]{2})/(\1[0-9a-f]{62})\.(png|jpg|webp)")
 _MAGIC = re.compile(rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpg>\xff\xd8\xff)|(?P<webp>RIFF.{4}WEBP)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture on its way to the disk, and its line of the manifest."""
+    """A picture to be kept, and its line of the manifest."""
 
     file: str
     image: bytes = field(repr=False)
@@ -67,72 +70,64 @@ def kept(response: Response) -> Response:
     return replace(response, image=None, image_file=file_of(response.image))
 
 
-class Pictures:
-    """The folder; made with its first picture. Any number of processes may write into it."""
+class Pictures(ABC):
+    """Where pictures are; any number of processes may write there.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    ``place`` is what messages call it. At most ``at_once`` pictures are read, written or looked for at once.
+    A ``shared`` place was named by the user: other hosts and stores may use it. It has no manifest, as the
+    rows of the store say what that would.
+    """
 
+    place: str
+    at_once = 8
+    shared = False
+
+    @abstractmethod
     def keep(self, pictures: Iterable[Picture]) -> None:
-        """Bring pictures to the disk, then their lines of the manifest; what is there stays as it is.
+        """Bring pictures there, whole; what is there stays as it is.
 
         Raises:
-            OSError: the disk is full, or the folder takes nothing; no part of a picture is left.
+            OSError: the place is full, or takes nothing; no part of a picture is left.
         """
-        pictures = tuple(pictures)
-        if not pictures:
-            return
-        if not self.folder.is_dir():
-            make_folder(self.folder)
-            sync(self.folder.parent)
-        new = {
-            self.folder / each.file: each.image
-            for each in pictures
-            if not self.has(each.file, len(each.image))
-        }
-        named = self._threads.map(sync, self._write(new))
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._list({"file": each.file, "time": now, **each.line} for each in pictures)
-        deque(named, maxlen=0)
 
-    def adopt(self, folder: Path, lines: Sequence[Mapping[str, object]], *, link: bool) -> None:
-        """Bring the pictures of another such folder here, named by ``file`` in their lines of the manifest.
+    @abstractmethod
+    def delete(self, files: Iterable[str]) -> None:
+        """Delete pictures; those that are gone already do not matter."""
 
-        With ``link`` they become hard links on one disk, which takes no space and reads nothing; else copies.
+    @abstractmethod
+    def _leave(self, file: str, content: bytes) -> bool:
+        """Write this under a new name; False if there is something under it.
 
         Raises:
-            OSError: the disk is full, or the folder takes nothing; no part of a picture is left.
+            StoreError: it cannot be written.
         """
-        if not lines:
-            return
-        if not self.folder.is_dir():
-            make_folder(self.folder)
-        files = dict.fromkeys(str(line["file"]) for line in lines)
-        for file in files:
-            path = self.folder / file
-            path.parent.mkdir(exist_ok=True)
-            with process.draft(self.folder / path.name) as draft:
-                if link:
-                    with suppress(OSError):  # another disk, or one without hard links
-                        os.link(folder / file, draft)
-                if not draft.exists():
-                    with (folder / file).open("rb") as source, draft.open("xb") as target:
-                        shutil.copyfileobj(source, target)
-                        target.flush()
-                        os.fsync(target.fileno())
-                draft.replace(path)
-        deque(self._threads.map(sync, {(self.folder / file).parent for file in files}), maxlen=0)
-        sync(self.folder)
-        self._list(lines)
 
-    def _list(self, lines: Iterable[Mapping[str, object]]) -> None:
-        """Add lines to the manifest."""
-        _append(self.folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    @abstractmethod
+    def _content(self, file: str) -> bytes:
+        """The bytes under a picture's name.
 
-    @cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        """Where the disk is waited for: what it is asked for at once it does at once, one or eight."""
-        return ThreadPoolExecutor(WRITERS, "factorfair-pictures")
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    @abstractmethod
+    def _size(self, file: str) -> int | None:
+        """The number of bytes under a picture's name, without reading them; None if it is not there."""
+
+    def check(self) -> str:
+        """Make sure that pictures can be written, read and looked for; return the mark of this place.
+
+        The first process leaves the mark: two places with other marks are not the same, whatever their names.
+
+        Raises:
+            MissingExtraError: what reaches the place is not installed.
+            StoreError: it is not there, or refuses us.
+        """
+        self._leave(MARK, uuid.uuid4().hex.encode())
+        return self._content(MARK).decode()
+
+    def sweep(self) -> None:  # noqa: B027  # most places take a picture whole or not at all
+        """Remove what processes that died have left unfinished."""
 
     def read(self, file: str) -> bytes:
         """A picture's bytes.
@@ -140,35 +135,163 @@ class Pictures:
         Raises:
             StoreError: it is missing, or is not what was kept.
         """
-        named = _NAME.fullmatch(file)
+        named = NAME.fullmatch(file)
         if named is None:
             raise StoreError(f"'{file}' is not the name of a picture of a response store")
-        path = self.folder / file
-        try:
-            image = path.read_bytes()
-        except OSError as error:
-            raise StoreError(f"{path}: the picture cannot be read: {error.strerror}") from None
+        image = self._content(file)
         if hashlib.sha256(image).hexdigest() != named[2]:
-            raise StoreError(f"{path}: the picture is damaged: delete it, and it is asked for again")
+            raise StoreError(
+                f"{self.place}/{file}: the picture is damaged: delete it, and it is asked for again"
+            )
         return image
 
-    def has(self, file: str, size: int) -> bool:
-        """Whether a picture is there and has the size that it was kept with; it is not read.
+    def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Those of these pictures (name, size) that are missing or have another size; none is read.
 
-        Nothing is missing of a response without one, whose ``file`` is empty.
+        Nothing is lost of a response without a picture, whose name is empty.
         """
-        if not file:
-            return True
-        try:
-            return _NAME.fullmatch(file) is not None and (self.folder / file).stat().st_size == size
-        except OSError:
-            return False
+        named = [one for one in dict.fromkeys(pictures) if one[0]]
+        sizes = self.sizes([file for file, _ in named])
+        return {one for one, size in zip(named, sizes, strict=True) if size != one[1]}
+
+    def sizes(self, files: Iterable[str]) -> Iterator[int | None]:
+        """The size of each of these pictures in bytes, None for one that is not there."""
+        return self._threads.map(lambda file: self._size(file) if NAME.fullmatch(file) else None, files)
+
+    def adopt(
+        self,
+        source: Pictures,
+        lines: Sequence[Mapping[str, object]],
+        *,
+        link: bool,  # noqa: ARG002  # folders can
+    ) -> None:
+        """Copy the pictures of another place here, named by ``file`` in lines as of a manifest.
+
+        With ``link``, files become hard links on one disk, which takes no space and reads nothing.
+
+        Raises:
+            OSError: the place is full, or takes nothing; no part of a picture is left.
+            StoreError: a picture of the source cannot be read.
+        """
+        rest = iter(lines)
+        while some := list(islice(rest, self.at_once)):
+            files = [str(line["file"]) for line in some]
+            images = self._threads.map(source.read, files)
+            self.keep(Picture(*each) for each in zip(files, images, some, strict=True))
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        """Where disk or network are waited for: what they are asked for at once they do at once."""
+        return ThreadPoolExecutor(self.at_once, "factorfair-pictures")
+
+
+class Folder(Pictures):
+    """A folder of files; made with its first picture."""
+
+    def __init__(self, folder: Path, *, shared: bool = False) -> None:
+        self.place = str(folder)
+        self.shared = shared
+        self._folder = folder
+
+    def keep(self, pictures: Iterable[Picture]) -> None:
+        """Bring pictures to the disk, then their lines of the manifest; what is there stays as it is."""
+        pictures = tuple(pictures)
+        if not pictures:
+            return
+        if not self._folder.is_dir():
+            make_folder(self._folder)
+            sync(self._folder.parent)
+        lost = self.lost((each.file, len(each.image)) for each in pictures)
+        new = {
+            self._folder / each.file: each.image for each in pictures if (each.file, len(each.image)) in lost
+        }
+        named = self._threads.map(sync, self._write(new))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._list({"file": each.file, "time": now, **each.line} for each in pictures)
+        deque(named, maxlen=0)
+
+    def adopt(self, source: Pictures, lines: Sequence[Mapping[str, object]], *, link: bool) -> None:
+        if not isinstance(source, Folder):
+            super().adopt(source, lines, link=link)
+            return
+        if not lines:
+            return
+        if not self._folder.is_dir():
+            make_folder(self._folder)
+        files = dict.fromkeys(str(line["file"]) for line in lines)
+        for file in files:
+            path, theirs = self._folder / file, source._folder / file  # noqa: SLF001  # of the same class
+            path.parent.mkdir(exist_ok=True)
+            with process.draft(self._folder / path.name) as draft:
+                if link:
+                    with suppress(OSError):  # another disk, or one without hard links
+                        os.link(theirs, draft)
+                if not draft.exists():
+                    with theirs.open("rb") as there, draft.open("xb") as here:
+                        shutil.copyfileobj(there, here)
+                        here.flush()
+                        os.fsync(here.fileno())
+                draft.replace(path)
+        deque(self._threads.map(sync, {(self._folder / file).parent for file in files}), maxlen=0)
+        sync(self._folder)
+        self._list(lines)
+
+    def sizes(self, files: Iterable[str]) -> Iterator[int | None]:
+        if self.shared:
+            return super().sizes(files)
+        # A look at a local disk takes less time than waking a thread.
+        return (self._size(file) if NAME.fullmatch(file) else None for file in files)
 
     def delete(self, files: Iterable[str]) -> None:
-        """Delete pictures; those that are gone already do not matter."""
-        for file in filter(_NAME.fullmatch, files):
+        for file in filter(NAME.fullmatch, files):
             with suppress(FileNotFoundError):
-                (self.folder / file).unlink()
+                (self._folder / file).unlink()
+
+    def sweep(self) -> None:
+        process.sweep(self._folder, "*")
+
+    def _leave(self, file: str, content: bytes) -> bool:
+        path = self._folder / file
+        try:
+            make_folder(self._folder)
+            with process.draft(path) as draft:
+                draft.write_bytes(content)
+                try:
+                    os.link(draft, path)
+                except FileExistsError:
+                    raise
+                except OSError:  # a file system without hard links
+                    with path.open("xb") as new:
+                        new.write(content)
+        except FileExistsError:
+            if self._folder.is_dir():
+                return False
+            raise StoreError(f"{self.place}: pictures cannot be written there: it is not a folder") from None
+        except OSError as error:
+            raise StoreError(f"{self.place}: pictures cannot be written there: {error.strerror}") from None
+        return True
+
+    def _content(self, file: str) -> bytes:
+        path = self._folder / file
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{path}: the picture cannot be read: {error.strerror}") from None
+
+    def _size(self, file: str) -> int | None:
+        path = self._folder / file
+        try:
+            return path.stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:  # of a network: taken for lost, pictures would be asked for again
+            raise StoreError(f"{path}: the picture cannot be looked for: {error.strerror}") from None
+
+    def _list(self, lines: Iterable[Mapping[str, object]]) -> None:
+        """Add lines to the manifest."""
+        if self.shared:  # appending is not atomic on network storage
+            return
+        _append(self._folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
 
     def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
         """Bring pictures to the disk, whole, and give them their names; the folders that have new ones."""
@@ -180,7 +303,7 @@ class Pictures:
             drafts: list[BufferedWriter] = []
             for path, image in pictures.items():
                 # In the folder itself, where drafts are swept; it is moved from here to its own folder.
-                draft = stack.enter_context(process.draft(self.folder / path.name))
+                draft = stack.enter_context(process.draft(self._folder / path.name))
                 file = stack.enter_context(draft.open("xb"))
                 file.write(image)
                 file.flush()
@@ -189,7 +312,7 @@ class Pictures:
             for file, path in zip(drafts, pictures, strict=True):
                 file.close()
                 Path(file.name).replace(path)
-        return folders | {self.folder} if new else folders
+        return folders | {self._folder} if new else folders
 
 
 def _append(path: Path, lines: bytes) -> None:

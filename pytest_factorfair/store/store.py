@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -14,12 +15,13 @@ from typing import Any, Self
 import sqlalchemy
 from sqlalchemy import bindparam, func, select, update
 
+from pytest_factorfair import process
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.claims import Claimed, KeyWish
 from pytest_factorfair.store.detections import Detections
-from pytest_factorfair.store.pictures import Picture, Pictures, kept
+from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
 from pytest_factorfair.store.shards import ShardRow
@@ -81,10 +83,17 @@ class Store:
         """
         known = opening.parsed(url)
         file = opening.file(known)
-        folder = Pictures(file.parent / PICTURES.name if file else pictures)
+        folder = Folder(file.parent / PICTURES.name if file else pictures)
         database = opening.opened(known, read_only=read_only)
         writable = partial(opening.opened, known, read_only=False) if read_only else None
         return cls(database, opening.place(known), folder, writable=writable)
+
+    def sweep(self) -> None:
+        """Remove what processes that died have left unfinished: drafts of the file, and of pictures."""
+        if self._database.dialect.name == "sqlite":
+            file = Path(self._place)
+            process.sweep(file.parent, glob.escape(file.name))
+        self.pictures.sweep()
 
     def verify(self) -> None:
         """Look at every page of the store's file.
@@ -102,8 +111,10 @@ class Store:
         """
         found: dict[str, Response] = {}
         for chunk in _chunks(keys):
-            for key, body, *picture in self._rows(self._read, chunk):
-                if self.pictures.has(*picture):
+            rows = self._rows(self._read, chunk)
+            lost = self.pictures.lost((file, size) for _, _, file, size in rows)
+            for key, body, *picture in rows:
+                if tuple(picture) not in lost:
                     found[key] = from_body(body, key=key, place=self._place)
         return found
 
@@ -133,12 +144,12 @@ class Store:
         Raises:
             StoreError: the store cannot be read.
         """
-        return sum(
-            number
-            for chunk in _chunks(keys)
-            for number, *picture in self._rows(self._count, chunk)
-            if self.pictures.has(*picture)
-        )
+        count = 0
+        for chunk in _chunks(keys):
+            rows = self._rows(self._count, chunk)
+            lost = self.pictures.lost((file, size) for _, file, size in rows)
+            count += sum(number for number, *picture in rows if tuple(picture) not in lost)
+        return count
 
     @property
     def database(self) -> sqlalchemy.Engine:
@@ -257,7 +268,8 @@ class Store:
         had: dict[str, Response] = {}
         for chunk in _chunks(sought):
             rows = self._read.rows(connection, chunk)
-            lost = {key for key, _, *picture in rows if not self.pictures.has(*picture)}
+            missing = self.pictures.lost((file, size) for _, _, file, size in rows)
+            lost = {key for key, _, *picture in rows if tuple(picture) in missing}
             if lost:  # without their pictures they may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
             had |= {

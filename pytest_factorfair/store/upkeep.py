@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Pictures
+from pytest_factorfair.store.pictures import Folder, Pictures
 from pytest_factorfair.store.rows import checked, from_body, plain
 from pytest_factorfair.store.schema import DETECTIONS, RESPONSES, Prepared, upsert, upsert_all
 from pytest_factorfair.store.store import Store
@@ -66,12 +66,8 @@ def merge(target: Store, source: Store) -> int:
     dialect, copied = target.database.dialect, 0
     write = Prepared(upsert(dialect.name, replace=True), dialect)
     for some in _chunks(rows(source)):
-        there = set(_unneeded(target, some))
-        lacking = [
-            row
-            for row in some
-            if row["key"] not in there and source.pictures.has(row["picture"], row["picture_size"])
-        ]
+        there = _unneeded(target, some)
+        lacking = _whole(source, [row for row in some if row["key"] not in there])
         _copy_pictures(source, target.pictures, lacking, link=True)
         if lacking:
             with _connection(target, "cannot be written") as connection:
@@ -140,14 +136,8 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
     """
     count = 0
     for some in _chunks(rows(store)):
-        drawn = [
-            row
-            for row in some
-            if row["picture"]
-            and model in (None, row["model"])
-            and store.pictures.has(row["picture"], row["picture_size"])
-        ]
-        _copy_pictures(store, Pictures(folder), drawn, link=False)
+        drawn = _whole(store, [row for row in some if row["picture"] and model in (None, row["model"])])
+        _copy_pictures(store, Folder(folder), drawn, link=False)
         count += len(drawn)
     return count
 
@@ -176,7 +166,7 @@ def prune(
         files = set(connection.execute(select(RESPONSES.c.picture).where(chosen)).scalars())
         count = connection.execute(delete(RESPONSES).where(chosen)).rowcount
     unneeded = {file for file in files if isinstance(file, str) and file} - _named(store)
-    for path in sorted(store.pictures.folder.parent.glob("*")):
+    for path in sorted(Path(store.pictures.place).parent.glob("*")):
         if not path.is_file() or not _is_sqlite(path):
             continue
         try:
@@ -214,17 +204,24 @@ def _all(store: Store, table: Table) -> Iterator[Row]:
         last = tuple(found[-1][column.name] for column in key)
 
 
-def _unneeded(target: Store, rows: Sequence[Row]) -> Iterator[str]:
+def _whole(store: Store, rows: Sequence[Row]) -> list[Row]:
+    """The rows whose pictures the store has."""
+    lost = store.pictures.lost((row["picture"], row["picture_size"]) for row in rows)
+    return [row for row in rows if (row["picture"], row["picture_size"]) not in lost]
+
+
+def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
     """The keys of rows that the target has no use for: it has usable ones, or equally unusable ones."""
     usable = {row["key"]: row["reusable"] for row in rows}
     query = select(RESPONSES.c.key, RESPONSES.c.reusable, RESPONSES.c.picture, RESPONSES.c.picture_size)
     with _connection(target, "cannot be read") as connection:
-        for key, reusable, *picture in connection.execute(query.where(RESPONSES.c.key.in_(usable))):
-            if target.pictures.has(*picture) and (reusable or not usable[key]):
-                yield key
+        found = connection.execute(query.where(RESPONSES.c.key.in_(usable))).all()
+    had = [row for row in found if row.reusable or not usable[row.key]]
+    lost = target.pictures.lost((row.picture, row.picture_size) for row in had)
+    return {row.key for row in had if (row.picture, row.picture_size) not in lost}
 
 
-def _copy_pictures(source: Store, folder: Pictures, rows: Iterable[Row], *, link: bool) -> None:
+def _copy_pictures(source: Store, target: Pictures, rows: Iterable[Row], *, link: bool) -> None:
     """Copy the pictures of rows, with lines of the manifest that say what the rows do."""
     lines = [
         {
@@ -237,9 +234,11 @@ def _copy_pictures(source: Store, folder: Pictures, rows: Iterable[Row], *, link
         if row["picture"]
     ]
     try:
-        folder.adopt(source.pictures.folder, lines, link=link)
+        target.adopt(source.pictures, lines, link=link)
+    except StoreError:
+        raise
     except OSError as error:
-        raise StoreError(f"{folder.folder}: pictures cannot be written: {error}") from error
+        raise StoreError(f"{target.place}: pictures cannot be written: {error}") from error
 
 
 def _named(store: Store) -> set[str]:

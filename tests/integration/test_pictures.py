@@ -45,7 +45,7 @@ def killed_and_resumed(project: Project, model: list[str]) -> None:
     process.kill()
     assert process.wait() == -9
     with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
-        before = {line["key"]: line["file"] for line in keeping.manifest(store.pictures.folder)}
+        before = {line["key"]: line["file"] for line in keeping.manifest(Path(store.pictures.place))}
         kept = store.responses(map(str, before))
     assert 2 <= len(kept) < CASES * EACH
     resumed = run(project, model)

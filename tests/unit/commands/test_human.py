@@ -201,7 +201,7 @@ def test_a_picture_that_is_gone_gives_way_and_is_reported(capsys: pytest.Capture
     with Store.open("sqlite:///r.sqlite", read_only=True) as store:
         lost = [
             line["file"]
-            for line in keeping.manifest(store.pictures.folder)
+            for line in keeping.manifest(Path(store.pictures.place))
             if str(line["key"]).startswith("one ")
         ]
     Path("images", str(lost[0])).unlink()

@@ -15,7 +15,7 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Detection, Face, Response, Usage
 from pytest_factorfair.store import ShardRow, Store
-from pytest_factorfair.store.pictures import Pictures
+from pytest_factorfair.store.pictures import Folder
 from tests import keeping
 from tests.keeping import PNG, draw, drawn, files, fill, had
 
@@ -193,7 +193,7 @@ def test_merge_brings_pictures_along(capsys: pytest.CaptureFixture[str]) -> None
     fill("b/two.sqlite", "f", Response("words"))
     draw("b/two.sqlite", "g")
     with Store.open("sqlite:///b/two.sqlite") as two:
-        (two.pictures.folder / two.responses("g")["g"].image_file).unlink()
+        Path(two.pictures.place, two.responses("g")["g"].image_file).unlink()
     assert main(["merge", "a/one.sqlite", "b/two.sqlite"]) == 0
     assert capsys.readouterr().out == "b/two.sqlite: 4 responses copied\n"
     expected = {"a": PNG + b"one", "b": PNG + b"one", "c": PNG + b"two", "d": PNG + b"two", "e": PNG + b"e"}
@@ -244,7 +244,7 @@ def test_a_full_disk_is_one_line_and_the_merge_goes_on_later(
 
     draw("b/two.sqlite", "abc")
     with monkeypatch.context() as patched:
-        patched.setattr(Pictures, "adopt", full)
+        patched.setattr(Folder, "adopt", full)
         assert main(["merge", "a/one.sqlite", "b/two.sqlite"]) == 4
     assert (
         capsys.readouterr().err
@@ -258,9 +258,9 @@ KILLED = """
 import os, signal, sys
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.store import upkeep
-from pytest_factorfair.store.pictures import Pictures
+from pytest_factorfair.store.pictures import Folder
 
-upkeep.CHUNK, adopt, calls = 2, Pictures.adopt, []
+upkeep.CHUNK, adopt, calls = 2, Folder.adopt, []
 
 def adopted(self, folder, lines, *, link):
     adopt(self, folder, lines, link=link)
@@ -268,7 +268,7 @@ def adopted(self, folder, lines, *, link):
     if len(calls) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Pictures.adopt = adopted
+Folder.adopt = adopted
 main(["merge", "merged", "shard1", "shard2"])
 """
 

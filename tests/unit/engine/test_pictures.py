@@ -30,7 +30,7 @@ def test_exchange_names_the_picture_and_holds_no_bytes(make_engine: MakeEngine, 
         assert exchange.response is not None
         assert exchange.response.image is None
         assert store.picture(exchange.response.image_file) == PNG + exchange.query.prompt.encode()
-    lines = {line["key"]: line for line in keeping.manifest(store.pictures.folder)}
+    lines = {line["key"]: line for line in keeping.manifest(Path(store.pictures.place))}
     assert {key: line["seed"] for key, line in lines.items()} == {
         one.key: one.query.seed for one in exchanges
     }
@@ -42,7 +42,7 @@ def test_only_the_picture_that_was_lost_is_asked_again(make_engine: MakeEngine, 
     first = make_engine().submit(model, queries(3)).result(WAIT)
     response = first[1].response
     assert response is not None
-    (store.pictures.folder / response.image_file).unlink()
+    Path(store.pictures.place, response.image_file).unlink()
     second = make_engine().submit(model, queries(3)).result(WAIT)
     assert [exchange.cached for exchange in second] == [True, False, True]
     assert [one.response for one in first] == [one.response for one in second]

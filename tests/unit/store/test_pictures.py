@@ -16,7 +16,7 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store import Store
-from pytest_factorfair.store.pictures import Pictures, file_of
+from pytest_factorfair.store.pictures import Folder, file_of
 from tests import keeping
 
 WAIT = 30
@@ -155,7 +155,7 @@ def test_only_names_of_pictures_are_read(store: Store, name: str) -> None:
 def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:
     assert put(store, "a", picture()) == put(store, "b", picture())
     assert len(list(file.parent.glob("images/*/*"))) == 1
-    assert len(keeping.manifest(store.pictures.folder)) == 2
+    assert len(keeping.manifest(Path(store.pictures.place))) == 2
 
 
 def test_pictures_do_not_stay_in_memory(store: Store) -> None:
@@ -256,10 +256,10 @@ def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: P
     with closing(sqlite3.connect(file)) as other:
         rows = dict(other.execute("select key, picture from responses").fetchall())
     assert told <= rows.keys()
-    pictures = Pictures(file.parent / "images")
+    pictures = Folder(file.parent / "images")
     for key, name in rows.items():
         assert pictures.read(name) == PNG + key.encode() * 2000
-    listed = {(line["key"], line["file"]) for line in keeping.manifest(pictures.folder)}
+    listed = {(line["key"], line["file"]) for line in keeping.manifest(Path(pictures.place))}
     assert set(rows.items()) <= listed
     assert {file_of(PNG + key.encode() * 2000) for key in told} <= set(rows.values())
 
@@ -267,8 +267,8 @@ def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: P
 APPEND = """
 import sys
 from pathlib import Path
-from pytest_factorfair.store.pictures import Picture, Pictures
-pictures, worker = Pictures(Path(sys.argv[1])), sys.argv[2]
+from pytest_factorfair.store.pictures import Folder, Picture
+pictures, worker = Folder(Path(sys.argv[1])), sys.argv[2]
 sys.stdin.readline()  # all start together
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 from pytest_factorfair.store.pictures import file_of

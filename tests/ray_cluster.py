@@ -11,8 +11,8 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +31,8 @@ ANSWERS = 216
 """What the small checklist asks: 6 objective cases of 4 answers, 8 subjective ones of 24."""
 
 MODEL = '''
-"""Counts what each process is asked; who is asked the text in the file "poison" is killed."""
+"""Counts what each process is asked; who is asked the text in the file "poison" is killed. With a file "hold",
+nobody answers."""
 import os
 import time
 from pathlib import Path
@@ -45,9 +46,40 @@ def ask(prompt):
     if poison.exists() and poison.read_text() == prompt:
         os.kill(os.getpid(), 9)
     time.sleep(0.03)
+    while (HERE / "hold").exists():
+        time.sleep(0.01)
     return "AB"[len(prompt) % 2] + "."
 
 ask.factorfair_parallel = 4
+'''
+
+DETECTOR = '''
+"""Reads code cards, and counts the pictures that each process is given; the first to read does what "fault"
+says."""
+import os
+from pathlib import Path
+
+from pytest_factorfair.detection import build
+
+HERE = Path(__file__).parent
+
+class Detector:
+    def __init__(self):
+        self.sim = build("sim", custom={})
+        self.identity = self.sim.identity
+        self.check = self.sim.check
+
+    def read(self, pictures, attributes):
+        with (HERE / "begun").open("a") as file:
+            file.write(f"{os.getpid()}\\n" * len(pictures))
+        try:
+            signal = (HERE / "fault").read_text()
+            (HERE / "fault").unlink()
+        except FileNotFoundError:
+            pass
+        else:
+            os.kill(os.getpid(), int(signal))
+        return self.sim.read(pictures, attributes)
 '''
 
 
@@ -62,6 +94,13 @@ class Nodes:
     @property
     def executor(self) -> str:
         return f"ray:{self._cluster.address}"
+
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        """A third node."""
+        node = self._cluster.add_node(**NODE)
+        yield
+        self._cluster.remove_node(node, allow_graceful=False)
 
     def lose_one(self) -> None:
         self._cluster.remove_node(self._other, allow_graceful=False)
@@ -90,6 +129,7 @@ class Ground:
         self.nodes = nodes
         shutil.copy(DATA / "small.yaml", folder)
         (folder / "model.py").write_text(MODEL, encoding="utf-8")
+        (folder / "detector.py").write_text(DETECTOR, encoding="utf-8")
 
     def run(self, model: str = "", **settings: Any) -> Summary:
         """A run in this process; a report folder named after the executor allows for comparing two."""

@@ -1,46 +1,47 @@
-"""Copies of a detector in the actors of a Ray cluster, read as one detector."""
+"""A detector read in replicas: copies of it in the actors of a Ray cluster, by its own name."""
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
-from pytest_factorfair.detection import registry
 from pytest_factorfair.detection.protocol import AT_ONCE, Detector
 from pytest_factorfair.domain import Attribute, Detection
-from pytest_factorfair.errors import DetectorError, InputError
-from pytest_factorfair.models.cluster import Cluster, mismatches
+from pytest_factorfair.engine.loop import LoopThread
+from pytest_factorfair.errors import DetectorError, FatalModelError, RejectedRequestError
+from pytest_factorfair.models.cluster import Cluster, Replicas
+from pytest_factorfair.models.pool import LOST, Order, Pool, Replica
 from pytest_factorfair.redaction import fit
 
 CHUNK = 16
 """Pictures that a replica reads at once."""
 
+GRACE = 10.0
+"""Seconds to wait for replicas to end."""
 
-class Reader:
-    """One copy of a detector, in a process of its own. It returns its errors: Ray would wrap them."""
 
-    def __init__(self, spec: str, identity: Mapping[str, object], folder: str) -> None:
-        if Path(folder).is_dir():
-            os.chdir(folder)
-        self._problem = ""
+@dataclass(frozen=True, eq=False, slots=True)
+class Chunk:
+    """What a replica is asked to read."""
+
+    pictures: tuple[bytes, ...]
+    attributes: tuple[Attribute, ...]
+
+
+class DetectorReplica(Replica):
+    """One copy of a detector. It reads in a thread of its own, one chunk at a time."""
+
+    def __init__(self, order: bytes) -> None:
+        super().__init__(order)
+        self._reading = ThreadPoolExecutor(1)
+
+    def ask(self, chunk: Chunk) -> tuple[Detection, ...] | DetectorError | FatalModelError:
+        """The detections, or the error, as the detector itself would return or raise it."""
+        if self.problem:
+            return self.unfit
         try:
-            self._detector = registry.build(spec, custom={})
-            if different := mismatches(identity, self._detector.identity):
-                self._problem = f"has another identity: {'; '.join(different)}"
-        except Exception as error:  # noqa: BLE001  # whatever it is, the run reports it
-            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            self._problem = f"cannot build it: {kind}{fit(str(error))}"
-
-    def read(
-        self, pictures: Sequence[bytes], attributes: Sequence[Attribute]
-    ) -> tuple[Detection, ...] | DetectorError:
-        if self._problem:
-            return DetectorError(f"the replica on {socket.gethostname()} (pid {os.getpid()}) {self._problem}")
-        try:
-            return self._detector.read(pictures, attributes)
+            return tuple(self._reading.submit(self.copy.read, chunk.pictures, chunk.attributes).result())
         except DetectorError as error:
             return error
         except Exception as error:  # noqa: BLE001  # a user's own detector may raise anything
@@ -48,52 +49,45 @@ class Reader:
 
 
 class ReplicatedDetector:
-    """A detector by its own name, read in replicas. Reading changes nothing, so Ray may repeat it."""
+    """The detector of a spec. A chunk that loses its replica is read by another."""
 
-    def __init__(self, local: Detector, spec: str, cluster: Cluster, count: int) -> None:
+    def __init__(self, local: Detector, order: Order, cluster: Cluster, count: int) -> None:
         self.local = local
         self.identity = local.identity
         self.check = local.check
         self.at_once = AT_ONCE * count
-        self._spec = spec
-        self._cluster = cluster
-        self._count = count
-        self._folder = str(Path.cwd())
-        self._actors: list[Any] = []
+        self._name = order.name
+        # The second chunk is under way while the first is read.
+        self._pool = Pool(DetectorReplica, order, cluster, Replicas(count, gpus=0.0), each=2)
+        self._loop = LoopThread()
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         """Cut the pictures into chunks, and put together what the replicas see.
 
         Raises:
-            DetectorError: a replica cannot read, or the cluster is gone.
+            DetectorError: no replica can read, or the cluster is gone.
         """
-        try:
-            ray = self._cluster.connect()
-        except InputError as error:
-            raise DetectorError(str(error)) from None
-        if not self._actors:
-            kind = ray.remote(Reader).options(
-                num_gpus=0, num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy="SPREAD"
-            )
-            identity = dict(self.identity)
-            self._actors = [kind.remote(self._spec, identity, self._folder) for _ in range(self._count)]
         starts = range(0, len(pictures), CHUNK)
-        chunks = [
-            self._actors[place % self._count].read.remote(list(pictures[start : start + CHUNK]), attributes)
-            for place, start in enumerate(starts)
-        ]
-        pending = chunks
-        while pending:
-            if self._cluster.is_gone:
-                raise DetectorError(self._cluster.lost)
-            _, pending = ray.wait(pending, num_returns=len(pending), timeout=self._cluster.pace.look)
-        detections: list[Detection] = []
+        chunks = [Chunk(tuple(pictures[start : start + CHUNK]), tuple(attributes)) for start in starts]
+        return tuple(self._read(chunks))
+
+    def close(self) -> None:
+        """End the replicas; the detector reads no more."""
+        if self._loop.running:
+            self._loop.submit(self._pool.close()).result(GRACE)
+        self._loop.close(GRACE)
+
+    def _read(self, chunks: Sequence[Chunk]) -> Iterator[Detection]:
         try:
-            for part in ray.get(chunks):
-                if isinstance(part, DetectorError):
-                    raise DetectorError(f"detector '{self._spec}': {part}")
-                detections += part
-        except ray.exceptions.RayError as error:
-            line = fit(f"{type(error).__name__}: {error}")
-            raise DetectorError(f"detector '{self._spec}': {line}") from None
-        return tuple(detections)
+            outcomes = self._loop.submit(self._pool.answers(chunks)).result()
+        except FatalModelError as error:
+            raise DetectorError(str(error)) from None
+        for chunk, outcome in zip(chunks, outcomes, strict=True):
+            if isinstance(outcome, tuple):
+                yield from outcome
+            elif not (isinstance(outcome, RejectedRequestError) and outcome.cause == LOST):
+                raise DetectorError(f"{self._name}: {outcome}")
+            elif len(chunk.pictures) == 1:
+                yield Detection(error=str(outcome))
+            else:  # one of its pictures ends the process that reads it
+                yield from self._read([Chunk((one,), chunk.attributes) for one in chunk.pictures])

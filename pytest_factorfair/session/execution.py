@@ -257,5 +257,4 @@ class Execution:
             self.limits.close()
         if "store" in self.__dict__:
             self.store.close()
-        if self.run.cluster is not None:
-            self.run.cluster.close()
+        self.run.leave()

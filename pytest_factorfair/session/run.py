@@ -107,7 +107,8 @@ class Run:
     @property
     def notices(self) -> Iterator[str]:
         """One line for each rounded number of answers, gate that judges less than it may seem to, ignored
-        variable, model with spare pictures, and what has no replicas although they are wanted.
+        variable, model with spare pictures, and what has no replicas, or too few,
+        although they are wanted.
         """
         from pytest_factorfair.models.picture_folder import PictureFolder
 
@@ -136,6 +137,9 @@ class Run:
             if self.settings.replicas.detectors and not isinstance(self.detector, replicated):
                 local.append("the detector")
             yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
+            for model in self.models.values():
+                if isinstance(model, ReplicatedModel) and model.notice is not None:
+                    yield model.notice
 
     @property
     def connections(self) -> int:
@@ -156,6 +160,16 @@ class Run:
         for model in self.models.values():
             if isinstance(model, ReplicatedModel):
                 model.connect()
+
+    def leave(self) -> None:
+        """Leave the cluster, where nothing is asked any more."""
+        if self.cluster is None:
+            return
+        from pytest_factorfair.detection.replicas import ReplicatedDetector
+
+        if isinstance(self.detector, ReplicatedDetector):
+            self.detector.close()
+        self.cluster.close()
 
     def check_prices(self) -> None:
         """Make sure that a limit on USD can be kept, before anything is asked.
@@ -262,19 +276,23 @@ def compose(
     }
     detector, cluster = _detector(settings, loaded, detectors), None
     if settings.cluster is not None and asking:
+        from pytest_factorfair import detection
         from pytest_factorfair.detection.replicas import ReplicatedDetector
         from pytest_factorfair.models.cluster import Cluster
-        from pytest_factorfair.models.replicas import Order, ReplicatedModel
+        from pytest_factorfair.models.pool import Order
+        from pytest_factorfair.models.replicas import ReplicatedModel
 
         cluster = Cluster(settings.cluster)
         for spec, local in built.items():
             if models.replicable(spec, custom):
-                order = Order(spec, arguments, loaded, settings.answers, local.identity, str(Path.cwd()))
+                order = Order(spec, partial(build, spec, arguments, custom={}), local.identity)
                 built[spec] = ReplicatedModel(local, order, cluster, settings.replicas)
         if detector is not None and settings.replicas.detectors:
             spec = settings.detector or shards.SIMULATED
             if not {spec, spec.partition(":")[0]} & detectors.keys():
-                detector = ReplicatedDetector(detector, spec, cluster, settings.replicas.detectors)
+                rebuild = partial(detection.build, spec, custom={})
+                order = Order(f"detector '{spec}'", rebuild, detector.identity)
+                detector = ReplicatedDetector(detector, order, cluster, settings.replicas.detectors)
     return Run(
         settings=settings,
         checklists=loaded,

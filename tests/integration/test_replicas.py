@@ -122,10 +122,35 @@ def test_pictures_and_their_readers(ground: Ground, models: Path) -> None:
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=lambda one: one.name)
+def test_a_lost_copy_of_the_detector(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, fault: signal.Signals
+) -> None:
+    """Its pictures are read by the other: each is counted, and seen as in this process."""
+    monkeypatch.setattr(cluster, "PACE", cluster.Pace(ping=0.1, silence=1.5))
+    settings: dict[str, Any] = {
+        "model": "sim:stereotyped",
+        "checklists": [str(FEW_PORTRAITS)],
+        "samples": "images=12",
+        "detector": f"python:{ground.folder / 'detector.py'}:Detector",
+    }
+    (ground.folder / "fault").write_text(str(int(fault)), encoding="utf-8")
+    ground.run(**settings, replicas="1,detectors=2", report="cluster")
+    pictures = ground.rows("responses")
+    assert pictures < ground.begun.total() <= pictures + 2 * 16
+    assert ground.rows("detections") == pictures
+    local: dict[str, Any] = {"executor": "local", "replicas": None, "store": "sqlite:///local.sqlite"}
+    ground.run(**settings | local, report="local")
+    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
+
+
 def test_a_killed_replica(ground: Ground) -> None:
     """What was under way there is asked elsewhere, and Ray starts another."""
+    ground.run(executor="local", replicas=None, store="sqlite:///local.sqlite", report="local")
+    (ground.folder / "begun").unlink()
     ground.once(ground.is_under_way, lambda: os.kill(next(iter(ground.begun)), signal.SIGKILL))
     summary = ground.run()
+    assert list(differences(ground.report("local"), ground.report())) == []
     assert ANSWERS <= ground.begun.total() <= summary.usage.calls <= ANSWERS + PARALLEL
     assert ground.rows("responses") == ANSWERS
     assert ground.rows("claims") == 0
@@ -183,10 +208,29 @@ def test_another_identity(ground: Ground) -> None:
     assert ground.begun.total() == 0
 
 
+ROOM = "found room (each needs 1 GPUs, and the cluster began with 2); the others start when a node joins"
+
+
 def test_more_replicas_than_gpus(ground: Ground) -> None:
     summary = ground.run(replicas=3)
     assert summary.usage.calls == ANSWERS == ground.begun.total()
     assert len(ground.begun) == 2
+    assert f"{ground.spec}: 2 of 3 replicas {ROOM}" in summary.notes
+
+
+def test_a_node_that_joins(ground: Ground, nodes: Nodes) -> None:
+    """A replica that had no room starts there, and is asked."""
+    hold = ground.folder / "hold"
+    hold.touch()
+    process = ground.start("--factorfair-replicas=3")
+    ground.once(lambda: len(ground.begun) == 2 or process.poll() is not None, lambda: None).join()
+    with nodes.another():
+        ground.once(lambda: len(ground.begun) == 3 or process.poll() is not None, hold.unlink).join()
+        output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert ROOM not in output
+    assert ground.report()["usage"]["calls"] == ANSWERS == ground.begun.total()
+    assert len(ground.begun) == 3
 
 
 def test_as_many_replicas_as_gpus(ground: Ground) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,97 +16,19 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import (
     Cause,
     FatalModelError,
+    InputError,
     ModelError,
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import cluster, registry
+from pytest_factorfair.models import registry
 from pytest_factorfair.models.cluster import Cluster, Pace, Replicas
-from pytest_factorfair.models.replicas import Order, Replica, ReplicatedModel
+from pytest_factorfair.models.pool import Order
+from pytest_factorfair.models.replicas import ModelReplica, ReplicatedModel
+from tests.scripted_ray import PACE, DiedError, Ray, TaskError, connected
 
-PACE = Pace(ping=0.001, silence=5.0, patience=60.0)
 PARALLEL = 3
 IDENTITY = {"provider": "test"}
-
-
-class RayError(Exception):
-    """As Ray's."""
-
-
-class DiedError(RayError):
-    """As Ray's of an actor that is gone."""
-
-
-class TaskError(RayError):
-    """As Ray's of an exception in an actor."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-Outcome = Response | Exception | None
-
-
-class Actor:
-    """Answers as it is told: None is never."""
-
-    def __init__(self, number: int, answer: Callable[[int, Request], Outcome]) -> None:
-        self.busy = self.most = 0
-        self.problem = ""
-        self.silent = False
-        self.pings = SimpleNamespace(count=0)
-        self.ask = SimpleNamespace(remote=self._ask)
-        self.ready = SimpleNamespace(remote=self._ready)
-        self._number = number
-        self._answer = answer
-
-    async def _ask(self, request: Request) -> object:
-        self.busy += 1
-        self.most = max(self.most, self.busy)
-        try:
-            await asyncio.sleep(0.001)
-            outcome = self._answer(self._number, request)
-            if outcome is None:
-                await asyncio.Event().wait()
-            if isinstance(outcome, RayError):
-                raise outcome
-            return outcome
-        finally:
-            self.busy -= 1
-
-    async def _ready(self) -> tuple[str, str]:
-        if self.silent:
-            await asyncio.Event().wait()
-        return f"node-{self._number}", self.problem
-
-
-class Ray:
-    """As much of the module as is used."""
-
-    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=TaskError, RaySystemError=TaskError)
-    cloudpickle = pickle
-
-    def __init__(self, answer: Callable[[int, Request], Outcome]) -> None:
-        self.actors: list[Actor] = []
-        self.options: dict[str, object] = {}
-        self.restarted: list[Actor] = []
-        self._answer = answer
-
-    def remote(self, _kind: type) -> Any:
-        def options(**given: object) -> Any:
-            self.options = given
-            return SimpleNamespace(remote=self._actor)
-
-        return SimpleNamespace(options=options)
-
-    def _actor(self, _order: bytes) -> Actor:
-        self.actors.append(Actor(len(self.actors), self._answer))
-        return self.actors[-1]
-
-    def kill(self, actor: Actor, *, no_restart: bool = True) -> None:
-        if not no_restart:
-            self.restarted.append(actor)
 
 
 class Local:
@@ -123,20 +45,16 @@ class Local:
         """Nothing is open."""
 
 
-@pytest.fixture(autouse=True)
-def _ray_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "find_spec", lambda _: object())
-
-
 def replicated(
     ray: Ray, monkeypatch: pytest.MonkeyPatch, *, count: int = 2, pace: Pace = PACE
 ) -> ReplicatedModel:
-    monkeypatch.setattr(cluster, "PACE", pace)
-    monkeypatch.setattr(Cluster, "connect", lambda _: ray)
-    order = Order("test:model", {}, (), "text", IDENTITY, "/")
-    place = Cluster("head:1")
-    place.gpus = (float(count),)
-    return ReplicatedModel(Local(), order, place, Replicas(count))
+    place = connected(ray, monkeypatch, *[1.0] * count, pace=pace)
+    return ReplicatedModel(Local(), ordered("test:model"), place, Replicas(count))
+
+
+def ordered(spec: str, identity: Mapping[str, object] = IDENTITY, **more: Any) -> Order:
+    made = partial(registry.build, spec, {}, checklists=(), custom={})
+    return Order(spec, made, identity, folder="/", **more)
 
 
 async def answered(
@@ -157,7 +75,7 @@ def requests(number: int) -> list[Request]:
     return [Request(f"prompt {one}") for one in range(number)]
 
 
-def say(_number: int, request: Request) -> Outcome:
+def say(_number: int, request: Request) -> object:
     return Response(request.prompt)
 
 
@@ -190,7 +108,7 @@ def test_the_least_busy_replica_is_next(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_request_that_kills(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given up after six attempts; what it takes along is asked again, and answered."""
 
-    def answer(_number: int, request: Request) -> Outcome:
+    def answer(_number: int, request: Request) -> object:
         return DiedError("gone") if request.prompt == "prompt 7" else Response(request.prompt)
 
     ray, calls = Ray(answer), Counter[str]()
@@ -207,7 +125,7 @@ def test_a_request_that_kills(count: int, monkeypatch: pytest.MonkeyPatch) -> No
 def test_requests_that_kill_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is known after two deaths, so that the only replica is not given up for them."""
 
-    def answer(_number: int, request: Request) -> Outcome:
+    def answer(_number: int, request: Request) -> object:
         return DiedError("gone") if request.prompt in ("prompt 3", "prompt 4") else Response(request.prompt)
 
     outcomes = asked(replicated(Ray(answer), monkeypatch, count=1), requests(30))
@@ -227,7 +145,7 @@ def test_a_silent_replica(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is under way there is asked elsewhere; it is used again once it answers."""
     asked_of = Counter[int]()
 
-    def answer(number: int, request: Request) -> Outcome:
+    def answer(number: int, request: Request) -> object:
         asked_of[number] += 1
         if number == 0 and not ray.actors[0].silent and asked_of[0] <= PARALLEL:
             if asked_of[0] == PARALLEL:
@@ -246,15 +164,8 @@ def test_a_silent_replica(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_replica_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(say)
-    model = replicated(ray, monkeypatch, pace=Pace(ping=0.001, silence=0.001, patience=0.01))
-
-    class Unstarted(Actor):
-        async def _ready(self) -> tuple[str, str]:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    monkeypatch.setattr(ray, "_actor", lambda _order: Unstarted(0, say))
+    pace = Pace(ping=0.001, silence=0.001, patience=0.01)
+    model = replicated(Ray(say, silent=True), monkeypatch, pace=pace)
     (error,) = asked(model, requests(1))
     assert isinstance(error, FatalModelError)
     assert str(error) == (
@@ -263,26 +174,18 @@ def test_no_replica_comes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(say)
+    ray = Ray(say, problem="has another identity: weights is b2, here a1")
     model = replicated(ray, monkeypatch)
-    original = ray._actor  # noqa: SLF001  # this file's own
-
-    def actor(order: bytes) -> Actor:
-        made = original(order)
-        made.problem = "has another identity: weights is b2, here a1" * (len(ray.actors) == 2)
-        return made
-
-    monkeypatch.setattr(ray, "_actor", actor)
     outcomes = asked(model, requests(40))
     fatal = {str(one) for one in outcomes if isinstance(one, FatalModelError)}
-    assert fatal == {"test:model: the replica on node-1 has another identity: weights is b2, here a1"}
+    assert fatal == {"test:model: the replica on node-0 has another identity: weights is b2, here a1"}
 
 
 def test_a_lost_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where others answer, a replica that fails for good is started again; where none has, all would fail."""
     failing = {1}
 
-    def answer(number: int, request: Request) -> Outcome:
+    def answer(number: int, request: Request) -> object:
         if number in failing and not ray.restarted:
             return FatalModelError("test:model: AcceleratorError: the GPU is lost")
         return Response(request.prompt)
@@ -355,17 +258,16 @@ class Raising:
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_errors_travel_as_values(error: ModelError, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "build", lambda *_, **__: Raising(error))
-    replica = Replica(pickle.dumps(Order("test:model", {}, (), "text", IDENTITY, "/")))
+def test_errors_travel_as_values(error: ModelError) -> None:
+    replica = ModelReplica(pickle.dumps(Order("test:model", partial(Raising, error), IDENTITY)))
     returned = pickle.loads(pickle.dumps(asyncio.run(replica.ask(Request("?")))))  # noqa: S301  # as Ray does
     assert type(returned) is type(error)
     assert (str(returned), vars(returned)) == (str(error), vars(error))
 
 
-def test_what_a_users_model_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "build", lambda *_, **__: Raising(SystemExit(3)))
-    returned = asyncio.run(Replica(pickle.dumps(Order("m", {}, (), "text", IDENTITY, "/"))).ask(Request("?")))
+def test_what_a_users_model_raises() -> None:
+    replica = ModelReplica(pickle.dumps(Order("m", partial(Raising, SystemExit(3)), IDENTITY)))
+    returned = asyncio.run(replica.ask(Request("?")))
     assert isinstance(returned, RejectedRequestError)
     assert returned.cause.detail == "SystemExit"
 
@@ -373,19 +275,63 @@ def test_what_a_users_model_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("order", "problem"),
     [
-        (Order("python:nowhere:ask", {}, (), "text", {}, "/"), "cannot build it: model 'python:nowhere:ask': there is no module"),
-        (Order("sim:uniform", {}, (), "text", {"provider": "sim"}, "/"), "has another identity: "),
-        (Order("sim:uniform", {}, (), "text", {}, "/", release="0.0.9"), "has another identity: pytest-factorfair is "),
+        (
+            ordered("python:nowhere:ask", {}),
+            "cannot build it: model 'python:nowhere:ask': there is no module",
+        ),
+        (ordered("sim:uniform", {"provider": "sim"}), "has another identity: "),
+        (ordered("sim:uniform", {}, release="0.0.9"), "has another identity: pytest-factorfair is "),
     ],
-)  # fmt: skip
+)
 def test_an_unfit_replica(order: Order, problem: str) -> None:
-    replica = Replica(pickle.dumps(order))
-    assert asyncio.run(replica.ready())[1].startswith(problem)
+    replica = ModelReplica(pickle.dumps(order))
+    assert replica.ready()[1].startswith(problem)
     assert isinstance(asyncio.run(replica.ask(Request("?"))), FatalModelError)
 
 
 def test_an_order_that_cannot_be_read() -> None:
     """As of another release, or with a class that this machine lacks."""
-    assert asyncio.run(Replica(b"cnowhere\nThing\n.").ready())[1].startswith(
-        "cannot build it: ModuleNotFoundError"
+    assert ModelReplica(b"cnowhere\nThing\n.").ready()[1].startswith("cannot build it: ModuleNotFoundError")
+
+
+def test_more_replicas_than_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note says so, until the others are there."""
+    place = connected(Ray(say), monkeypatch, 1.0, 1.0)
+    model = ReplicatedModel(Local(), ordered("test:model"), place, Replicas(3))
+    model.connect()
+    assert model.notice == (
+        "test:model: 2 of 3 replicas found room (each needs 1 GPUs, and the cluster began with 2); the others "
+        "start when a node joins"
     )
+    asked(model, requests(1))  # all come here, as after a node has joined
+    assert model.notice is None
+
+
+@pytest.mark.parametrize(
+    ("replicas", "address", "gpus"),
+    [
+        (Replicas(gpus=4), "head:1", (2.0,)),  # of a number that follows from the GPUs
+        (Replicas(), "head:1", ()),
+        (Replicas(3), "", ()),  # started here, where no node will join
+    ],
+)
+def test_too_few_gpus(
+    replicas: Replicas, address: str, gpus: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    place = connected(Ray(say), monkeypatch, *gpus, address=address)
+    with pytest.raises(InputError) as error:
+        ReplicatedModel(Local(), ordered("test:model"), place, replicas).connect()
+    assert str(error.value) == (
+        f"{place.place}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
+        "add gpus=0 to --factorfair-replicas to use none"
+    )
+
+
+def test_a_cluster_that_grows_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = connected(Ray(say), monkeypatch)
+    model = ReplicatedModel(Local(), ordered("test:model"), place, Replicas(3))
+    model.connect()
+    assert model.parallel == 3 * PARALLEL
+    assert model.notice is not None
+    assert model.notice.startswith("test:model: 0 of 3 replicas found room ")

@@ -1,0 +1,408 @@
+"""Copies of a model or a detector in the actors of a Ray cluster, asked as one.
+
+Ray restarts an actor that dies, but repeats no request, so that each is granted and counted. An actor counts
+while it answers our pings: of a lost connection Ray itself says nothing for minutes. It answers with values,
+because Ray would wrap an exception in a remote traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pytest_factorfair.domain import plural
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    InputError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
+from pytest_factorfair.models.cluster import Cluster, Replicas, mismatches
+from pytest_factorfair.redaction import fit
+
+LOST = Cause("unknown", "replica lost")
+"""Why a request failed that lost every replica it was given to."""
+
+UNFIT = Cause("unknown", "replica unfit")
+"""Why a replica must not be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a replica builds, and the identity it must have: that in the controlling process."""
+
+    name: str
+    build: Callable[[], Any]
+    identity: Mapping[str, object]
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    release: str = field(default_factory=lambda: version("pytest-factorfair"))
+
+
+class Replica:
+    """One copy, in a process of its own; ``order`` is a pickled ``Order``. Subclasses add ``ask(request)``.
+
+    ``copy`` is what was built; None if ``problem`` says why there is none.
+    """
+
+    def __init__(self, order: bytes) -> None:
+        self.copy: Any = None
+        self.problem = ""
+        try:
+            self._build(order)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the run reports it
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            self.problem = f"cannot build it: {kind}{fit(str(error))}"
+
+    def _build(self, pickled: bytes) -> None:
+        import pickle
+
+        order = pickle.loads(pickled)  # noqa: S301  # what the controlling process has sent
+        here = {"pytest-factorfair": version("pytest-factorfair")}
+        different = mismatches({"pytest-factorfair": order.release}, here)
+        if not different:
+            if Path(order.folder).is_dir():
+                os.chdir(order.folder)
+            copy = order.build()
+            different = mismatches(order.identity, copy.identity)
+        if different:
+            self.problem = f"has another identity: {'; '.join(different)}"
+        else:
+            self.copy = copy
+
+    @property
+    def unfit(self) -> FatalModelError:
+        """What it answers without a copy."""
+        return FatalModelError(self.problem, cause=UNFIT)
+
+    def ready(self) -> tuple[str, str]:
+        """Where this is, and what is wrong with it. This is the ping."""
+        return f"{socket.gethostname()} (pid {os.getpid()})", self.problem
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """A replica as the controlling process sees it.
+
+    ``busy`` requests are under way there, none other may come while it is ``reserved``. ``gone`` is done as
+    soon as it is given up, None while it is not live. ``deaths`` are those in a row.
+    """
+
+    actor: Any
+    where: str = ""
+    busy: int = 0
+    reserved: bool = False
+    deaths: int = 0
+    gone: asyncio.Future[None] | None = None
+
+
+class Pool:
+    """The replicas of what ``order`` describes: the least busy one gets the next request.
+
+    ``kind`` is their class, ``each`` is how many requests one takes at a time. All methods but ``connect``
+    are called in one event loop.
+    """
+
+    def __init__(
+        self, kind: type[Replica], order: Order, cluster: Cluster, replicas: Replicas, *, each: int
+    ) -> None:
+        self._kind = kind
+        self._order = order
+        self._cluster = cluster
+        self._replicas = replicas
+        self._count = replicas.count
+        self._each = each
+        self._pace = cluster.pace
+        self._room = 0
+        self._ray: Any = None
+        self._slots: list[Slot] = []
+        self._losses: dict[object, int] = {}
+        self._starting: asyncio.Task[None] | None = None
+        self._keepers: list[asyncio.Task[None]] = []
+        self._failure: FatalModelError | None = None
+        self._answered = False
+        self._without = 0.0  # since when no replica is live, by the loop's clock
+        self._alone = asyncio.Lock()
+        self._change = asyncio.Event()
+
+    @property
+    def parallel(self) -> int | None:
+        """The requests of all replicas; None until the cluster has been asked how many there can be."""
+        return None if self._count is None else self._count * self._each
+
+    def connect(self) -> None:
+        """Join the cluster, and see how many replicas it has room for.
+
+        Raises:
+            InputError: there is no such cluster, it refuses us, or it has too few GPUs.
+        """
+        self._ray = self._cluster.connect()
+        gpus = self._replicas.gpus
+        room = self._cluster.room(gpus) if gpus else self._count or 0
+        # A cluster that was named may start nodes when they are wanted.
+        if not room and (self._count is None or not self._cluster.named):
+            raise InputError(
+                f"{self._cluster.place}: no node has {gpus:g} GPUs for a replica (the cluster has "
+                f"{sum(self._cluster.gpus):g}): add gpus=0 to --factorfair-replicas to use none"
+            )
+        self._count = self._count or room
+        self._room = min(room, self._count)
+
+    @property
+    def notice(self) -> str | None:
+        """What to say of replicas that the cluster had no room for, until they are there."""
+        there = sum(bool(slot.where) for slot in self._slots) or self._room
+        if self._count is None or self._count in (self._room, there):
+            return None
+        needed, had = f"{self._replicas.gpus:g}", f"{sum(self._cluster.gpus):g}"
+        return (
+            f"{self._order.name}: {there} of {plural(self._count, 'replica')} found room (each needs "
+            f"{needed} GPUs, and the cluster began with {had}); the others start when a node joins"
+        )
+
+    async def answers(self, requests: Iterable[object]) -> list[Any]:
+        """What replicas answer, in order; a request that loses its replica is asked again at once.
+
+        The answer to a request that is turned down, or loses too many, is its RejectedRequestError.
+
+        Raises:
+            FatalModelError: no replica can be asked.
+        """
+
+        async def answer(request: object) -> Any:
+            while True:
+                try:
+                    return await self.ask(request)
+                except RetryableModelError:
+                    pass
+                except RejectedRequestError as error:
+                    return error
+
+        return await asyncio.gather(*map(answer, requests))
+
+    async def ask(self, request: Any) -> Any:
+        """Ask a replica; a request that has lost several has one to itself, and takes no other along."""
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self._start())
+        await asyncio.shield(self._starting)
+        if self._losses.get(request, 0) < self._pace.suspect:
+            return await self._asked(await self._free(), request)
+        async with self._alone:
+            slot = await self._free(reserve=True)
+            try:
+                return await self._asked(slot, request)
+            finally:
+                slot.reserved = False
+                self._changed()
+
+    async def close(self) -> None:
+        self._failure = self._failure or FatalModelError("the run is over")
+        for task in self._keepers:
+            task.cancel()
+        if not self._cluster.is_gone:
+            for slot in self._slots:
+                self._ray.kill(slot.actor)
+
+    async def _start(self) -> None:
+        """Create the actors; Ray starts each as soon as there is a node for it."""
+        loop = asyncio.get_running_loop()
+        if self._ray is None:
+            try:
+                await loop.run_in_executor(None, self.connect)
+            except InputError as error:
+                raise FatalModelError(str(error)) from None
+
+        def gone() -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._fail, FatalModelError(self._cluster.lost))
+
+        self._cluster.watch(gone)
+        kind = self._ray.remote(self._kind).options(
+            num_gpus=self._replicas.gpus,
+            num_cpus=0,
+            max_restarts=-1,
+            max_task_retries=0,
+            max_concurrency=2 * self._each + 1,  # what was given up may still run there; and a ping
+            scheduling_strategy="SPREAD",
+        )
+        order = self._ray.cloudpickle.dumps(self._order)
+        self._without = loop.time()
+        self._slots = [Slot(kind.remote(order)) for _ in range(self._count or 1)]
+        self._keepers = [asyncio.ensure_future(self._keep(slot)) for slot in self._slots]
+        for task in self._keepers:
+            task.add_done_callback(self._kept)
+
+    # Routing
+
+    async def _free(self, *, reserve: bool = False) -> Slot:
+        """A live replica with room for one more request, which it is given; a reserved one has no other.
+
+        Raises:
+            FatalModelError: there will be none.
+        """
+        while True:
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
+            live = [slot for slot in self._slots if slot.gone and not slot.reserved]
+            slot = min(live, key=lambda each: each.busy, default=None)
+            if slot is None or slot.busy >= self._each:
+                await self._change.wait()
+                continue
+            slot.busy += 1
+            if not reserve:
+                return slot
+            slot.reserved = True
+            try:
+                while slot.gone and slot.busy > 1 and self._failure is None:
+                    await self._change.wait()
+            except BaseException:
+                self._release(slot)
+                slot.reserved = False
+                raise
+            if slot.gone and self._failure is None:
+                return slot
+            self._release(slot)
+            slot.reserved = False
+
+    async def _asked(self, slot: Slot, request: object) -> Any:
+        """What a replica answers. What arrives after it was given up is dropped."""
+        gone = slot.gone
+        assert gone is not None  # noqa: S101  # _free returns live ones
+        exceptions = self._ray.exceptions
+        try:
+            answer = _awaited(slot.actor.ask.remote(request))
+            await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise self._lost(slot, gone, request, "it is silent")
+            outcome = answer.result()
+        except (exceptions.RayTaskError, exceptions.RaySystemError) as error:
+            cause = getattr(error, "cause", None) or error  # what it returned cannot travel
+            raise RejectedRequestError(
+                fit(f"{type(cause).__name__}: {cause}"), cause=Cause.raised(cause)
+            ) from None
+        except exceptions.RayError as error:
+            raise self._lost(slot, gone, request, type(error).__name__) from None
+        finally:
+            self._release(slot)
+        if isinstance(outcome, FatalModelError) and outcome.cause == UNFIT:
+            # It was started again elsewhere since its last ping.
+            self._fail(self._unfit(slot.where, str(outcome)))
+            outcome = self._failure
+        elif isinstance(outcome, FatalModelError) and self._answered:
+            # Others answer, so it is this one's GPU that is lost: Ray starts another process.
+            if slot.gone is gone:
+                self._ray.kill(slot.actor, no_restart=False)
+            raise self._lost(slot, gone, request, str(outcome))
+        self._losses.pop(request, None)
+        if isinstance(outcome, ModelError):
+            raise outcome
+        slot.deaths = 0
+        self._answered = True
+        return outcome
+
+    def _lost(self, slot: Slot, gone: asyncio.Future[None], request: object, reason: str) -> ModelError:
+        """The error of a request whose replica was lost: it is asked elsewhere at once, but not forever."""
+        if self._failure is not None:
+            return self._failure
+        if slot.gone is gone:
+            self._give_up(slot, reason)
+        losses = self._losses[request] = self._losses.get(request, 0) + 1
+        if losses < self._pace.attempts:
+            return RetryableModelError(f"a replica on {slot.where} was lost: {reason}", at_once=True)
+        del self._losses[request]
+        line = f"given up after {losses} attempts: each lost its replica, the last on {slot.where} ({reason})"
+        return RejectedRequestError(line, cause=LOST)
+
+    def _release(self, slot: Slot) -> None:
+        slot.busy -= 1
+        self._changed()
+
+    def _changed(self) -> None:
+        """Wake all that wait for a replica."""
+        self._change.set()
+        self._change = asyncio.Event()
+
+    # Replicas come and go
+
+    async def _keep(self, slot: Slot) -> None:
+        """Use a replica while it answers pings; Ray starts it again, on another node if need be."""
+        pace, loop = self._pace, asyncio.get_running_loop()
+        while self._failure is None and slot.deaths < pace.deaths:
+            answer = _awaited(slot.actor.ready.remote())
+            await asyncio.wait({answer}, timeout=pace.silence)
+            if not answer.done():
+                self._give_up(slot, "it is silent")
+                await asyncio.wait({answer}, timeout=3 * pace.silence)
+            if answer.done() and answer.exception() is None:
+                where, problem = answer.result()
+                if problem:
+                    self._fail(self._unfit(where, problem))
+                    return
+                if slot.gone is None:
+                    slot.where, slot.gone = where, loop.create_future()
+                    self._changed()
+                await asyncio.sleep(pace.ping)
+            elif answer.done():
+                self._give_up(slot, type(answer.exception()).__name__)
+                await asyncio.sleep(min(0.2, pace.ping))
+            if any(each.gone for each in self._slots):
+                self._without = loop.time()
+            elif loop.time() - self._without > pace.patience:
+                self._fail(FatalModelError(self._lacking()))
+
+    def _kept(self, task: asyncio.Task[None]) -> None:
+        """End the run if keeping a replica failed: nobody would notice its death."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(FatalModelError(fit(f"{self._order.name}: {type(error).__name__}: {error}")))
+
+    def _give_up(self, slot: Slot, reason: str) -> None:
+        """Take a replica for dead; one that is reserved dies of its request, which others have died of."""
+        if slot.gone is None:
+            return
+        slot.gone.set_result(None)
+        slot.gone = None
+        slot.deaths += not slot.reserved
+        self._changed()
+        if all(each.deaths >= self._pace.deaths for each in self._slots):
+            line = f"every replica was lost {self._pace.deaths} times in a row"
+            self._fail(FatalModelError(f"{self._order.name}: {line}, the last on {slot.where}: {reason}"))
+
+    def _unfit(self, where: str, problem: str) -> FatalModelError:
+        return FatalModelError(f"{self._order.name}: the replica on {where} {problem}", cause=UNFIT)
+
+    def _lacking(self) -> str:
+        needed = "none could be started"
+        if self._replicas.gpus:
+            had = sum(self._cluster.gpus)
+            needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {had:g}"
+        return (
+            f"{self._order.name}: no replica for {self._pace.patience:g} s: {needed}; answers so far are kept"
+        )
+
+    def _fail(self, error: FatalModelError) -> None:
+        """End the asking for good."""
+        self._failure = self._failure or error
+        for slot in self._slots:
+            if slot.gone is not None:
+                slot.gone.set_result(None)
+                slot.gone = None
+        self._changed()
+
+
+def _awaited(reference: Any) -> asyncio.Task[Any]:
+    """A task for what an actor returns; nobody need wait for it."""
+
+    async def value() -> Any:
+        return await reference
+
+    task = asyncio.ensure_future(value())
+    task.add_done_callback(lambda late: late.cancelled() or late.exception())
+    return task

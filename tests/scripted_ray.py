@@ -1,0 +1,111 @@
+"""Replicas without a cluster: as much of Ray as a pool of them uses, with actors that answer by script."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.models import cluster
+from pytest_factorfair.models.cluster import Cluster, Pace
+
+PACE = Pace(ping=0.001, silence=5.0, patience=60.0)
+
+
+class RayError(Exception):
+    """As Ray's."""
+
+
+class DiedError(RayError):
+    """As Ray's of an actor that is gone."""
+
+
+class TaskError(RayError):
+    """As Ray's of an exception in an actor."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+Script = Callable[[int, Any], object]
+"""From the number of a replica and a request to the answer: an exception of Ray is raised, and None is
+never answered."""
+
+
+class Actor:
+    """A replica that answers requests by a script, and pings unless it is silent."""
+
+    def __init__(self, number: int, script: Script, *, problem: str = "", silent: bool = False) -> None:
+        self.busy = self.most = 0
+        self.problem = problem
+        self.silent = silent
+        self.ask = SimpleNamespace(remote=self._ask)
+        self.ready = SimpleNamespace(remote=self._ready)
+        self._number = number
+        self._script = script
+
+    async def _ask(self, request: object) -> object:
+        self.busy += 1
+        self.most = max(self.most, self.busy)
+        try:
+            await asyncio.sleep(0.001)
+            outcome = self._script(self._number, request)
+            if outcome is None:
+                await asyncio.Event().wait()
+            if isinstance(outcome, RayError):
+                raise outcome
+            return outcome
+        finally:
+            self.busy -= 1
+
+    async def _ready(self) -> tuple[str, str]:
+        if self.silent:
+            await asyncio.Event().wait()
+        return f"node-{self._number}", self.problem
+
+
+class Ray:
+    """As much of the module as is used. Its actors begin with this ``problem``, and may be ``silent``."""
+
+    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=TaskError, RaySystemError=TaskError)
+    cloudpickle = pickle
+
+    def __init__(self, script: Script, *, problem: str = "", silent: bool = False) -> None:
+        self.problem, self.silent = problem, silent
+        self.actors: list[Actor] = []
+        self.options: dict[str, object] = {}
+        self.restarted: list[Actor] = []
+        self._script = script
+
+    def remote(self, _kind: type) -> Any:
+        def options(**given: object) -> Any:
+            self.options = given
+            return SimpleNamespace(remote=self._actor)
+
+        return SimpleNamespace(options=options)
+
+    def _actor(self, _order: bytes) -> Actor:
+        made = Actor(len(self.actors), self._script, problem=self.problem, silent=self.silent)
+        self.actors.append(made)
+        return made
+
+    def kill(self, actor: Actor, *, no_restart: bool = True) -> None:
+        if not no_restart:
+            self.restarted.append(actor)
+
+
+def connected(
+    ray: Ray, monkeypatch: pytest.MonkeyPatch, *gpus: float, pace: Pace = PACE, address: str = "head:1"
+) -> Cluster:
+    """A cluster of nodes with this many GPUs, on which these actors run."""
+    monkeypatch.setattr(cluster, "find_spec", lambda _: object())
+    monkeypatch.setattr(cluster, "PACE", pace)
+    monkeypatch.setattr(Cluster, "connect", lambda _: ray)
+    made = Cluster(address)
+    made.gpus = gpus
+    return made

@@ -107,8 +107,7 @@ class Run:
     @property
     def notices(self) -> Iterator[str]:
         """One line for each rounded number of answers, gate that judges less than it may seem to, ignored
-        variable, model with spare pictures, and what has no replicas, or too few,
-        although they are wanted.
+        variable, model with spare pictures, and what has too few replicas.
         """
         from pytest_factorfair.models.picture_folder import PictureFolder
 
@@ -127,19 +126,22 @@ class Run:
                 if (surplus := model.surplus(wanted)) is not None:
                     yield surplus
         if self.cluster is not None:
-            from pytest_factorfair.detection.replicas import ReplicatedDetector
-            from pytest_factorfair.models.replicas import ReplicatedModel
+            yield from self._lacking_replicas()
 
-            replicated = (ReplicatedModel, ReplicatedDetector)
-            local = [
-                f"model '{spec}'" for spec, one in self.models.items() if not isinstance(one, replicated)
-            ]
-            if self.settings.replicas.detectors and not isinstance(self.detector, replicated):
-                local.append("the detector")
-            yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
-            for model in self.models.values():
-                if isinstance(model, ReplicatedModel) and model.notice is not None:
-                    yield model.notice
+    def _lacking_replicas(self) -> Iterator[str]:
+        """One line for each model that has no replicas or too few, and for a detector that has none."""
+        from pytest_factorfair.detection.replicas import ReplicatedDetector
+        from pytest_factorfair.models.replicas import ReplicatedModel
+
+        local = []
+        for spec, model in self.models.items():
+            if not isinstance(model, ReplicatedModel):
+                local.append(f"model '{spec}'")
+            elif model.notice is not None:
+                yield model.notice
+        if self.settings.replicas.detectors and not isinstance(self.detector, ReplicatedDetector):
+            local.append("the detector")
+        yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
 
     @property
     def connections(self) -> int:

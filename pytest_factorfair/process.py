@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
 
-_DRAFT = re.compile(r"\.partial-(?P<pid>\d{1,9})(-\d+)?$")
+_DRAFT = re.compile(r"\.partial-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,9})-\d+$")
+_ABANDONED = 86_400.0  # seconds after which a draft of another host, or of this one's last start, is removed
 _COUNT = count()
 POSIX = os.name == "posix"
 
@@ -52,7 +55,7 @@ def alive(pid: int) -> bool:
 @contextmanager
 def draft(path: Path) -> Iterator[Path]:
     """A name next to ``path`` for its unfinished content; a file left there at the end is removed."""
-    unfinished = path.with_name(f"{path.name}.partial-{os.getpid()}-{next(_COUNT)}")
+    unfinished = path.with_name(f"{path.name}.partial-{_tag()}-{os.getpid()}-{next(_COUNT)}")
     try:
         yield unfinished
     finally:
@@ -60,11 +63,24 @@ def draft(path: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path, *names: str) -> None:
-    """Remove what dead processes left in a folder: drafts of files of these names."""
+    """Remove what dead processes left in a folder: drafts of files of these names.
+
+    Nothing tells whether a process of another host is alive, so its drafts are left for a day.
+    """
     for path in [path for name in names for path in folder.glob(f"{name}.partial-*")]:
         owner = _DRAFT.search(path.name)
-        if owner and not alive(int(owner["pid"])):
-            _remove(path)
+        with suppress(OSError):  # another process was first
+            if owner is not None and (
+                not alive(int(owner["pid"]))
+                if owner["host"] == _tag()
+                else time.time() - path.stat().st_mtime > _ABANDONED
+            ):
+                _remove(path)
+
+
+def _tag() -> str:
+    """What drafts of this host have in their names."""
+    return hashlib.sha256(host().encode()).hexdigest()[:8]
 
 
 def _remove(path: Path) -> None:

@@ -31,12 +31,15 @@ for imported in (
 ):
     import_module(imported)
 
+with suppress(ImportError):  # an extra
+    import_module("obstore.store")
+
 # litellm imports this backport, which replaces the standard finder of distributions. Pytester forgets
 # its replacement after the run, and no distribution would be found from then on.
 with suppress(ImportError):
     import_module("importlib_metadata")
 
-pytest_plugins = ["pytester", "tests.browser", "tests.finished", "tests.servers"]
+pytest_plugins = ["pytester", "tests.browser", "tests.bucket", "tests.finished", "tests.servers"]
 
 
 def pytest_collection_finish() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from pytest_factorfair.redaction import shown_url
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
-    from pytest_factorfair.store import ShardRow
+    from pytest_factorfair.store import ShardRow, Store
 
 
 def add(commands: Commands) -> None:
@@ -28,6 +28,12 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("out", metavar="OUT", help="the store to copy to, made where there is none")
     parser.add_argument("sources", metavar="SHARD", nargs="+", help="a store to copy from")
+    parser.add_argument(
+        "--pictures",
+        metavar="DIR|URL",
+        help="where OUT keeps its pictures; else where all shards keep theirs, if that is one place that was "
+        "named with --factorfair-pictures, or beside OUT",
+    )
     parser.add_argument("--partial", action="store_true", help="merge even if shards are missing")
     parser.set_defaults(run=run_merge)
 
@@ -50,7 +56,9 @@ def run_merge(arguments: argparse.Namespace) -> int:
         if missing and not arguments.partial:
             say("nothing was merged; run what is missing, or merge without it: --partial")
             return 1
-        target = stack.enter_context(Store.open(out))
+        place = _place(arguments.pictures, out, sources.values())
+        target = stack.enter_context(Store.open(out, pictures=place))
+        target.settle_pictures()
         for name, source in sources.items():
             copied = plural(upkeep.merge(target, source), "response")
             if shards[name]:
@@ -66,6 +74,21 @@ def run_merge(arguments: argparse.Namespace) -> int:
                 f"next: pytest --factorfair-model=... --factorfair-store={shown_url(out)} --factorfair-replay"
             )
     return 0
+
+
+def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
+    """Where the user wants OUT's pictures; in a new OUT, else the one place that all sources share."""
+    from pytest_factorfair.config.options import OPTIONS
+    from pytest_factorfair.config.sources import Given, parsed
+    from pytest_factorfair.store import Store
+
+    if named:
+        (option,) = (each for each in OPTIONS if each.name == "pictures")
+        return str(parsed(option, Given(named, "--pictures", Path.cwd())))
+    with Store.open(out) as target:
+        new = target.empty
+    places = {each.pictures.place if each.pictures.shared else "" for each in sources}
+    return places.pop() if new and len(places) == 1 else ""
 
 
 def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[ShardRow, ...]]:

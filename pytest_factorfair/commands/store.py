@@ -37,6 +37,12 @@ def add(commands: Commands) -> None:
     prune.add_argument("--before", metavar="DATE", help="only responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="only empty, cut-off and filtered responses")
     prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="only responses with these keys")
+    prune.add_argument(
+        "--pictures",
+        choices=("keep", "delete"),
+        help="what becomes of pictures in a bucket, or in a folder named with --factorfair-pictures: other "
+        "stores may use them",
+    )
     for parser, run in ((ls, run_ls), (verify, run_verify), (export, run_export), (prune, run_prune)):
         parser.set_defaults(run=run)
 
@@ -91,5 +97,17 @@ def run_prune(arguments: argparse.Namespace) -> None:
     if before and not DATE.fullmatch(before):
         raise InputError(f"--before: expected a date such as 2026-01-31, got '{before}'")
     with opened(arguments.store, read_only=False) as store:
-        deleted = upkeep.prune(store, model=model, before=before, unusable=unusable, keys=arguments.key)
+        if store.pictures.shared and arguments.pictures is None:
+            raise InputError(
+                f"{store.pictures.place}: other stores may use the pictures there: add --pictures=delete to "
+                "delete those of the deleted responses, or --pictures=keep"
+            )
+        deleted = upkeep.prune(
+            store,
+            model=model,
+            before=before,
+            unusable=unusable,
+            keys=arguments.key,
+            pictures=arguments.pictures != "keep",
+        )
         say(f"{plural(deleted, 'response')} deleted")

@@ -15,6 +15,7 @@ Kind = Literal[
     "text",
     "path",
     "url",
+    "pictures",
     "texts",
     "pairs",
     "sizes",
@@ -282,6 +283,13 @@ OPTIONS: tuple[RunOption, ...] = (
     ),
     RunOption(
         "store", "url", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"
+    ),
+    RunOption(
+        "pictures",
+        "pictures",
+        "where pictures are stored: a folder, or s3://BUCKET/PREFIX, gs:// or az:// (extra bucket), which "
+        "several hosts may share (default: images beside the store)",
+        metavar="DIR|URL",
     ),
     RunOption("replay", "flag", "take every answer from the store; never open a connection"),
     RunOption("refresh", "flag", "ask everything again and replace what the store has"),

@@ -90,7 +90,8 @@ class Settings:
     """Everything a run was asked to do; paths and the store URL are absolute.
 
     ``shard`` is the part of the run that this one asks. ``run`` names a run whose limits several controllers
-    share, "" one of this controller's own. ``pictures`` is the folder of pictures of a store that is no file.
+    share, "" one of this controller's own. ``pictures`` is the folder or URL that the user names for them,
+    ``own_pictures`` the folder of a store that is not a file, if none is named.
     ``connections`` are those of the whole run; the settings that a worker receives have its share.
     ``cluster`` is the address of a Ray cluster, "" whichever there is, None to stay in this process.
     ``sizes`` are the names of the sizes in ``samples``, ``origins`` says where each option was given, by its
@@ -131,7 +132,8 @@ class Settings:
     shard: Shard | None
     max_unparsed: float
     store: str
-    pictures: str
+    pictures: str | None
+    own_pictures: str
     replay: bool
     refresh: bool
     warm: bool
@@ -229,7 +231,8 @@ def resolve(
         shard=_shard(given["shard"], environment) if "shard" in given else None,
         max_unparsed=value("max-unparsed"),
         store=value("store") or f"sqlite:///{root / DEFAULT_STORE}",
-        pictures=str(root / DEFAULT_PICTURES),
+        pictures=value("pictures"),
+        own_pictures=str(root / DEFAULT_PICTURES),
         replay=bool(value("replay")),
         refresh=bool(value("refresh")),
         warm=bool(value("warm")),

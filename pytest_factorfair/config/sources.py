@@ -6,6 +6,7 @@ The only reader of ``FACTORFAIR_*`` and of ``[tool.factorfair]``.
 from __future__ import annotations
 
 import math
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ WAIVERS = "waivers"
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
+
+BUCKETS = ("s3", "gs", "az")
+"""The schemes of URLs that pictures can be stored under."""
 
 ALIKE = 0.7
 """``difflib``'s ratio from which a variable's name is taken for a misspelling."""
@@ -134,6 +138,8 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
                 expected = "expected a URL such as sqlite:///responses.sqlite"
                 raise InputError(f"{option.name} '{shown_url(text)}': {expected}")
             return text
+        case "pictures":
+            return _pictures(given)
         case "texts":
             return _texts(given)
         case "pairs":
@@ -169,6 +175,23 @@ def _text(given: Given) -> str:
     if not isinstance(given.value, str) or not given.value.strip():
         raise InputError(f"{given.where}: expected text, got {given.value!r}")
     return given.value.strip()
+
+
+def _pictures(given: Given) -> str:
+    """An absolute folder, or the URL of a bucket."""
+    text = _text(given)
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return os.path.normpath(given.folder / text)
+    if scheme not in BUCKETS:
+        urls = ", ".join(f"{known}://BUCKET/PREFIX" for known in BUCKETS)
+        raise InputError(f"{given.where}: expected a folder, {urls}, got '{shown_url(text)}'")
+    if not rest.strip("/") or {"@", "?", "#"} & {*rest}:
+        raise InputError(
+            f"{given.where}: expected {scheme}://BUCKET/PREFIX, got '{shown_url(text)}'; credentials come "
+            "from the environment"
+        )
+    return text.rstrip("/")
 
 
 def _texts(given: Given) -> tuple[str, ...]:

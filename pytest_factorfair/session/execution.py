@@ -53,8 +53,13 @@ class Execution:
         """
         from pytest_factorfair.store import Store
 
-        pictures = Path(self.run.settings.pictures)
-        return Store.open(self.run.settings.store, pictures=pictures, read_only=self.run.settings.replay)
+        chosen = self.run.settings
+        return Store.open(
+            chosen.store,
+            read_only=chosen.replay,
+            pictures=chosen.pictures or "",
+            folder=Path(chosen.own_pictures),
+        )
 
     @cached_property
     def engine(self) -> Engine:
@@ -131,7 +136,7 @@ class Execution:
         Raises:
             InputError: reports cannot be written, there is nothing to replay, a price or host is unknown, or
                 the run is in progress elsewhere with other limits.
-            StoreError: the store cannot be opened or written.
+            StoreError: the store cannot be opened or written, or the place for pictures refuses them.
         """
         chosen = self.run.settings
         try:
@@ -146,6 +151,8 @@ class Execution:
             where = chosen.where("replay")
             raise InputError(f"{where}: {self.store.place} holds no answer; run once without replay")
         if not chosen.replay:
+            if self.run.modality == "image":
+                self.store.settle_pictures()
             self.run.check_prices()
             if self.outlook.calls:
                 self.run.check_hosts()

@@ -17,7 +17,7 @@ from sqlalchemy import BindParameter, Connection, Dialect, bindparam, delete, in
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, claim
+from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, insert_new
 
 LEASE = 60.0
 """Seconds a process may be silent before others may take its claims."""
@@ -61,7 +61,7 @@ class Claimant:
 
     def __init__(self, dialect: Dialect, *, clock: Callable[[], float] = time.time) -> None:
         self.name = self._me = uuid.uuid4().hex
-        self._insert = Prepared(claim(dialect.name), dialect)
+        self._insert = Prepared(insert_new(dialect.name, CLAIMS), dialect)
         self._release = Prepared(_RELEASE, dialect)
         self._clock = clock
         self._beaten = float("-inf")

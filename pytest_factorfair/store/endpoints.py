@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from pytest_factorfair.store.schema import ENDPOINTS, enter_endpoint
+from pytest_factorfair.store.schema import ENDPOINTS, insert_new
 from pytest_factorfair.store.writer import Writer
 
 
@@ -171,7 +171,7 @@ class Endpoints:
         row = connection.execute(_READ, values).one_or_none()
         if row is None:
             new = {"run": self._run, "endpoint": endpoint}
-            connection.execute(enter_endpoint(connection.dialect.name), new)
+            connection.execute(insert_new(connection.dialect.name, ENDPOINTS), new)
             row = connection.execute(_READ, values).one()
         self._health[endpoint] = Health(*row)
         return self._health[endpoint]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -20,7 +20,7 @@ from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.redaction import redacted, shown_url
 from pytest_factorfair.store.folders import make_folder
-from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION
+from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION, insert_new
 
 TIMEOUT = 30  # seconds a connection waits for another process's commit
 DRIVERS = {
@@ -108,6 +108,21 @@ def exclusively(connection: sqlalchemy.Connection) -> None:
     """Keep other processes from making tables and starting runs meanwhile; a file is locked already."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
+def entries(database: sqlalchemy.Engine, *names: str) -> dict[str, str]:
+    """What a store says of itself under these names, if it does."""
+    with database.connect() as connection:
+        rows = connection.execute(select(META.c.name, META.c.value).where(META.c.name.in_(names)))
+        return {row.name: row.value for row in rows}
+
+
+def entered(database: sqlalchemy.Engine, new: Mapping[str, str]) -> dict[str, str]:
+    """What a store says of itself from now on, unless another process was first."""
+    with database.begin() as connection:
+        rows = [{"name": name, "value": value} for name, value in new.items()]
+        connection.execute(insert_new(database.dialect.name, META), rows)
+    return entries(database, *new)
 
 
 def _is_file(url: URL) -> bool:

@@ -183,15 +183,10 @@ class Lookup:
         return self._statement.compile(dialect=self._dialect)
 
 
-def claim(dialect: str) -> Insert:
-    """Insert a claim where there is none."""
-    return _insert(dialect, CLAIMS).on_conflict_do_nothing(index_elements=[CLAIMS.c.key])
-
-
 @cache
-def enter_endpoint(dialect: str) -> Insert:
-    """Insert an endpoint that no process of the run has called yet."""
-    return _insert(dialect, ENDPOINTS).on_conflict_do_nothing()
+def insert_new(dialect: str, table: Table) -> Insert:
+    """Insert a row where there is none of the same key."""
+    return _insert(dialect, table).on_conflict_do_nothing()
 
 
 def upsert_all(dialect: str, table: Table) -> Insert:

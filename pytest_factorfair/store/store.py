@@ -19,6 +19,7 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
+from pytest_factorfair.store.bucket import Bucket
 from pytest_factorfair.store.claims import Claimed, KeyWish
 from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
@@ -31,6 +32,7 @@ from pytest_factorfair.store.writer import Write, Writer
 Rows = Sequence[Any]
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
+_PLACE, _MARK = "pictures", "pictures_mark"  # where they are, if the user named the place, and its mark
 FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
@@ -41,6 +43,7 @@ _SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(
 )
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
 _COUNT = select(func.count(), *_FILE).where(_WANTED).group_by(*_FILE)
+_PICTURED = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
 _LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
 
 
@@ -71,22 +74,54 @@ class Store:
         )
 
     @classmethod
-    def open(cls, url: str, *, read_only: bool = False, pictures: Path = PICTURES) -> Self:
+    def open(cls, url: str, *, read_only: bool = False, pictures: str = "", folder: Path = PICTURES) -> Self:
         """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
 
         ``read_only`` makes nothing and takes no response; the folder need not be writable, but detections are
-        only kept where it is. ``pictures`` is the folder of pictures if the store is not a file; beside a
-        file it is ``images``.
+        only kept where it is. ``pictures`` is the folder or bucket that the user names for pictures. Without,
+        they are where the store has had them, or else beside its file in ``images``; in ``folder`` if the
+        store is not a file.
 
         Raises:
-            StoreError: bad URL, not a response store, another version, or it cannot be opened.
+            StoreError: bad URL, not a response store, another version, its pictures are elsewhere, or it
+                cannot be opened.
         """
         known = opening.parsed(url)
         file = opening.file(known)
-        folder = Folder(file.parent / PICTURES.name if file else pictures)
         database = opening.opened(known, read_only=read_only)
+        try:
+            had = opening.entries(database, _PLACE).get(_PLACE, "")
+            own = file.parent / PICTURES.name if file else folder
+            kept = _located(pictures, had, own, opening.place(known))
+        except BaseException:
+            database.dispose()
+            raise
         writable = partial(opening.opened, known, read_only=False) if read_only else None
-        return cls(database, opening.place(known), folder, writable=writable)
+        return cls(database, opening.place(known), kept, writable=writable)
+
+    def settle_pictures(self) -> None:
+        """Make sure that pictures can be kept where the user wants them: from now on the store's only place.
+
+        Raises:
+            MissingExtraError: what reaches the place is not installed.
+            StoreError: the place refuses pictures, or the store has pictures elsewhere.
+        """
+        if not self.pictures.shared:
+            return
+        mark = self.pictures.check()
+        had = opening.entries(self._database, _PLACE, _MARK)
+        if not had and self._found(lambda connection: connection.execute(_PICTURED).all()):
+            raise StoreError(
+                f"{self._place}: its pictures are beside it, not in {self.pictures.place}; copy both: "
+                f"factorfair merge OUT {self._place} --pictures={self.pictures.place}"
+            )
+        if not had:
+            had = opening.entered(self._database, {_PLACE: self.pictures.place, _MARK: mark})
+        if had[_MARK] != mark:
+            raise StoreError(
+                f"{self._place}: its pictures are in {had[_PLACE]}, and {self.pictures.place} is other "
+                "storage: name one that all hosts reach"
+            )
 
     def sweep(self) -> None:
         """Remove what processes that died have left unfinished: drafts of the file, and of pictures."""
@@ -293,6 +328,29 @@ class Store:
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
         return read(self._database, self._place, ask)
+
+
+def _located(named: str, had: str, own: Path, where: str) -> Pictures:
+    """Where a store's pictures are: ``named`` by the user, where it ``had`` them, or in its ``own`` folder.
+
+    Hosts may see one folder under several names.
+    """
+    if named and had and named != had and "://" in named + had:
+        raise StoreError(
+            f"{where}: its pictures are in {had}, not in {named}; leave out --factorfair-pictures, or name "
+            "another store"
+        )
+    place = named or had
+    if "://" in place:
+        return Bucket(place)
+    if not place or Path(place) == own.absolute():
+        return Folder(own)
+    if not named and not Path(place).is_dir():
+        raise StoreError(
+            f"{where}: its pictures are in {place}, which is not a folder of this host; name it with "
+            "--factorfair-pictures"
+        )
+    return Folder(Path(place), shared=True)
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:

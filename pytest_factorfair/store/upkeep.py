@@ -143,12 +143,18 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
 
 
 def prune(
-    store: Store, *, model: str | None, before: str | None, unusable: bool, keys: Sequence[str] = ()
+    store: Store,
+    *,
+    model: str | None,
+    before: str | None,
+    unusable: bool,
+    keys: Sequence[str] = (),
+    pictures: bool = True,
 ) -> int:
     """Delete the responses that meet every condition given: model, date, unusable, keys.
 
-    Their pictures go with them, unless a response of this store, or of another store beside the folder of
-    pictures, needs them.
+    With ``pictures``, theirs go with them, unless a response of this store, or of another store beside the
+    folder of pictures, needs them. Which other stores have pictures in a place that is shared is unknown.
 
     Raises:
         StoreError: it cannot be written, or a store that may need the pictures cannot be read.
@@ -166,7 +172,10 @@ def prune(
         files = set(connection.execute(select(RESPONSES.c.picture).where(chosen)).scalars())
         count = connection.execute(delete(RESPONSES).where(chosen)).rowcount
     unneeded = {file for file in files if isinstance(file, str) and file} - _named(store)
-    for path in sorted(Path(store.pictures.place).parent.glob("*")):
+    if not pictures:
+        return count
+    neighbours = () if store.pictures.shared else Path(store.pictures.place).parent.glob("*")
+    for path in sorted(neighbours):
         if not path.is_file() or not _is_sqlite(path):
             continue
         try:
@@ -233,6 +242,8 @@ def _copy_pictures(source: Store, target: Pictures, rows: Iterable[Row], *, link
         for row in rows
         if row["picture"]
     ]
+    if source.pictures.place == target.place:
+        return
     try:
         target.adopt(source.pictures, lines, link=link)
     except StoreError:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair import process
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -85,10 +86,11 @@ def test_what_dead_processes_left_is_swept(project: Project) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     folder = project.path / ".factorfair"
-    left = [f"report/report.json.partial-{ended.pid}", f"responses.sqlite.partial-{ended.pid}-0",
-            f"images/0a.png.partial-{ended.pid}-7", f"report/pictures/m/case.jpg.partial-{ended.pid}-1"]  # fmt: skip
-    for name in left:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
+    left = []
+    for name in ("report/report.json", "responses.sqlite", "images/0a.png", "report/pictures/m/case.jpg"):
+        with process.draft(folder / name) as draft:
+            left.append(draft.with_name(draft.name.replace(f"-{os.getpid()}-", f"-{ended.pid}-")))
+        left[-1].parent.mkdir(parents=True, exist_ok=True)
+        left[-1].touch()
     assert project.run("-p", "no:xdist").ret == 0
-    assert not [name for name in left if (folder / name).exists()]
+    assert not [draft for draft in left if draft.exists()]

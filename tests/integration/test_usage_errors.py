@@ -57,6 +57,9 @@ BAD: dict[str, tuple[list[str], str]] = {
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),
     "store database": ([MODEL, "--factorfair-store=oracel://x/y"], "*oracel*"),
+    "pictures nowhere": ([MODEL, T2I, "--factorfair-pictures=ftp://x/y"], "--factorfair-pictures: expected a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://BUCKET/PREFIX, got 'ftp://x/y'"),
+    "pictures without a bucket": ([MODEL, "--factorfair-pictures=s3://"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://'; *"),
+    "a key for pictures": ([MODEL, "--factorfair-pictures=s3://key:word@bucket"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://[*][*][*]@bucket'; credentials come from the environment"),
     "replay and refresh": ([MODEL, "--factorfair-replay", "--factorfair-refresh"], "*give one"),
 }  # fmt: skip
 

@@ -18,22 +18,44 @@ def dead() -> int:
     return ended.pid
 
 
+def drafts(name: str, pid: int) -> str:
+    """What a process of this host calls a draft."""
+    with process.draft(Path(name)) as draft:
+        return draft.name.replace(f"-{os.getpid()}-", f"-{pid}-")
+
+
 def test_only_what_a_dead_process_left_is_swept(tmp_path: Path, dead: int) -> None:
     kept = {
         "r.json",
-        f"r.json.partial-{os.getpid()}-0",
+        drafts("r.json", os.getpid()),
         "r.json.partial-",
         "r.json.partial-x",
-        f"other.partial-{dead}",
+        drafts("other", dead),
     }
-    left = {f"r.json.partial-{dead}", f"r.json.partial-{dead}-3"}
+    left = {drafts("r.json", dead), drafts("r.json", dead)}
     for name in kept | left:
         (tmp_path / name).touch()
-    aside = tmp_path / f"r.json.partial-{dead}-4"
+    aside = tmp_path / drafts("r.json", dead)
     aside.mkdir()
     (aside / "r.json").touch()
     process.sweep(tmp_path, "r.*")
     assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_drafts_of_another_host_are_left_for_a_day(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes of two containers may have the same number: neither's drafts are the other's."""
+    here = drafts("a.png", dead)
+    with monkeypatch.context() as patched:
+        patched.setattr(process, "host", lambda: "another")
+        new, old = drafts("a.png", dead), drafts("a.png", dead)
+    for name in (here, new, old):
+        (tmp_path / name).touch()
+    yesterday = (tmp_path / old).stat().st_mtime - 90_000
+    os.utime(tmp_path / old, (yesterday, yesterday))
+    process.sweep(tmp_path, "*")
+    assert [path.name for path in tmp_path.iterdir()] == [new]
 
 
 def test_where_only_a_signal_could_tell_every_process_counts_as_alive(
@@ -55,7 +77,7 @@ def test_draft_takes_its_place_or_is_gone(tmp_path: Path) -> None:
     def write(*, fails: bool) -> None:
         with process.draft(path) as draft:
             draft.write_text("whole")
-            assert draft.name.startswith(f"report.json.partial-{os.getpid()}")
+            assert draft.name.startswith("report.json.partial-")
             if fails:
                 raise ZeroDivisionError
             draft.replace(path)

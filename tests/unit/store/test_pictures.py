@@ -59,7 +59,7 @@ def test_picture_is_a_file_and_its_row_names_it(store: Store, file: Path, image:
 
 
 def test_store_that_is_no_file_has_the_folder_it_is_given(url: str, backend: str, tmp_path: Path) -> None:
-    with Store.open(url, pictures=tmp_path / "here") as store:
+    with Store.open(url, folder=tmp_path / "here") as store:
         name = put(store, "k", picture()).image_file
         folder = "here" if backend == "postgresql" else "kept/images"
         assert (tmp_path / folder / name).is_file()

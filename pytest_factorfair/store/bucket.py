@@ -1,0 +1,124 @@
+"""Pictures as objects of a bucket: S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage.
+
+There is no manifest, as nothing can be appended to an object: the rows of the store say what it would.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.errors import MissingExtraError, StoreError
+from pytest_factorfair.redaction import fit
+from pytest_factorfair.store.pictures import NAME, Picture, Pictures
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+REPEAT = timedelta(seconds=25)
+"""How long a request is repeated; with its last attempt, of 30 s, this is shorter than a claim lasts."""
+
+CREDENTIAL = {"ID", "KEY", "SECRET", "TOKEN"}
+"""Words in the names of variables whose values are not shown."""
+
+
+class Bucket(Pictures):
+    """A bucket, or what is below a prefix in it, by a URL such as ``s3://bucket/prefix``.
+
+    obstore finds the credentials in the environment.
+    """
+
+    at_once = 64
+    shared = True
+
+    def __init__(self, url: str) -> None:
+        self.place = url
+
+    def check(self) -> str:
+        mark = super().check()
+        self._size("missing")  # without the right to list objects, what is missing looks forbidden
+        return mark
+
+    def keep(self, pictures: Iterable[Picture]) -> None:
+        new = {each.file: each.image for each in pictures}
+        deque(self._threads.map(self._put, new, new.values()), maxlen=0)
+
+    def delete(self, files: Iterable[str]) -> None:
+        def deleted(file: str) -> None:
+            with self._asked("cannot be deleted") as objects:
+                objects.delete(file)
+
+        deque(self._threads.map(deleted, filter(NAME.fullmatch, files)), maxlen=0)
+
+    def _put(self, file: str, image: bytes) -> None:
+        if not self._leave(file, image) and self._size(file) != len(image):  # somebody has cut it
+            with self._asked("cannot be written") as objects:
+                objects.put(file, image, use_multipart=False)
+
+    def _leave(self, file: str, content: bytes) -> bool:
+        with self._asked("cannot be written") as objects:
+            from obstore.exceptions import AlreadyExistsError
+
+            try:
+                objects.put(file, content, mode="create")
+            except AlreadyExistsError:
+                return False
+        return True
+
+    def _content(self, file: str) -> bytes:
+        with self._asked("cannot be read", f"/{file}") as objects:
+            return bytes(objects.get(file).bytes())
+
+    def _size(self, file: str) -> int | None:
+        with self._asked("cannot be looked for", f"/{file}") as objects:
+            try:
+                size: int = objects.head(file)["size"]
+            except FileNotFoundError:
+                return None
+            return size
+
+    @cached_property
+    def _objects(self) -> ObjectStore:
+        try:
+            from obstore.exceptions import BaseError
+            from obstore.store import from_url
+        except ImportError:
+            raise MissingExtraError(self.place, "bucket") from None
+        try:
+            objects: ObjectStore = from_url(self.place, retry_config={"retry_timeout": REPEAT})
+        except (BaseError, ValueError) as error:  # no account is named, or no bucket has such a name
+            raise StoreError(f"{self.place}: pictures cannot be stored there: {_line(error)}") from None
+        return objects
+
+    @contextmanager
+    def _asked(self, what: str, file: str = "") -> Iterator[ObjectStore]:
+        """What requests go to; their errors become one line, without what services say of credentials."""
+        objects = self._objects  # before any other import: obstore may not be installed
+        from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+        try:
+            yield objects
+        except FileNotFoundError:
+            problem = "there is no such picture" if file else "there is no such bucket"
+        except (PermissionDeniedError, UnauthenticatedError):
+            problem = "access is denied: check the credentials in the environment, and their rights"
+        except BaseError as error:
+            problem = _line(error)
+        else:
+            return
+        raise StoreError(f"{self.place}{file}: pictures {what}: {problem}")
+
+
+def _line(error: Exception) -> str:
+    """An error without what Rust knows of it, and without credentials, which services may repeat."""
+    secrets = [
+        value
+        for name, value in os.environ.items()
+        if name.startswith(("AWS_", "AZURE_", "GOOGLE_")) and CREDENTIAL & {*name.split("_")}
+    ]
+    return fit(str(error).partition("\n\n")[0], *secrets)

@@ -1,0 +1,96 @@
+"""An S3 service for the tests: moto's, on the loopback interface, in a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection
+
+import pytest
+
+KEY, SECRET = "AKIATESTTESTTESTTEST", "a-secret-of-the-tests"
+_NUMBERS = itertools.count()
+
+SERVE = """
+import logging
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+logging.getLogger("werkzeug").setLevel("ERROR")
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+class Service:
+    """Buckets that a process reaches with the variables of ``environment``."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.environment: Mapping[str, str] = {
+            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ALLOW_HTTP": "true",
+        }
+
+    def make(self, bucket: str) -> str:
+        """Make a bucket, and return its URL."""
+        self._call("PUT", f"/{bucket}")
+        return f"s3://{bucket}"
+
+    def files(self, url: str) -> list[str]:
+        """The pictures in a bucket, of which there are at most a thousand."""
+        listed = self._call("GET", f"/{url.removeprefix('s3://')}?list-type=2")
+        return [name for name in re.findall(r"<Key>([^<]*)</Key>", listed) if not name.endswith("storage-id")]
+
+    def allow(self, requests: float) -> None:
+        """Refuse every request after this number of them."""
+        self._call("POST", "/moto-api/reset-auth", str(requests).encode())
+
+    def replace(self, url: str, file: str, content: bytes) -> None:
+        """Put something else in the place of a picture."""
+        from obstore.store import from_url
+
+        from_url(url).put(file, content)
+
+    def delete(self, url: str, file: str) -> None:
+        from obstore.store import from_url
+
+        from_url(url).delete(file)
+
+    def _call(self, method: str, path: str, body: bytes = b"") -> str:
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=30)
+        try:
+            connection.request(method, path, body)
+            reply = connection.getresponse()
+            assert reply.status in (200, 204), (method, path, reply.status)
+            return reply.read().decode()
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Service]:
+    """A service for as long as the tests run; it ends with them, or when this process is killed."""
+    pytest.importorskip("obstore", reason="needs the extra bucket")
+    pytest.importorskip("moto", reason="moto is not installed")
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        yield Service(int(process.stdout.readline()))
+        process.kill()
+
+
+@pytest.fixture
+def bucket(s3: Service, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a new and empty bucket, which this process may use."""
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3.make(f"pictures-{next(_NUMBERS)}")

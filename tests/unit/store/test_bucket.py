@@ -1,0 +1,227 @@
+"""Pictures in a bucket: an object each, found without being read, and compared with their name when read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.commands.cli import main
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import Store
+from tests import keeping
+from tests.bucket import KEY, SECRET, Service
+from tests.keeping import PNG
+
+WAIT = 30
+pytestmark = pytest.mark.usefixtures("_in_tmp_path")
+
+
+@pytest.fixture
+def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def store(bucket: str) -> Iterator[Store]:
+    with opened("one", bucket) as one:
+        yield one
+
+
+def opened(name: str, pictures: str = "") -> Store:
+    """A store in a file of this name, which may keep pictures there."""
+    store = Store.open(f"sqlite:///{name}/responses.sqlite", pictures=pictures)
+    store.settle_pictures()
+    return store
+
+
+def put(store: Store, key: str, image: bytes | None) -> str:
+    """The name of the picture that is now kept."""
+    response = Response("" if image else "words", image=image)
+    return (
+        keeping.put(store, key, response, model="m", prompt=f"prompt {key}", repeat=0).result(WAIT).image_file
+    )
+
+
+def images(store: Store, keys: str) -> dict[str, bytes]:
+    return {key: store.picture(one.image_file) for key, one in store.responses(keys).items()}
+
+
+def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, s3: Service) -> None:
+    name = put(store, "a", PNG + b"a")
+    assert put(store, "b", PNG + b"a") == name
+    assert put(store, "c", None) == ""
+    assert s3.files(bucket) == [name]
+    assert store.count("abcd") == 3
+    assert store.picture(name) == PNG + b"a"
+    claimed = store.claim("abcd").result(WAIT)
+    assert (claimed.mine, set(claimed.had)) == (("d",), {"a", "b", "c"})
+    assert not list(Path("one").glob("images"))
+
+
+def test_a_prefix_is_a_place_of_its_own(bucket: str, s3: Service) -> None:
+    with opened("one", f"{bucket}/deep/down") as one, opened("two", f"{bucket}/up") as two:
+        name = put(one, "a", PNG + b"a")
+        assert s3.files(bucket) == [f"deep/down/{name}"]
+        assert put(two, "a", PNG + b"a") == name
+        assert len(s3.files(bucket)) == 2
+
+
+def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str, s3: Service) -> None:
+    gone, cut, other = (put(store, key, PNG + key.encode()) for key in "abc")
+    s3.delete(bucket, gone)
+    s3.replace(bucket, cut, PNG)
+    s3.replace(bucket, other, PNG + b"?")  # as large: found only where it is read
+    assert set(store.responses("abc")) == {"c"}
+    assert store.count("abc") == 1
+    assert store.claim("abc").result(WAIT).mine == ("a", "b")
+    for key in "ab":
+        put(store, key, PNG + key.encode())
+    assert images(store, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
+    with pytest.raises(StoreError, match="is damaged: delete it"):
+        store.picture(other)
+
+
+def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> None:
+    """Without rights for a while: nothing is asked again, and what was kept is still there afterwards."""
+    name = put(store, "a", PNG + b"a")
+    s3.allow(0)
+    try:
+        for attempt in (
+            lambda: store.count("a"),
+            lambda: store.responses("a"),
+            lambda: store.claim("a").result(WAIT),
+            lambda: store.picture(name),
+            lambda: put(store, "b", PNG + b"b"),
+        ):
+            with pytest.raises(StoreError, match="access is denied: check the credentials") as caught:
+                attempt()
+            assert "\n" not in str(caught.value)
+            assert KEY not in str(caught.value)
+            assert SECRET not in str(caught.value)
+    finally:
+        s3.allow(float("inf"))
+    assert images(store, "ab") == {"a": PNG + b"a"}
+    put(store, "b", PNG + b"b")
+    assert store.claim("ab").result(WAIT).mine == ()
+
+
+def test_a_store_knows_where_its_pictures_are(bucket: str, s3: Service) -> None:
+    with opened("one", bucket) as one:
+        put(one, "a", PNG + b"a")
+    with opened("one") as one:  # a run that forgets to name it
+        assert images(one, "a") == {"a": PNG + b"a"}
+        put(one, "b", PNG + b"b")
+    assert len(s3.files(bucket)) == 2
+    for other in ("s3://another", "/a/folder"):
+        with pytest.raises(StoreError) as caught:
+            opened("one", other)
+        assert str(caught.value) == (
+            f"one/responses.sqlite: its pictures are in {bucket}, not in {other}; leave out "
+            "--factorfair-pictures, or name another store"
+        )
+
+
+def test_a_store_with_pictures_beside_it(bucket: str) -> None:
+    with opened("one") as one:
+        put(one, "a", PNG + b"a")
+    with pytest.raises(StoreError) as caught:
+        opened("one", bucket)
+    assert str(caught.value) == (
+        f"one/responses.sqlite: its pictures are beside it, not in {bucket}; copy both: factorfair merge OUT "
+        f"one/responses.sqlite --pictures={bucket}"
+    )
+
+
+def test_a_folder_of_one_name_on_two_hosts(tmp_path: Path) -> None:
+    """It is refused unless it is one storage: each host would miss the other's pictures, and ask for them."""
+    folder = tmp_path / "mounted"
+    with opened("one", str(folder)) as one:
+        put(one, "a", PNG + b"a")
+    assert not (folder / "manifest.jsonl").exists()
+    folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="which is not a folder of this host; name it with"):
+        opened("one")
+    folder.mkdir()
+    with pytest.raises(StoreError, match="is other storage: name one that all hosts reach"):
+        opened("one", str(folder))
+    with opened("one", str(tmp_path / "elsewhere")) as one:  # mounted under another name
+        assert images(one, "a") == {"a": PNG + b"a"}
+
+
+def test_export_writes_the_manifest(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [put(store, key, PNG + key.encode()) for key in "ab"]
+    assert main(["store", "export", "one", "--images", "copied"]) == 0
+    assert capsys.readouterr().out == "copied: 2 pictures copied\n"
+    lines = [json.loads(line) for line in Path("copied/manifest.jsonl").read_text().splitlines()]
+    assert [(line["file"], line["prompt"], line["key"]) for line in lines] == [
+        (names[0], "prompt a", "a"),
+        (names[1], "prompt b", "b"),
+    ]
+    assert [Path("copied", name).read_bytes() for name in names] == [PNG + b"a", PNG + b"b"]
+
+
+def test_prune_asks_what_becomes_of_shared_pictures(
+    bucket: str, s3: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with opened("one", bucket) as one, opened("two", bucket) as two:
+        for store in (one, two):
+            put(store, "a", PNG + b"a")
+        put(one, "b", PNG + b"b")
+        put(one, "c", PNG + b"b")
+    assert main(["store", "prune", "one", "--key", "a", "b"]) == 4
+    assert capsys.readouterr().err == (
+        f"{bucket}: other stores may use the pictures there: add --pictures=delete to delete those of the deleted "
+        "responses, or --pictures=keep\n"
+    )
+    assert main(["store", "prune", "one", "--key", "a", "--pictures=keep"]) == 0
+    assert len(s3.files(bucket)) == 2
+    assert main(["store", "prune", "one", "--key", "b", "--pictures=delete"]) == 0  # c needs the picture
+    assert len(s3.files(bucket)) == 2
+    assert main(["store", "prune", "one", "--key", "c", "--pictures=delete"]) == 0
+    with opened("two") as two:
+        assert images(two, "a") == {"a": PNG + b"a"}
+    assert len(s3.files(bucket)) == 1
+
+
+def test_stores_that_share_a_bucket_are_merged_without_it(bucket: str, s3: Service) -> None:
+    with opened("one", bucket) as one, opened("two", bucket) as two:
+        put(one, "a", PNG + b"a")
+        put(two, "b", PNG + b"b")
+    assert main(["merge", "out", "one", "two"]) == 0
+    assert len(s3.files(bucket)) == 2
+    with opened("out") as out:
+        assert out.pictures.place == bucket
+        assert images(out, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
+
+
+def test_pictures_move_between_folders_and_buckets(bucket: str, s3: Service) -> None:
+    with opened("one", bucket) as one, opened("two") as two:
+        put(one, "a", PNG + b"a")
+        put(two, "b", PNG + b"b")
+    assert main(["merge", "beside", "one", "two"]) == 0
+    with opened("beside") as beside:
+        assert images(beside, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
+    assert len(keeping.manifest(Path("beside/images"))) == 2
+    assert len(s3.files(bucket)) == 1
+    assert main(["merge", "up", "beside", f"--pictures={bucket}/up"]) == 0
+    with opened("up") as up:
+        assert images(up, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
+    assert len(s3.files(bucket)) == 3
+
+
+def test_verify_reads_every_object(
+    store: Store, bucket: str, s3: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged, lost, _ = (put(store, key, PNG + key.encode()) for key in "abc")
+    s3.replace(bucket, damaged, PNG + b"?")
+    s3.delete(bucket, lost)
+    assert main(["store", "verify", "one", "--delete"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{bucket}/{damaged}: the picture is damaged: delete it, and it is asked for again" in lines
+    assert f"{bucket}/{lost}: pictures cannot be read: there is no such picture" in lines
+    assert lines[-1] == "2 pictures lost or damaged"
+    assert set(store.responses("abc")) == {"c"}

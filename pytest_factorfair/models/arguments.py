@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -47,6 +47,7 @@ Seconds = Annotated[Number, Field(gt=0, le=86400), Expected("a number of seconds
 Count = Annotated[int, Field(ge=1), Expected("a whole number of at least 1")]
 Flag = Annotated[bool, Expected("true or false")]
 Text = Annotated[str, Field(pattern=r"\S"), Expected("a text", verbatim=True)]
+PictureFormat = Annotated[Literal["png", "webp", "jpeg"], Expected("png, webp or jpeg", verbatim=True)]
 
 
 class Arguments(BaseModel):

@@ -3,9 +3,9 @@
 Arguments: steps and guidance (the pipeline's own), size (WIDTHxHEIGHT, the pipeline's own), scheduler (own;
 or euler-a, lcm, edm-euler), preset (all of these by the name of a model), batch (4), device (auto: a GPU if
 there is one, under pytest-xdist the visible ones in turn), dtype (auto: bfloat16 on a GPU, else float32),
-offload (none; model and sequential need less GPU memory), compile=true, revision (of a hub id),
-download=true (fetch a hub id that is not on this machine yet), and ``call.KEY=VALUE`` for the pipeline's
-call.
+offload (none; model and sequential need less GPU memory), compile=true, format (png; webp and jpeg are lossy,
+and a fifth of the size), revision (of a hub id), download=true (fetch a hub id that is not on this machine
+yet), and ``call.KEY=VALUE`` for the pipeline's call.
 
 Code in a pipeline and pickled weights are never run, and its safety checker stays as it is.
 """
@@ -24,7 +24,15 @@ from pydantic import Field
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, RetryableModelError, nearest
 from pytest_factorfair.models import arguments, checkpoint
-from pytest_factorfair.models.arguments import Count, Expected, Flag, PassedOn, Temperature, Text
+from pytest_factorfair.models.arguments import (
+    Count,
+    Expected,
+    Flag,
+    PassedOn,
+    PictureFormat,
+    Temperature,
+    Text,
+)
 from pytest_factorfair.models.local_model import Generator, LocalArguments, LocalModel, chosen_device, seed_of
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -35,6 +43,14 @@ FLAGGED = "pictures that a safety checker blacked out count as refusals"
 BLANK = "pictures of one colour count as refusals (a safety checker, or half precision that overflowed)"
 CUT = "prompts longer than the pipeline's text encoder reads were cut off at {} tokens"
 LEAST_CONTRAST = 1.0  # standard deviation of the 8-bit values
+
+# PNG is compressed fast, because the next batch waits for it. A model's identity names the format alone, so
+# pictures of another quality would need another name.
+SAVED: Mapping[str, Mapping[str, int]] = {
+    "png": {"compress_level": 1},
+    "webp": {"quality": 90},
+    "jpeg": {"quality": 90},
+}
 
 
 class Scheduler(NamedTuple):
@@ -109,6 +125,7 @@ class PictureArguments(LocalArguments):
         Expected("none, model or sequential", verbatim=True),
     ] = "none"
     compile: Flag = False
+    format: PictureFormat = "png"
     download: Flag = False
     call: Annotated[dict[str, object], PassedOn(_TAKEN)] = Field(default_factory=dict)
 
@@ -156,6 +173,7 @@ def build(spec: ModelSpec) -> Model:
         "device": asked.device.partition(":")[0],
         "call": dict(asked.whole_call),
         **({"scheduler": scheduler.name} if scheduler else {}),
+        **({"format": asked.format} if asked.format != "png" else {}),
         # Patch releases only fix bugs and generate the same pictures.
         "versions": {name: ".".join(release) for name, release in releases.items()},
     }
@@ -275,5 +293,7 @@ class PictureGenerator(Generator[Request]):
             black = FLAGGED if is_flagged else BLANK
             return Response("", "refusal", cost=0.0, model=self._source, notes=(*notes, black))
         file = BytesIO()
-        picture.save(file, "PNG", compress_level=1)  # fast, because the next batch waits for it
+        kind = self._asked.format
+        # A JPEG has no transparency.
+        (picture.convert("RGB") if kind == "jpeg" else picture).save(file, kind, **SAVED[kind])
         return Response("", cost=0.0, model=self._source, notes=notes, image=file.getvalue())

@@ -1,7 +1,8 @@
 """Image generation: the format of image models. One call is one picture.
 
-Arguments: size, quality, style, seed=true (sends each request's own seed, where a service takes one),
-base_url, api_key_env, timeout (600 s), and ``body.KEY=VALUE``, which is passed on unchanged.
+Arguments: size, quality, style, format (png, the services' default; webp and jpeg are smaller), seed=true
+(sends each request's own seed, where a service takes one), base_url, api_key_env, timeout (600 s), and
+``body.KEY=VALUE``, which is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from pydantic import Field
 
 from pytest_factorfair.domain import Modality, Request, Response, utf8
 from pytest_factorfair.errors import PictureError
-from pytest_factorfair.models.arguments import Expected, PassedOn, Seconds, Text
+from pytest_factorfair.models.arguments import Expected, PassedOn, PictureFormat, Seconds, Text
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 
 RESPONSE_FORMAT = "response_format"
+OUTPUT_FORMAT = "output_format"
 UNSEEDED = "unseeded: no seed was sent to the service, so its pictures cannot be reproduced"
 REWRITTEN = "the service rewrote the prompt: the rewritten prompt is stored with each picture"
 
@@ -33,10 +35,13 @@ class ImageFormat(Format):
     size: Size | None = None
     quality: Text | None = None
     style: Text | None = None
+    format: PictureFormat = "png"
     timeout: Seconds = 600
     body: Annotated[
         dict[str, object],
-        PassedOn(frozenset({"prompt", "model", "n", "stream", RESPONSE_FORMAT}), same_names=True),
+        PassedOn(
+            frozenset({"prompt", "model", "n", "stream", RESPONSE_FORMAT, OUTPUT_FORMAT}), same_names=True
+        ),
     ] = Field(default_factory=dict)
 
     modality: ClassVar[Modality] = "image"
@@ -45,6 +50,7 @@ class ImageFormat(Format):
     @property
     def parameters(self) -> Parameters:
         given = {"size": self.size, "quality": self.quality, "style": self.style}
+        given[OUTPUT_FORMAT] = None if self.format == "png" else self.format
         return {name: value for name, value in given.items() if value is not None} | self.body
 
     @property

@@ -32,6 +32,10 @@ def build(spec: ModelSpec) -> Painter:
         InputError: an unknown kind, option, group or attribute, a value out of range, a trait that
             only a language model can have, or a group that no code card shows.
     """
+    if "format" in (*spec.options, *spec.arguments):
+        raise InputError(
+            f"model '{spec.text}': code cards are PNG, whose colours are exact; leave format out"
+        )
     traits = read_traits(spec)
     for name, lacking in _MEANINGLESS.items():
         if getattr(traits, name):

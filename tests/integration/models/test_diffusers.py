@@ -103,6 +103,22 @@ def test_same_bytes_again(folder: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["webp", "jpeg"])
+def test_pictures_in_a_smaller_format(folder: Path, kind: str) -> None:
+    """The same drawing, in fewer bytes; what an untrained pipeline draws is noise, the worst case for colours."""
+    from PIL import Image
+
+    asked = wanted(number=1)
+    (exact,), (small,) = ask_all(made(folder), asked), ask_all(made(folder, format=kind), asked)
+    assert exact.image is not None
+    assert small.image is not None
+    assert Image.open(BytesIO(exact.image)).format == "PNG"
+    assert Image.open(BytesIO(small.image)).format == kind.upper()
+    assert len(small.image) < len(exact.image)
+    one, other = (pixels(each).mean(axis=-1).ravel() for each in (exact, small))
+    assert np.corrcoef(one, other)[0, 1] > 0.9
+
+
 def test_arguments_reach_the_pipeline(folder: Path) -> None:
     asked = wanted(number=1)
     model = made(folder, steps="3", guidance="1", size="48x32", call__eta="0.5")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import (
     FatalModelError,
+    InputError,
     ModelError,
     RejectedRequestError,
     RetryableModelError,
@@ -55,6 +57,35 @@ def test_arguments_reach_the_body(stub: StubServer, made: Made) -> None:
         "style": "vivid",
         "background": "opaque",
     }
+
+
+@pytest.mark.parametrize(("given", "sent"), [("webp", {"output_format": "webp"}), ("png", {})])
+def test_format_is_asked_of_the_service(
+    stub: StubServer, made: Made, given: str, sent: dict[str, str]
+) -> None:
+    """The default is neither sent nor part of the identity, so answers that are stored stay."""
+    model = made("openai/gpt-image-1", format=given)
+    ask(model, "a person")
+    assert stub.stats()["last"] == {"model": "gpt-image-1", "prompt": "a person", "n": 1, **sent}
+    assert model.identity["parameters"] == sent
+
+
+def test_format_the_service_does_not_take_is_left_out(stub: StubServer, made: Made) -> None:
+    stub.script(refuse=["output_format"])
+    (response,) = ask(made(format="webp"), "a person")
+    assert response.notes == ("output_format was not accepted: the model's default was used", UNSEEDED)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"format": "gif"}, "argument 'format' must be png, webp or jpeg, not 'gif'"),
+        ({"body__output_format": "webp"}, "argument 'body.output_format' cannot be given: the run sets it"),
+    ],
+)
+def test_format_that_cannot_be_right(made: Made, arguments: dict[str, str], problem: str) -> None:
+    with pytest.raises(InputError, match=re.escape(problem)):
+        made(**arguments)
 
 
 def test_seed_where_a_service_takes_one(stub: StubServer, made: Made) -> None:

@@ -87,6 +87,7 @@ def test_missing_extra(folder: Path, package: str, installed: Callable[[str], No
         ("size", "512", "must be WIDTHxHEIGHT, not '512'"),
         ("size", "0x512", "must be WIDTHxHEIGHT, not '0x512'"),
         ("steps", "0", "must be a whole number of at least 1, not '0'"),
+        ("format", "tiff", "argument 'format' must be png, webp or jpeg, not 'tiff'"),
         ("offload", "all", "must be none, model or sequential, not 'all'"),
         ("revision", "abc", "argument 'revision' is for pipelines of the hub, not for a folder"),
         ("download", "true", "argument 'download' is for pipelines of the hub, not for a folder"),
@@ -126,6 +127,8 @@ def test_identity_holds_what_can_change_a_picture_and_nothing_else(folder: Path)
         "height": 768,
         "eta": 0.5,
     }
+    assert built(folder, format="png").identity == plain.identity  # the default, as before there was a choice
+    assert built(folder, format="webp").identity == {**plain.identity, "format": "webp"}
     assert (plain.parallel, built(folder, batch="2").parallel) == (8, 4)
 
 

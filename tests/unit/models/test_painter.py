@@ -136,6 +136,7 @@ def test_a_prompt_of_nothing_known_shows_nobody(portraits: FactOrFair) -> None:
     [
         ("sim:position_biased", "model 'sim:position_biased': pictures have no letters, so position means nothing here"),
         ("sim:context_following", "model 'sim:context_following': pictures have no groups in a context, so follow means nothing here"),
+        ("sim:ideal?format=webp", "model 'sim:ideal?format=webp': code cards are PNG, whose colours are exact; leave format out"),
         ("sim:stereotyped?strenth=1", "model 'sim:stereotyped?strenth=1': 'stereotyped' has no option 'strenth'; did you mean 'strength'?"),
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import AnswerMode, plural
@@ -89,9 +90,9 @@ def _stored(run: Run, store: Store) -> tuple[int, float | None]:
     had = 0
     if not store.empty:
         for spec, model in run.models.items():
-            queries = [query for one in run.to_ask if one.model == spec for query in run.queries(one)]
-            queries += [query for one, query in run.explained if one.model == spec]
-            had += store.count(keys(model.identity, queries))
+            cases = (run.queries(one) for one in run.to_ask if one.model == spec)
+            reasons = ((query,) for one, query in run.explained if one.model == spec)
+            had += store.count(key for some in chain(cases, reasons) for key in keys(model.identity, some))
     total = sum(one.case.samples for one in run.to_ask) + len(run.explained)
     if had == total:
         return had, 0.0

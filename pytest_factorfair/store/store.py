@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -174,7 +173,9 @@ class Store:
         return self.pictures.read(file)
 
     def count(self, keys: Iterable[str]) -> int:
-        """How many of these keys, each counted once, have a reusable response.
+        """How many of these keys have a reusable response; one that comes twice counts twice.
+
+        Some keys at a time are in memory.
 
         Raises:
             StoreError: the store cannot be read.
@@ -297,7 +298,7 @@ class Store:
 
     def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
         claimant = self._writer.claimant
-        keys = sorted(key for wish in wishes for key in wish.keys)  # in all processes: no deadlock
+        keys = sorted({key for wish in wishes for key in wish.keys})  # in all processes: no deadlock
         mine = {key for chunk in _chunks(keys) for key in claimant.claim(connection, chunk)}
         sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in mine]
         had: dict[str, Response] = {}
@@ -354,6 +355,12 @@ def _located(named: str, had: str, own: Path, where: str) -> Pictures:
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(dict.fromkeys(keys))
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
+    """The keys in parts, of which none has a key twice."""
+    chunk: dict[str, None] = {}
+    for key in keys:
+        if key in chunk or len(chunk) == CHUNK:
+            yield list(chunk)
+            chunk = {}
+        chunk[key] = None
+    if chunk:
+        yield list(chunk)

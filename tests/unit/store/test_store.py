@@ -98,11 +98,11 @@ def test_replace_overwrites_whatever_there_is(store: Store) -> None:
     assert store.responses(["k"]) == {}  # the old answer was not to be trusted any more
 
 
-def test_only_the_keys_asked_for_are_found_and_counted_once(store: Store) -> None:
+def test_only_the_keys_asked_for_are_found_and_counted(store: Store) -> None:
     for number in range(3):
         put(store, f"k{number}", Response(f"A{number}"))
     assert set(store.responses(["k0", "k2", "nobody", "k0"])) == {"k0", "k2"}
-    assert store.count(["k0", "k2", "nobody", "k0"]) == 2
+    assert store.count(["k0", "k2", "nobody", "k0"]) == 3  # two cases may ask the same
     assert store.responses([]) == {}
     assert store.count([]) == 0
 

@@ -1,7 +1,9 @@
-"""The memory of a run, and whether it grows: ``python -m benchmarks.memory [--full]``.
+"""The memory of a run, and whether it grows: ``python -m benchmarks.memory [--full] [--only served|large]``.
 
 The peak resident set of a run's process; with ``-n2``, of its largest process. The stub server has no
 latency. ``--full`` asks 10,000 and 45,600 queries, else 2,700 and 10,900.
+
+``large`` is what a run grows by with each further answer of simulated models, once it has 60,000.
 """
 
 from __future__ import annotations
@@ -23,10 +25,31 @@ def peak(at: StubServer, samples: int, *arguments: str) -> tuple[int, float]:
     return at.stats()["requests"], cost.peak
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="up to 45,600 calls, not 10,900")
-    small, large = SIZES[parser.parse_args().full]
+def growth(checklist: str, prompts: int, sizes: tuple[int, int], samples: str) -> float:
+    """The kB by which a further answer raises the peak; ``samples`` has a place for each of the sizes."""
+    peaks = [
+        run(
+            "sim:ideal",
+            f"--factorfair-checklist={checklist}",
+            "--factorfair-preset=paper",
+            f"--factorfair-samples={samples.format(size)}",
+        ).peak
+        for size in sizes
+    ]
+    return (peaks[1] - peaks[0]) * 1024 / (prompts * (sizes[1] - sizes[0]))
+
+
+def large() -> None:
+    text = growth("fact_or_fair", 152, (400, 1200), "{},objective=4")
+    pictures = growth("faintbench", 2654, (24, 48), "images={}")
+    table(
+        "growth of the peak, kB",
+        [("a text answer", limited(text, 0.2)), ("a picture", limited(pictures, 0.6))],
+    )
+
+
+def served(*, full: bool) -> None:
+    small, large = SIZES[full]
     rows: list[tuple[str, str]] = []
     with started() as at:
         for workers in (("-p", "no:xdist"), ("-n2",)):
@@ -39,6 +62,17 @@ def main() -> None:
                 (f"{name}: growth", limited(most / least, 1.1)),
             ]
     table("peak memory", rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="up to 45,600 calls, not 10,900")
+    parser.add_argument("--only", choices=["served", "large"], help="one of the tables")
+    options = parser.parse_args()
+    if options.only in (None, "served"):
+        served(full=options.full)
+    if options.only in (None, "large"):
+        large()
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Asker:
             pytest.fail(str(error), pytrace=False)
         return Answers(
             case=one.key,
-            answers=record.answers,
+            answers=tuple(record.answers),
             usage=cost,
             allowed=settings.max_unparsed,
             notes=record.notes,

@@ -138,7 +138,7 @@ def per_case(summary: Summary) -> int:
 def usage_line(summary: Summary) -> str:
     """Answers by outcome, calls, cost and duration."""
     usage = summary.usage
-    outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
+    outcomes = Counter(answer.outcome for record in summary.cases for answer in record.answers)
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
     calls = plural(usage.calls, "call")
@@ -148,8 +148,8 @@ def usage_line(summary: Summary) -> str:
         calls += f" and {here:,} here" if here else ""
     cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
-        f"{plural(len(outcomes), 'answer')}: {outcomes.count('refused'):,} refused, "
-        f"{outcomes.count('unparsed'):,} unparsed, {plural(outcomes.count('error'), 'error')}; "
+        f"{plural(outcomes.total(), 'answer')}: {outcomes['refused']:,} refused, "
+        f"{outcomes['unparsed']:,} unparsed, {plural(outcomes['error'], 'error')}; "
         f"{calls}{throttled}, {usage.cached:,} from the store, "
         f"{cost}, {summary.seconds:,.1f} s"
     )

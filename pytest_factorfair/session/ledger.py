@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Literal
 
-from pytest_factorfair.domain import CaseKey, Record, Usage
+from pytest_factorfair.domain import AnswerColumns, CaseKey, Record, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,20 @@ class Incomplete:
         return self.kind != "too small"
 
 
+PLAIN = 50_000
+"""Answers that are kept as they are; beyond, memory matters more than the time to make them again."""
+
+
 class Ledger:
     """The expected cases, which of them are selected, their records and what was spent.
 
     A case may be reported more than once (``--dist=each``, reruns, a user's own test of the same case): the
-    last record counts.
+    last record counts. Once there are ``plain`` answers, further ones are kept by column.
     """
 
-    def __init__(self, expected: Iterable[CaseKey]) -> None:
+    def __init__(self, expected: Iterable[CaseKey], *, plain: int = PLAIN) -> None:
+        self._plain = plain
+        self._answers = 0
         self._expected = dict.fromkeys(expected)
         self._records: dict[CaseKey, Record] = {}
         self._usage = Usage()
@@ -48,6 +54,9 @@ class Ledger:
         """The cases that will be asked, once that is known."""
 
     def add(self, record: Record) -> None:
+        self._answers += len(record.answers)
+        if self._answers > self._plain:
+            record = replace(record, answers=AnswerColumns(record.answers))
         self._records[record.case] = record
 
     def spend(self, usage: Usage) -> None:

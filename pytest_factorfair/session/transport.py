@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -78,7 +78,7 @@ def _reader(kind: Hashable) -> Reader:
     if origin is Mapping:
         entry = _reader(arguments[1])
         return lambda plain: {name: entry(each) for name, each in plain.items()}
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         entry = _reader(arguments[0])
         return lambda plain: tuple(map(entry, plain))
     if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple)):

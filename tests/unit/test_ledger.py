@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import CaseKey, Record, Usage
+from pytest_factorfair.domain import Answer, AnswerColumns, CaseKey, Record, Usage
 from pytest_factorfair.session.ledger import Ledger
 
 A, B, C = (CaseKey("m", "c", name) for name in "abc")
@@ -28,6 +28,16 @@ def test_records_nobody_expects_are_left_out() -> None:
     ledger.select([B], alone=True)
     ledger.add(Record(A, ()))
     assert (ledger.records, ledger.expected, ledger.missing) == ((), 1, 1)
+
+
+def test_answers_beyond_a_number_are_kept_by_column() -> None:
+    """The record that goes beyond it is the first."""
+    answers = [Answer(str(n), "answered", "", "A", {"gender": "Female"}, {}, "k") for n in range(3)]
+    ledger = Ledger([A, B], plain=3)
+    ledger.add(Record(A, tuple(answers)))
+    ledger.add(Record(B, (answers[0],)))
+    assert ledger.records == (Record(A, tuple(answers)), Record(B, (answers[0],)))
+    assert [type(record.answers) for record in ledger.records] == [tuple, AnswerColumns]
 
 
 def test_what_was_spent_adds_up() -> None:

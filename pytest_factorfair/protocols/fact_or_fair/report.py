@@ -196,9 +196,10 @@ def people_seen(records: Iterable[Record], checklist: Checklist, *, models: Sequ
     mine = [record for record in records if record.case.checklist == checklist.name]
     for model in models:
         asked = [record for record in mine if record.case.model == model]
-        pictures = Counter((record.case, answer.query) for record in asked for answer in record.answers)
+        faces = (Counter(answer.query for answer in record.answers) for record in asked)
+        pictures = [count for each in faces for count in each.values()]
         nobody = sum(answer.reason == NO_FACE for record in asked for answer in record.answers)
-        several = sum(count > 1 for count in pictures.values())
+        several = sum(count > 1 for count in pictures)
         found = [
             f"{count:,} of {len(pictures):,} pictures {what}"
             for count, what in ((nobody, f"show {NO_FACE}"), (several, "show several, each of which counts"))

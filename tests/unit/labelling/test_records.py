@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -53,7 +53,7 @@ def same(gender: str | None, age: str | None) -> Labels:
     return {"gender": (gender, gender, gender), "age": (age, age, age)}
 
 
-def told(answers: tuple[Answer, ...]) -> list[tuple[str, str, Mapping[str, str]]]:
+def told(answers: Sequence[Answer]) -> list[tuple[str, str, Mapping[str, str]]]:
     return [(one.outcome, one.reason, one.groups) for one in answers]
 
 

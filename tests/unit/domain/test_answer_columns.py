@@ -1,0 +1,46 @@
+"""Answers kept by column are the answers that were given, whatever a model or detector said."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_factorfair.domain import OUTCOMES, Answer, AnswerColumns
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # half a surrogate pair, too
+SHARE = st.floats(0, 1)
+ANSWER = st.builds(
+    Answer,
+    query=TEXT,
+    outcome=st.sampled_from(OUTCOMES),
+    reason=TEXT,
+    letter=st.none() | TEXT,
+    groups=st.dictionaries(TEXT, TEXT, max_size=3),
+    background=st.dictionaries(TEXT, TEXT, max_size=2),
+    key=TEXT,
+    repeat=st.integers(0, 10**6),
+    confidence=st.dictionaries(TEXT, SHARE, max_size=3),
+    offered=st.dictionaries(TEXT, st.lists(TEXT, max_size=4).map(tuple), max_size=2),
+    probabilities=st.lists(SHARE, max_size=4).map(tuple),
+)
+
+
+@given(st.lists(ANSWER, max_size=5).map(tuple))
+def test_each_comes_back_as_it_was(answers: tuple[Answer, ...]) -> None:
+    kept = AnswerColumns(answers)
+    assert tuple(kept) == answers
+    assert len(kept) == len(answers)
+    assert kept[1:] == answers[1:]
+    assert [kept[place] for place in range(len(answers))] == list(answers)
+    assert kept == answers == kept
+    assert kept == AnswerColumns(kept)
+    assert kept != (*answers, *answers, Answer("more", "error", "", None, {}, {}, ""))
+
+
+def test_what_recurs_is_kept_once() -> None:
+    faces = [
+        Answer(str(n), "answered", "", None, {"race": "White"}, {}, str(n), n, {"race": n / 9})
+        for n in range(9)
+    ]
+    one, other = AnswerColumns(faces[:5]), AnswerColumns(faces[5:])
+    assert len({id(answer.groups) for answer in (*one, *other)}) == 1

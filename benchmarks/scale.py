@@ -1,7 +1,9 @@
-"""A run on several machines: ``python -m benchmarks.scale [--full]``.
+"""A run on several machines: ``python -m benchmarks.scale [--full] [--only shards|size|replicas]``.
 
 Shards, their merge, replicas, and what a resumed or repeated run of pictures reads. Ratios count: run it on
 an idle machine. ``--full`` takes ten times the pictures.
+
+``size`` is FAIntbench at a 200th of its published size, and with ``--full`` also at a 20th: 132,700 pictures.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from pytest_factorfair.session.shards import part
 from pytest_factorfair.store import Origin, Store, upkeep
 
 SHARDS = 4
+PUBLISHED = 2_654_000  # pictures: 1,000 of each prompt
 PNG = b"\x89PNG\r\n\x1a\n"
 LARGE, SMALL = 1_900_000, 1_000  # bytes of a picture
 PYTEST = (
@@ -137,19 +140,60 @@ def shards(samples: int) -> list[tuple[str, str]]:
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="ten times the pictures")
-    parser.add_argument("--merge", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--fill", nargs=2, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.merge:
-        merge(arguments.merge)
-        return
-    if arguments.fill:
-        filled(Path(arguments.fill[0]), int(arguments.fill[1]), SMALL)
-        return
-    times = 10 if arguments.full else 1
+def sized(images: int) -> dict[str, float]:
+    """FAIntbench with this many code cards a prompt, in shards, merged and judged: seconds, MB and kB."""
+    model = [*PYTEST, "--factorfair-model=sim:stereotyped", "--factorfair-checklist=faintbench"]
+    model += ["--factorfair-preset=paper", f"--factorfair-samples=images={images}"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        parts = []
+        for number in range(1, SHARDS + 1):
+            store = f"--factorfair-store=sqlite:///shard{number}/responses.sqlite"
+            part_of = f"--factorfair-shard={number}/{SHARDS}"
+            report = f"--factorfair-report=shard{number}/report"
+            parts.append(measured([*model, store, part_of, report], cwd=folder))
+        command = [sys.executable, "-m", "pytest_factorfair.commands.cli", "merge", "merged"]
+        merging = measured([*command, *(f"shard{n}" for n in range(1, SHARDS + 1))], cwd=folder)
+        replay = ["--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-replay"]
+        judging = measured([*model, *replay, "--factorfair-gate=implicit >= 0.01"], cwd=folder)
+        pictures = [path.stat() for path in (folder / "merged").rglob("*.png")]
+        reports = folder / ".factorfair/report"
+        usage = json.loads((reports / "report.json").read_bytes())["usage"]
+        if usage["calls"] != usage["in_shards"]:
+            raise RuntimeError("the run on the merged store asked again")
+        done = {"a shard": max(parts, key=lambda part: part.wall), "merge": merging, "judge": judging}
+        files = {
+            "responses.sqlite": folder / "merged/responses.sqlite",
+            "manifest.jsonl": folder / "merged/images/manifest.jsonl",
+            **{path.name: path for path in sorted(reports.iterdir()) if path.is_file()},
+        }
+        return {
+            "pictures": len(pictures),
+            **{f"{name}, s": cost.wall for name, cost in done.items()},
+            **{f"{name}, CPU s": cost.cpu for name, cost in done.items()},
+            **{f"{name}, peak MiB": cost.peak for name, cost in done.items()},
+            "pictures, MB": sum(one.st_size for one in pictures) / 1e6,
+            "pictures on the disk, MB": sum(one.st_blocks * 512 for one in pictures) / 1e6,
+            **{f"{name}, MB": path.stat().st_size / 1e6 for name, path in files.items()},
+        }
+
+
+def size(*, full: bool) -> None:
+    """Print what each size takes; two are extrapolated to the published one in a straight line."""
+    runs = [sized(images) for images in ((5, 50) if full else (5,))]
+    rows = []
+    for name, few in runs[0].items():
+        numbers = [run[name] for run in runs]
+        if full:
+            grown = (numbers[1] - few) / (runs[1]["pictures"] - runs[0]["pictures"])
+            numbers.append(few + grown * (PUBLISHED - runs[0]["pictures"]))
+        rows.append((name, " ".join(f"{number:>12,.1f}" for number in numbers)))
+    table("FAIntbench in 4 shards" + ("; the last column is computed" if full else ""), rows)
+
+
+def several(times: int) -> None:
+    """Shards and their merge, and the header of a resumed run."""
     few, many = 10_000, 30_000  # below, caches are still filling
     growth = (peak_of_merge(many) - peak_of_merge(few)) / (many - few)
     small, large = (min(looked_up(2_000 * times, size) for _ in range(3)) for size in (SMALL, LARGE))
@@ -166,7 +210,27 @@ def main() -> None:
             ("with pictures of 1.9 MB / of 1 kB", limited(large / small, 1.5)),
         ],
     )
-    replicas.main()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="ten times the pictures")
+    parser.add_argument("--only", choices=["shards", "size", "replicas"], help="one part")
+    parser.add_argument("--merge", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--fill", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.merge:
+        merge(arguments.merge)
+        return
+    if arguments.fill:
+        filled(Path(arguments.fill[0]), int(arguments.fill[1]), SMALL)
+        return
+    if arguments.only in (None, "shards"):
+        several(10 if arguments.full else 1)
+    if arguments.only in (None, "size"):
+        size(full=arguments.full)
+    if arguments.only in (None, "replicas"):
+        replicas.main()
 
 
 if __name__ == "__main__":

@@ -52,6 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     given = {name: str(one.value) for name, one in sources.pyproject(Path.cwd()).items()}
     report = arguments.report or str(Path(given.get("report", DEFAULT_REPORT)) / "report.json")
     target = Path(arguments.to or given.get("baseline", BASELINE))
+    with json_report.opened(report, name=report) as opened:
+        if json_report.ANSWERS_IN in opened:
+            raise InputError(
+                f"{report}: too large to commit, with answers in {json_report.COMPRESSED}; keep both in "
+                "a folder of their own, and name the report there as the baseline"
+            )
     summary = json_report.read(report, name=report)
     if summary.incomplete:
         raise InputError(f"{report}: not judged ({summary.incomplete}): it cannot be a baseline")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from pytest_factorfair import process
 from pytest_factorfair.domain import Case, Summary
 from pytest_factorfair.reports.html import to_html
-from pytest_factorfair.reports.json_report import pieces
+from pytest_factorfair.reports.json_report import COMPRESSED, RESPONSES, pieces
 from pytest_factorfair.reports.markdown import to_markdown
 from pytest_factorfair.reports.responses import Transcript
 
@@ -43,20 +44,31 @@ def folder(wanted: Path, *, partial: bool) -> Path:
     return here
 
 
+LARGE = 200_000
+"""The most answers that a report holds; of more it holds counts and a sample."""
+
+
 def write(
-    summary: Summary, folder: Path, *, transcript: Transcript, cases: Iterable[Case]
+    summary: Summary, folder: Path, *, transcript: Transcript, cases: Iterable[Case], most: int = LARGE
 ) -> tuple[str, ...]:
     """Write the reports; return their paths, and what could not be written elsewhere.
 
-    Each is replaced as a whole: a full disk leaves the former one in place.
+    Each is replaced as a whole: a full disk leaves the former one in place. If there are more than ``most``
+    answers, they are only in the file of replies, which is then compressed.
     """
     markdown = to_markdown(summary)
+    compressed = sum(len(record.answers) for record in summary.cases) > most
+    replies, other = (COMPRESSED, RESPONSES) if compressed else (RESPONSES, COMPRESSED)
+    lines = transcript.pieces()
     paths: tuple[str, ...] = (
-        write_whole(folder / "report.json", pieces(summary)),
+        write_whole(folder / "report.json", pieces(summary, answers_in=replies if compressed else None)),
         write_whole(folder / "report.md", markdown),
-        write_whole(folder / "responses.jsonl", transcript.pieces()),
-        write_whole(folder / "report.html", to_html(summary, transcript.excerpts, cases, folder)),
+        write_whole(folder / replies, _archive(lines) if compressed else lines),
+        write_whole(
+            folder / "report.html", to_html(summary, transcript.excerpts, cases, folder, replies=replies)
+        ),
     )
+    (folder / other).unlink(missing_ok=True)  # of a former run
     if step := os.environ.get(STEP_SUMMARY):
         try:
             with Path(step).open("a", encoding="utf-8") as file:
@@ -66,7 +78,15 @@ def write(
     return paths
 
 
-def write_whole(path: Path, content: str | bytes | Iterator[str]) -> str:
+def _archive(parts: Iterator[str]) -> Iterator[bytes]:
+    """These parts as a gzip archive, piece by piece, without a time stamp."""
+    packed = zlib.compressobj(wbits=31)
+    for part in parts:
+        yield packed.compress(part.encode())
+    yield packed.flush()
+
+
+def write_whole(path: Path, content: str | bytes | Iterator[str | bytes]) -> str:
     """Write a file so that no reader, and no full disk, ever leaves half of it; return its path.
 
     Raises:

@@ -6,9 +6,11 @@ import dataclasses
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,15 @@ ROWS: Mapping[str, type] = {
 BY_ATTRIBUTE = ("groups", "confidence", "background")
 """Members of an answer with a value for each attribute, of which a run has few different ones."""
 
+RESPONSES = "responses.jsonl"
+"""The file of all replies, a line each, beside a report."""
+
+COMPRESSED = f"{RESPONSES}.gz"
+"""The same of a run with too many answers for its report, which counts them and refers to this file."""
+
+ANSWERS_IN = "answers_in"
+"""The member of such a report that names the file."""
+
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip archive."""
 
@@ -59,15 +70,16 @@ def to_json(summary: Summary) -> str:
     return "".join(pieces(summary))
 
 
-def pieces(summary: Summary) -> Iterator[str]:
+def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     """The report as text, piece by piece: a run's answers as plain types would take many times their memory.
 
     Its parts are in the order of the published schema. Each row of a list is a line, so that two reports can
     be compared by eye. Two runs that asked the same questions differ only in ``usage`` and the fingerprint's
-    versions and times.
+    versions and times. ``answers_in`` names the file beside it that has the answers, of which it then holds
+    counts.
     """
     times = {"waited": float(summary.usage.waited), "seconds": round(summary.seconds, 3)}
-    keys = bool(summary.fingerprint.detector)
+    write = _counted if answers_in else partial(_case, keys=bool(summary.fingerprint.detector))
     parts: dict[str, object] = {
         "schema": SCHEMA,
         "fingerprint": dataclasses.asdict(summary.fingerprint),
@@ -76,7 +88,8 @@ def pieces(summary: Summary) -> Iterator[str]:
         "gates": (_compact(_gate(verdict)) for verdict in summary.gates),
         "unjudged": list(summary.unjudged),
         **{name: map(_compact, map(dataclasses.asdict, getattr(summary, name))) for name in ROWS},
-        "cases": (_case(record, keys=keys) for record in summary.cases),
+        **({ANSWERS_IN: answers_in} if answers_in else {}),
+        "cases": map(write, summary.cases),
         "usage": dataclasses.asdict(summary.usage) | times,
     }
     before = "{\n"
@@ -109,24 +122,34 @@ def _gate(verdict: Verdict) -> dict[str, Any]:
 
 def _case(record: Record, *, keys: bool) -> str:
     """``keys``: whether answers name the key of their picture in the store."""
+    answers = (f"{{{members(one, key=keys)}}}" for one in record.answers)
+    return f'{_compact(_about(record))[:-1]}, "answers": [{", ".join(answers)}]}}'
+
+
+def _counted(record: Record) -> str:
+    return _compact(_about(record) | {"outcomes": Counter(one.outcome for one in record.answers)})
+
+
+def _about(record: Record) -> dict[str, object]:
     case = record.case._asdict() | {"notes": list(record.notes)}
-    case |= {"dropped": list(record.dropped)} if record.dropped else {}
-    answers = []
-    for one in record.answers:
-        said = _said(
-            one.outcome,
-            one.letter,
-            one.reason,
-            tuple(one.groups.items()),
-            tuple((name, round(share, 3)) for name, share in one.confidence.items()),
-            tuple(one.background.items()),
-        )
-        offered = _offered(tuple(one.offered.items())) if one.offered else ""
-        shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
-        repeat = f', "repeat": {one.repeat}' if one.repeat else ""
-        key = f', "key": {_compact(one.key)}' if keys else ""
-        answers.append(f'{{"query": {_compact(one.query)}, {said}{offered}{shares}{repeat}{key}}}')
-    return f'{_compact(case)[:-1]}, "answers": [{", ".join(answers)}]}}'
+    return case | ({"dropped": list(record.dropped)} if record.dropped else {})
+
+
+def members(one: Answer, *, key: bool) -> str:
+    """The members of an answer as JSON, without those that are empty; with its key in the store, or not."""
+    said = _said(
+        one.outcome,
+        one.letter,
+        one.reason,
+        tuple(one.groups.items()),
+        tuple((name, round(share, 3)) for name, share in one.confidence.items()),
+        tuple(one.background.items()),
+    )
+    offered = _offered(tuple(one.offered.items())) if one.offered else ""
+    shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
+    repeat = f', "repeat": {one.repeat}' if one.repeat else ""
+    kept = f', "key": {_compact(one.key)}' if key else ""
+    return f'"query": {_compact(one.query)}, {said}{offered}{shares}{repeat}{kept}'
 
 
 @lru_cache(maxsize=4096)
@@ -172,6 +195,8 @@ def read(path: str, *, name: str) -> Summary:
 def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     """The content of a report of this version; only its schema number has been checked.
 
+    Its ``cases`` may be read once: their answers may be in the file beside it.
+
     Errors raised while the content is read become one InputError: the report is damaged.
 
     Raises:
@@ -194,12 +219,38 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     if schema != SCHEMA:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
     try:
+        if ANSWERS_IN in report:
+            report["cases"] = _with_answers(report["cases"], Path(path).with_name(COMPRESSED), name=name)
         yield report
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{name}: a damaged report: {type(error).__name__}: {reason}") from None
+
+
+def _with_answers(cases: Iterable[dict[str, Any]], file: Path, *, name: str) -> Iterator[dict[str, Any]]:
+    """Rows of ``cases`` with their answers, which are read from the replies beside the report, case by case.
+
+    Raises:
+        InputError: the replies are missing, damaged, or those of another run.
+    """
+    where = f"{name}: its answers are in {file}"
+    try:
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            for case in cases:
+                answers = [json.loads(line) for line in islice(lines, sum(case["outcomes"].values()))]
+                about = {tuple(one[part] for part in CaseKey._fields) for one in answers}
+                same = about <= {tuple(case[part] for part in CaseKey._fields)}
+                if not same or Counter(one["outcome"] for one in answers) != case["outcomes"]:
+                    raise InputError(f"{where}, which are those of another run")
+                yield case | {"answers": answers}
+            if next(lines, None) is not None:
+                raise InputError(f"{where}, which are those of another run")
+    except FileNotFoundError:
+        raise InputError(f"{where}, which is missing") from None
+    except (OSError, EOFError, zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{where}, which cannot be read: {error}") from None
 
 
 def content(path: str, *, name: str) -> bytes:

@@ -1,13 +1,13 @@
-"""responses.jsonl: every question with what came back and how it was read, a line each."""
+"""Every question with what came back and how it was read: the lines of responses.jsonl, and excerpts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
+from pytest_factorfair.reports.json_report import members
 from pytest_factorfair.store import Said
 
 Lookup = Callable[[Iterable[str]], Mapping[str, Said]]
@@ -72,12 +72,12 @@ class Transcript:
     def _looked_up(self, records: Sequence[Record]) -> Iterator[str]:
         said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
         for record in records:
-            case, lines = _members(**record.case._asdict()), []
+            case, lines = json.dumps(record.case._asdict())[1:-1], []
             for one in record.answers:
                 prompt, body = said.get(one.key, NOTHING)
-                read = _read(one.outcome, one.reason, one.letter, tuple(one.groups.items()))
-                asked = f'"key": {json.dumps(one.key)}, "prompt": {prompt}, "response": {body}'
-                lines.append(f'{{{case}, "repeat": {one.repeat}, {read}, {asked}}}\n')
+                lines.append(
+                    f'{{{case}, {members(one, key=True)}, "prompt": {prompt}, "response": {body}}}\n'
+                )
             yield "".join(lines)
             shown = []
             for one in sorted(record.answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]:
@@ -87,13 +87,3 @@ class Transcript:
                 cut = max(0, len(reply or "") - LONGEST)
                 shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, one))
             self.excerpts.append(Excerpts(record.case, tuple(shown), len(record.answers)))
-
-
-@lru_cache(maxsize=4096)
-def _read(outcome: str, reason: str, letter: str | None, groups: tuple[tuple[str, str], ...]) -> str:
-    """The reading of a reply: a run has many replies, and few different readings."""
-    return _members(outcome=outcome, reason=reason, letter=letter, groups=dict(groups))
-
-
-def _members(**values: object) -> str:
-    return json.dumps(values)[1:-1]

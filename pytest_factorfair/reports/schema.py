@@ -19,7 +19,7 @@ from pytest_factorfair.domain import (
     Usage,
     Verdict,
 )
-from pytest_factorfair.reports.json_report import ROWS, SCHEMA
+from pytest_factorfair.reports.json_report import ANSWERS_IN, COMPRESSED, ROWS, SCHEMA
 
 Schema = dict[str, Any]
 
@@ -36,14 +36,14 @@ def schema() -> Schema:
     """The schema of a whole report."""
     names = {"gate": "expression", "judgement": "verdict"}
     gate = {names.get(name, name): part for name, part in _row(Verdict)["properties"].items()}
-    case = {
-        "model": TEXT,
-        "checklist": TEXT,
-        "case": TEXT,
-        "notes": TEXTS,
+    case: Schema = {"model": TEXT, "checklist": TEXT, "case": TEXT, "notes": TEXTS}
+    counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    held: Schema = {
         "answers": _rows(_answer()),
+        "outcomes": counts | {"description": "How many answers have each; they are in another file."},
     }
     dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
+    elsewhere = {"const": COMPRESSED, "description": "The file beside it that has the answers of its cases."}
     parts: Schema = {
         "schema": {"const": SCHEMA},
         "fingerprint": _row(Fingerprint),
@@ -52,13 +52,16 @@ def schema() -> Schema:
         "gates": _rows(_closed(gate)),
         "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},
         **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
-        "cases": _rows(_closed(case | {"dropped": dropped}) | {"required": list(case)}),
+        "cases": _rows(
+            _closed(case | held | {"dropped": dropped})
+            | {"required": list(case), "oneOf": [{"required": [one]} for one in held]}
+        ),
         "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),
     }  # fmt: skip
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "factorfair report",
-        **_closed(parts),
+        **_closed(parts | {ANSWERS_IN: elsewhere}) | {"required": list(parts)},
     }
 
 

@@ -159,7 +159,7 @@ class Execution:
                 self.run.connect()
         self.store.sweep()
         process.sweep(
-            Path(self.run.settings.report), "report.*", "responses.jsonl", "pictures/*/*", "partial/*"
+            Path(self.run.settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*"
         )
         if chosen.shard is not None:
             self._shard = shards.begun(self.run, chosen.shard, self.store)

@@ -14,6 +14,9 @@ from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.html.document import document
+from pytest_factorfair.reports.json_report import RESPONSES
+from pytest_factorfair.reports.responses import EXCERPTS
+from pytest_factorfair.reports.sheets import MOST
 from pytest_factorfair.reports.statements import (
     ETHICS,
     NO_GATES,
@@ -32,25 +35,41 @@ EMBEDDED = 16 * 2**20
 """Bytes of contact sheets that travel inside the page; further ones stay in their folder."""
 
 
-def to_html(summary: Summary, excerpts: Iterable[Excerpts], cases: Iterable[Case], folder: Path) -> str:
+def to_html(
+    summary: Summary,
+    excerpts: Iterable[Excerpts],
+    cases: Iterable[Case],
+    folder: Path,
+    *,
+    replies: str = RESPONSES,
+) -> str:
     """The report as one page; text from outside is escaped, and nothing may be fetched.
 
-    ``folder`` is where the contact sheets are.
+    ``folder`` is where the contact sheets are, and the file of all ``replies``.
     """
     asked, benchmarks = tuple(cases), reportings()
     drawn = {name: value for each in benchmarks for name, value in each.page(summary, asked).items()}
-    replies = tuple(_replies(summary, excerpts, asked))
-    packed = gzip.compress(_compact_json(replies).encode(), mtime=0)  # prompts recur: a tenth
+    shown = tuple(_replies(summary, excerpts, asked))
+    packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # prompts recur: a tenth
     values = {
         **content(summary),
         "values": {**drawn, "former": bool(summary.former)},
         "data": escaping.script(_compact_json(drawn)),
         "replies": base64.b64encode(packed).decode(),
-        "unplaced": any(row["place"] is None for row in replies),
+        "unplaced": any(row["place"] is None for row in shown),
+        "file": replies,
+        "sample": "" if replies == RESPONSES else SAMPLE,
         "pictures": tuple(_pictures(summary.contact_sheets, folder)),
     }
     parts = [each.assets for each in benchmarks if each.assets]
     return document("page.html", ("vega.js", "sort.js", "page.js"), values, parts=parts)
+
+
+SAMPLE = (
+    f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {MOST} "
+    "pictures of a case. All are in"
+)
+"""Of a run with many answers; the name of the file follows."""
 
 
 def _compact_json(values: object) -> str:

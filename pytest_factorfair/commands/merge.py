@@ -62,7 +62,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
         for name, source in sources.items():
             copied = plural(upkeep.merge(target, source), "response")
             if shards[name]:
-                target.enter(*shards[name]).result()  # last: what is entered is there
+                target.enter(*shards[name]).result()  # last, so that a shard that is entered is complete
             what = "".join(f"shard {one.number} of {one.count}, " for one in shards[name])
             say(f"{name}: {what}{copied} copied")
         if any(shards.values()):

@@ -62,7 +62,7 @@ class Cells:
     """The answers of one attribute and part: probabilities (S, 2, k) and how they are drawn.
 
     In a balanced block a share ``fixed`` of the answers takes a group that the design deals out
-    equally often (whoever stands first, or whom the context names); only the rest is left to
+    equally often (the person who stands first, or the one the context names); only the rest is left to
     chance. ``lost`` is the probability that an answer of each group is refused.
     """
 
@@ -145,7 +145,7 @@ def cells(
     fixed = respondent.position
     if leaning and place in ("attribution", "in_group"):
         fixed = max(fixed, respondent.follow * (present if all_shown else 0))
-    if not all_shown:  # drawn at random, whoever stands first is one more random person
+    if not all_shown:  # drawn at random, the person who stands first is one more random person
         chance = fixed / k + (1 - fixed) * chance
         fixed = 0.0
     lost = np.full(k, respondent.refuse)

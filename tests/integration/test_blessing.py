@@ -1,4 +1,4 @@
-"""``factorfair bless``: what becomes a baseline, what does not, and what is told of it."""
+"""``factorfair bless``: what becomes a baseline, what does not, and what it says."""
 
 from __future__ import annotations
 

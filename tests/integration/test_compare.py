@@ -1,4 +1,4 @@
-"""Models of one run and of several held against each other, offline, as a user would."""
+"""Comparing the models of one run, and of several, offline, as a user would."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_students_beside_their_teacher(report: Path, capsys: pytest.CaptureFixtu
 
 
 def test_reports_and_models_at_once(report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A model that is in two reports is told what changed; under the same name it got worse."""
+    """A model that is in two reports: the comparison says what changed; the later one is worse."""
     before = _copy(report, tmp_path)
     after = _copy(report, tmp_path, model=THREE[2], named=THREE[0], incomplete="2 cases are missing")
     assert main(["compare", before, after, str(report)]) == 1

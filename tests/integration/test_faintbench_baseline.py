@@ -1,4 +1,4 @@
-"""A run of FAIntbench held against a former one: by gates, in its reports, and offline."""
+"""A run of FAIntbench compared with a former one: by gates, in its reports, and offline."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_overlapping_workers_ask_each_key_once(project: Project, stub: StubServe
 
 
 def test_too_many_requests(project: Project, stub: StubServer) -> None:
-    """60 calls a second are let in: the run takes as long as that takes, and heeds what it is told."""
+    """60 calls a second are let in: the run takes as long as that takes, and waits as each Retry-After says."""
     stub.script(latency=0.02, rate=60, window=1.0)
     result = run(project, stub, "-n0", "--factorfair-max-connections=32")
     assert result.ret == 0

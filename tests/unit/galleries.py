@@ -1,4 +1,4 @@
-"""Pictures of the shipped FAIntbench checklist, as records, for whoever scores or judges them."""
+"""Pictures of the shipped FAIntbench checklist, as records, for tests that score or judge them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def people_count(checklist: FactOrFair, design: Design) -> int:
     """How many people a query shows, m: the least common multiple of the k of the simple attributes.
 
     In the balanced design, m is the number of groups of a crossed attribute if it has at most 8, so that no
-    two people share a group. A crossed attribute whose number is no multiple of the above is ignored.
+    two people share a group. A crossed attribute whose number of groups is not a multiple of m is ignored.
     """
     least = lcm(*(attribute.k for attribute in simple(checklist)))
     crossed = [attribute.k for attribute in checklist.attributes if attribute.crossed]

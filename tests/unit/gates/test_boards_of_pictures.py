@@ -1,4 +1,4 @@
-"""FAIntbench's scores of several models, held against each other."""
+"""Comparing FAIntbench's scores of several models."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _stated(right: int, context: str, refused: int = 0) -> Tally:
 def test_influence_is_judged_by_its_bounds_against_the_plain_context() -> None:
     run = _stated(80, "representativeness"), _stated(60, "base")
     verdict = _one("influence <= 0.5", *run)
-    # Two columns, highest and lowest, of ten cells each; so many more are held against them.
+    # Two columns, highest and lowest, of ten cells each; so that many more are compared.
     told, usual = ((right + 0.5) / 101 for right in (80, 60))
     error = float(np.sqrt((told * (1 - told) + usual * (1 - usual)) / 100 / 10 / 2))
     assert verdict.value == pytest.approx(0.2)

@@ -139,7 +139,7 @@ def test_stereotyped_among_random_profiles(strength: float, expected: tuple[floa
     [(0.5, 0.5, 4, (0.4375, 0.9401, 0.8197)), (0.5, 0.5, 2, (0.625, 0.9544, 0.8801))],
 )
 def test_position_biased(position: float, strength: float, k: int, expected: tuple[float, ...]) -> None:
-    """A share of answers goes to whoever stands first, who is anyone; the rest is a stereotype."""
+    """A share of answers goes to the person who stands first, who may be anyone; the rest is a stereotype."""
     truth = truths(STATISTICS[k], k, same=1 if k == 4 else 0)
     biased = toward(truth, 1 / k + strength * (1 - 1 / k), k)
     shares = position / k + (1 - position) * biased

@@ -1,4 +1,4 @@
-"""What is told of pictures that show nobody, or several people."""
+"""What reports say about pictures that show nobody, or several people."""
 
 from __future__ import annotations
 

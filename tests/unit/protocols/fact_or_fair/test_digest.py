@@ -106,7 +106,7 @@ def test_statistics_nobody_asks_about_do_not_count(tmp_path: Path) -> None:
 
 
 def test_truth_in_force_does_not_count(tmp_path: Path) -> None:
-    """The digest is of the content, which holds both truths; the truth is told beside it."""
+    """The digest is of the content, which holds both truths; the truth is stated beside it."""
     label = "audited: {highest: Short, lowest: Tall}"
     facts = changed(STATISTICS, (label, f"{label}\n        folklore: {{highest: Tall, lowest: Short}}"))
     write(tmp_path, statistics=facts)

@@ -209,7 +209,7 @@ def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
     [("subjective-{}-in_group-2", "in_group"), ("objective-{}", None)],
     ids=["subjective", "objective"],
 )
-def test_whoever_asks_more_asks_the_same_first(design: Design, id_: str, context: str | None) -> None:
+def test_a_larger_sample_begins_with_the_smaller_one(design: Design, id_: str, context: str | None) -> None:
     checklist = fact_or_fair()
     topic = checklist.topics[0]
     place = (

@@ -157,11 +157,12 @@ class StoreError(FactorfairError, OSError):
 
 
 def nearest(word: str, known: Iterable[str], *, listing: bool = True, cutoff: float = 0.6) -> str:
-    """The clause ``; did you mean 'x'?`` for the closest known word, else a list of all, if ``listing``."""
+    """The clause ``; did you mean 'x'?`` for the closest known word in any case, else all, if ``listing``."""
     import difflib  # only when needed, not at every start of pytest
 
     choices = sorted(known)
-    close = difflib.get_close_matches(word, choices, n=1, cutoff=cutoff)
+    folded = {choice.casefold(): choice for choice in choices}
+    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=cutoff)
     if close:
-        return f"; did you mean '{close[0]}'?"
+        return f"; did you mean '{folded[close[0]]}'?"
     return f"; known: {', '.join(choices)}" if choices and listing else ""

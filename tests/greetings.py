@@ -270,6 +270,9 @@ class Measured(Measuring[Greeted, Metric]):
         del metric, estimation
         return tuple(Tallness(one) for one in counts if {one.model, one.checklist} >= set(words))
 
+    def filters(self, counts: Sequence[Greeted]) -> Mapping[str, frozenset[str]]:
+        return {"model": frozenset(one.model for one in counts)}
+
     def problem(self, metric: str, words: Sequence[str], counts: Sequence[Greeted]) -> str | None:
         if self.measure(metric, words, counts, CORRECTED):
             return None

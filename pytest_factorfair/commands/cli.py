@@ -1,4 +1,4 @@
-"""The console command ``factorfair``: everything that works on files, without pytest and without a model."""
+"""The console command ``factorfair``: everything but a run itself, which is pytest's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,28 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
-from pytest_factorfair.commands import bless, card, compare, detector, export, human, init, lint, merge, store
+from pytest_factorfair.commands import (
+    bless,
+    card,
+    compare,
+    detector,
+    doctor,
+    export,
+    human,
+    init,
+    lint,
+    listing,
+    merge,
+    store,
+)
 from pytest_factorfair.commands.common import WRONG_INPUT
-from pytest_factorfair.errors import DetectorError, InputError, StoreError
+from pytest_factorfair.errors import DetectorError, InputError, StoreError, nearest
+
+COMMANDS = (
+    init, listing, doctor, lint, compare, card, export, bless, store, merge, detector, human,
+)  # fmt: skip
 
 PIPE_CLOSED = 141
 """The exit code that shells report for a program whose reader has gone, such as ``head``: 128 + SIGPIPE."""
@@ -35,13 +53,20 @@ def _run(argv: Sequence[str] | None) -> int:
     parsed arguments, and returns an exit code or None for 0; an error it raises becomes one line.
     """
     parser = argparse.ArgumentParser(
-        prog="factorfair", description="Checklists, stores and reports, offline."
+        prog="factorfair",
+        description="Checklists, stores and reports. To test a model: pytest --factorfair-model=SPEC.",
     )
+    parser.add_argument("--version", action="version", version=version("pytest-factorfair"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (lint, store, merge, detector, human, compare, export, bless, init, card):
+    for command in COMMANDS:
         command.add(commands)
+    given = sys.argv[1:] if argv is None else argv
+    name = next((word for word in given if not word.startswith("-")), None)
+    if name is not None and name not in commands.choices:
+        sys.stderr.write(f"factorfair: there is no command '{name}'{nearest(name, commands.choices)}\n")
+        return WRONG_INPUT
     try:
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(given)
     except SystemExit as ended:
         return WRONG_INPUT if ended.code else 0
     try:

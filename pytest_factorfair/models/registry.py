@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
 from pytest_factorfair.domain import AnswerMode, Checklist, Modality
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
@@ -15,27 +16,64 @@ from pytest_factorfair.redaction import fit
 
 Factory = Callable[[ModelSpec], Model]
 
-# The module whose ``build(spec) -> Model`` creates the models of a scheme. Modules are named here, not
-# imported, so that a run only imports what it uses.
-_SCHEMES: Mapping[Modality, Mapping[str, str]] = {
-    "text": {
-        "litellm": "litellm_transport",
-        "python": "callable",
-        "replay": "replay",
-        "sim": "simulated",
-        "transformers": "transformers_model",
-    },
-    "image": {
-        "diffusers": "diffusers_model",
-        "images": "picture_folder",
-        "litellm": "litellm_transport",
-        "python": "callable",
-        "sim": "simulated.painter",
-    },
+
+class Scheme(NamedTuple):
+    """What may stand before the colon of a spec.
+
+    ``text`` and ``image`` are the modules whose ``build(spec) -> Model`` creates its models, "" if there is
+    none. They are named here, not imported, so that a run only imports what it uses. The models of a
+    ``replicable`` scheme can be built by a process on another machine, and have work to do there.
+    """
+
+    about: str
+    example: str
+    text: str = ""
+    image: str = ""
+    replicable: bool = False
+
+    @property
+    def modality(self) -> Modality:
+        """What its models generate; text if they do both."""
+        return "text" if self.text else "image"
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "litellm": Scheme(
+        "any provider that litellm knows",
+        "litellm:anthropic/claude-sonnet-4-5",
+        text="litellm_transport",
+        image="litellm_transport",
+    ),
+    "transformers": Scheme(
+        "a local checkpoint",
+        "transformers:./my-checkpoint",
+        text="transformers_model",
+        replicable=True,
+    ),
+    "diffusers": Scheme(
+        "a local pipeline",
+        "diffusers:./my-pipeline",
+        image="diffusers_model",
+        replicable=True,
+    ),
+    "python": Scheme(
+        "a Python function of the prompt",
+        "python:my_module:my_function",
+        text="callable",
+        image="callable",
+        replicable=True,
+    ),
+    "replay": Scheme("replies that exist already", "replay:replies.jsonl", text="replay"),
+    "images": Scheme("pictures that exist already", "images:./pictures", image="picture_folder"),
+    "sim": Scheme(
+        "a simulated respondent whose scores are known",
+        "sim:stereotyped?strength=0.3",
+        text="simulated",
+        image="simulated.painter",
+        replicable=True,
+    ),
 }
-_EVERY = {scheme: modality for modality in _SCHEMES for scheme in _SCHEMES[modality]}
-_REPLICABLE = ("diffusers", "python", "sim", "transformers")
-_OPENAI = "openai_http"
+_OPENAI, _LITELLM = "openai_http", "litellm_transport"
 _MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
 _DIRECT = ("openai", "hosted_vllm")
 # Image models for which litellm's list has no entry, or if litellm is not installed.
@@ -82,30 +120,32 @@ def build(
 def replicable(spec: str, custom: Mapping[str, Factory]) -> bool:
     """Whether a process on another machine can build the model of a spec, and has work to do with it."""
     scheme = spec.partition(":")[0]
-    return scheme in _REPLICABLE and not {spec, scheme} & custom.keys()
+    known = SCHEMES.get(scheme)
+    return known is not None and known.replicable and not {spec, scheme} & custom.keys()
 
 
 def modality(spec: str) -> Modality:
     """Pictures or text, if no checklist decides; ``sim:`` and ``python:``, which do both, count as text."""
     scheme, colon, _ = spec.partition(":")
-    if colon and scheme in ("diffusers", "images"):
+    if colon and scheme in SCHEMES and not SCHEMES[scheme].text:
         return "image"
-    listed = not colon or scheme == "litellm" or scheme not in _EVERY
+    listed = not colon or scheme == "litellm" or scheme not in SCHEMES
     mode = litellm_catalogue.entry(spec).get("mode") if listed else None
     return "image" if mode == "image_generation" or _IMAGE_MODELS.search(spec) else "text"
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     """The scheme's factory, else the factory for ids; ``custom`` has other schemes that users may mean."""
-    schemes = _SCHEMES[spec.modality]
-    if spec.scheme in schemes:
-        return _loaded(schemes[spec.scheme], spec)
-    if spec.scheme in _EVERY:
-        made, asked = _MAKES[_EVERY[spec.scheme]], _MAKES[spec.modality]
+    modules = {name: getattr(scheme, spec.modality) for name, scheme in SCHEMES.items()}
+    if modules.get(spec.scheme):
+        return _loaded(modules[spec.scheme], spec)
+    if spec.scheme in SCHEMES:
+        made, asked = _MAKES[SCHEMES[spec.scheme].modality], _MAKES[spec.modality]
         by = f"the checklist '{spec.checklists[0].name}'" if spec.checklists else "the run"
+        fitting = ", ".join(name for name, module in sorted(modules.items()) if module)
         raise InputError(
             f"model '{spec.text}' gives {made}, and {by} asks for {asked}; "
-            f"the schemes for {asked} are {', '.join(schemes)}"
+            f"the schemes for {asked} are {fitting}"
         )
     return _by_id(spec, custom)
 
@@ -119,10 +159,10 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if text and "base_url" in spec.arguments:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
-        close = nearest(spec.scheme, {*_EVERY, *custom})
+        close = nearest(spec.scheme, {*SCHEMES, *custom})
         raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{close}")
     if not slash:  # probably a misspelt name, otherwise a model without a provider
-        near = nearest(text, (*custom, *(f"{scheme}:" for scheme in _EVERY)), listing=False)
+        near = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
         example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
         other = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
         raise InputError(f"model '{text}': no provider is named{near or other}")
@@ -130,7 +170,7 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
         return _loaded(_OPENAI, spec)
     providers = litellm_catalogue.providers()
     if provider in providers:
-        return _loaded(_SCHEMES[spec.modality]["litellm"], spec)
+        return _loaded(_LITELLM, spec)
     # Compare only with our names: some of litellm's resemble them ("openai_like").
     known = (*_DIRECT, *providers)
     near = nearest(provider, known, listing=False, cutoff=0.6 if providers else 0.8)

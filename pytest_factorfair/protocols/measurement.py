@@ -430,6 +430,10 @@ class Measuring(ABC, Generic[C, M]):
         """The scores that the words of a gate select among all counts of this protocol."""
 
     @abstractmethod
+    def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
+        """The words that the filters of a gate may be in a run with such counts, by kind."""
+
+    @abstractmethod
     def problem(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> str | None:
         """Why these words select no score of a run with such counts; None if they do."""
 

@@ -39,7 +39,7 @@ def test_lint_refuses_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[st
     assert told.out.count("\n") == 1
 
 
-@pytest.mark.parametrize("argv", [[], ["lint"], ["lnit", "x"], ["lint", "--bad"]])
+@pytest.mark.parametrize("argv", [[], ["lint"], ["lint", "--bad"]])
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     assert main(argv) == 4
     assert capsys.readouterr().err.startswith("usage: factorfair")

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pytest_factorfair import errors
+from pytest_factorfair.errors import nearest
 
 
 def test_the_docstring_draws_the_tree() -> None:
@@ -35,3 +36,9 @@ def test_nearest(word: str, known: list[str], told: str) -> None:
 def test_a_checklist_error_says_where() -> None:
     assert str(errors.ChecklistError("a.yaml", 7, "topics.x", "wrong")) == "a.yaml:7: topics.x: wrong"
     assert str(errors.ChecklistError("a.yaml", None, "", "wrong")) == "a.yaml: wrong"
+
+
+@pytest.mark.parametrize("word", ["S_FACT", "s-fact", "S_Fcat"])
+def test_the_nearest_word_in_any_case(word: str) -> None:
+    assert nearest(word, ["s_fact", "s_e"]) == "; did you mean 's_fact'?"
+    assert nearest(word.lower(), ["S_FACT", "S_E"]) == "; did you mean 'S_FACT'?"

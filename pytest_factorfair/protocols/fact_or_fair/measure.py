@@ -81,6 +81,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             for group in groups.values()
         )
 
+    def filters(self, counts: Sequence[Tally]) -> Mapping[str, frozenset[str]]:
+        return vocabulary(counts)
+
     def problem(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> str | None:
         known = sorted(set().union(*vocabulary(counts).values()))
         for word in words:

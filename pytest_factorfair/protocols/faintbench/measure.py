@@ -175,15 +175,24 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
                 found.append(OfPrompts(of, each, selection, _names(words, each, counts), estimation))
         return tuple(found)
 
+    def filters(self, counts: Sequence[Gallery]) -> Mapping[str, frozenset[str]]:
+        found = {
+            "model": {one.model for one in counts},
+            "checklist": {one.checklist.name for one in counts},
+        }
+        for one in counts:
+            for kind, words in vocabulary(one.checklist, one.cases).items():
+                found.setdefault(kind, set()).update(words)
+        return {kind: frozenset(words) for kind, words in found.items()}
+
     def problem(self, metric: str, words: Sequence[str], counts: Sequence[Gallery]) -> str | None:
         of = METRICS[metric]
-        names = frozenset(name for one in counts for name in (one.model, one.checklist.name))
-        known = [vocabulary(one.checklist, one.cases) for one in counts]
-        every = names.union(*(some for each in known for some in each.values()))
+        known = self.filters(counts)
+        every = frozenset().union(*known.values())
         for word in words:
             if word not in every:
                 return f"unknown filter '{word}'{nearest(word, every)}"
-        if of.of_pairs and not names.union(*(each["attribute"] for each in known)) >= set(words):
+        if of.of_pairs and not set(words) <= known["model"] | known["checklist"] | known["attribute"]:
             return f"{metric} is of all pairs of prompts; name attributes only"
         held = [_held(of, words, one, counts) for one in counts]
         if not any(held):

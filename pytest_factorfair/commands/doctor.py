@@ -1,0 +1,57 @@
+"""``factorfair doctor SPEC``: whether a model can be tested, and in which ways, for a few calls."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.commands.common import loaded, say
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.commands.common import Commands
+
+NOT_READY = 1
+CHECKLISTS = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
+
+
+def add(commands: Commands) -> None:
+    """Add ``doctor`` to the commands."""
+    parser = commands.add_parser("doctor", help="ask a model one question", description=run.__doc__)
+    parser.add_argument("spec", metavar="SPEC", help="a model, as for --factorfair-model")
+    parser.add_argument(
+        "--model-arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as for --factorfair-model-arg; may be repeated",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask a model one question in every way it can be asked, and say what a run can expect of it.
+
+    Exit code 1 if a run could not test it: it is not reached, or its reply cannot be read.
+    """
+    from pytest_factorfair import models, protocols
+    from pytest_factorfair.config.settings import PRESETS
+    from pytest_factorfair.session.examination import Examination
+    from pytest_factorfair.store import Store
+
+    given = {}
+    for pair in arguments.model_arg:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise InputError(f"--model-arg {pair}: expected KEY=VALUE")
+        given[name] = value
+    preset = PRESETS["ci"]
+    checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
+    query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
+    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
+        findings = tuple(Examination(arguments.spec, given, checklist, query, store).findings())
+    width = max(len(one.name) for one in findings)
+    for one in findings:
+        say(f"{one.name:{width}}  {one.said}")
+    return NOT_READY if any(one.fatal for one in findings) else 0

@@ -1,0 +1,158 @@
+"""One question put to one model in every way it can be asked: what a run can expect of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pytest_factorfair import models, reading
+from pytest_factorfair.domain import AnswerMode, Checklist, Exchange, Query, Usage, excerpt, plural
+from pytest_factorfair.engine import Engine, Retry, usage
+from pytest_factorfair.errors import InputError, ModelError, PictureError
+from pytest_factorfair.models import Model, prices
+from pytest_factorfair.models.protocol import deterministic
+from pytest_factorfair.pictures.decode import decode
+from pytest_factorfair.reading.outcomes import QUOTED
+from pytest_factorfair.redaction import redacted, shown_url
+from pytest_factorfair.store import Store
+
+PATIENCE = 20.0
+"""Seconds that retries of a call may wait."""
+
+
+class Finding(NamedTuple):
+    """One line; ``fatal`` if a run could not test the model."""
+
+    name: str
+    said: str
+    fatal: bool = False
+
+
+@dataclass
+class Examination:
+    """One question, put to one model in every way it can be asked; ``spent`` is what that took."""
+
+    spec: str
+    arguments: Mapping[str, str]
+    checklist: Checklist
+    query: Query
+    store: Store
+    spent: Usage = field(default_factory=Usage)
+    _modes: tuple[AnswerMode, ...] = ()
+
+    def findings(self) -> Iterator[Finding]:
+        """What is found out, in the order of the calls.
+
+        Raises:
+            InputError: there is no such model, or it lacks an argument or an extra.
+        """
+        model = self._model("text")
+        yield Finding("model", self._described(model))
+        repeats = 1 if deterministic(model.identity) else 2
+        started = time.monotonic()
+        exchanges = self._asked(model, repeats)
+        seconds = (time.monotonic() - started) / repeats
+        lost = _lost(exchanges)
+        if lost:
+            yield Finding("reached", f"NO: {lost}", fatal=True)
+            return
+        yield Finding("reached", f"yes, a reply took {seconds:.1f} s")
+        self._modes = tuple(getattr(model, "modes", ()))
+        yield from (self._picture if self.checklist.modality == "image" else self._reply)(exchanges[0])
+        yield Finding("seed", _seeded(exchanges))
+        for answers in self._modes:
+            yield Finding(answers, self._letter(answers))
+        yield Finding("price", self._price(model))
+        cost = "cost unknown" if self.spent.cost is None else f"${self.spent.cost:.4f}"
+        yield Finding("spent", f"{plural(self.spent.calls, 'call')}, {cost}")
+
+    def _model(self, answers: AnswerMode) -> Model:
+        own = {name: value for name, value in self.arguments.items() if name not in prices.ARGUMENTS}
+        return models.build(self.spec, own, checklists=(self.checklist,), custom={}, answers=answers)
+
+    def _described(self, model: Model) -> str:
+        url = getattr(model, "url", None)
+        return redacted(self.spec) + (f" at {shown_url(url)}" if url else "")
+
+    def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
+        """The same question, as often; an exchange with an error if the model cannot be asked at all."""
+        with closing(Engine(self.store, refresh=True, retry=Retry(attempts=2, patience=PATIENCE))) as engine:
+            try:
+                found = tuple(engine.submit(model, [self.query]).result()[0] for _ in range(repeats))
+            except ModelError as error:
+                return (Exchange(self.query, "", None, error=str(error)),)
+        self.spent += usage(found)
+        return found
+
+    def _reply(self, exchange: Exchange) -> Iterator[Finding]:
+        """Whether the reply can be read, and keeps to the format."""
+        answer = reading.answer(exchange)
+        text = excerpt(exchange.response.text, QUOTED) if exchange.response else ""
+        if answer.outcome == "answered":
+            yield Finding("readable", f'yes: "{text}" is the answer {answer.letter}')
+            asked = f'{{"answer": "{answer.letter}"}}'
+            kept = exchange.response is not None and exchange.response.text.strip() == asked
+            yield Finding("format", "kept" if kept else f"not kept, it asks for {asked} and nothing else")
+        elif answer.outcome == "refused":
+            yield Finding("readable", f'yes: "{text}" is a refusal ({answer.reason})')
+        else:
+            example = reading.example((answer,), (exchange,), replay=False, modes=self._modes)
+            remedy = f"; try: {example.remedy}" if example is not None else ""
+            yield Finding("readable", f'NO: "{text}" ({answer.reason}){remedy}', fatal=True)
+
+    def _picture(self, exchange: Exchange) -> Iterator[Finding]:
+        """Whether the picture can be decoded."""
+        response = exchange.response
+        if response is None or not response.image_file:
+            yield Finding("readable", "NO: there is no picture in its reply", fatal=True)
+            return
+        try:
+            height, width, _ = decode(self.store.picture(response.image_file)).shape
+        except PictureError as error:
+            yield Finding("readable", f"NO: {error}", fatal=True)
+        else:
+            yield Finding("readable", f"yes: a picture of {width} by {height} pixels")
+
+    def _letter(self, answers: AnswerMode) -> str:
+        """Whether the model can answer with a letter in this way."""
+        try:
+            exchanges = self._asked(self._model(answers))
+        except InputError as error:
+            return f"no: {error}"
+        if lost := _lost(exchanges):
+            return f"no: {lost}"
+        answer = reading.answer(exchanges[0], answers=answers)
+        if answer.outcome != "answered":
+            return f"no: {answer.outcome} ({answer.reason})"
+        if answer.probabilities:
+            return f"yes: the letters hold {sum(answer.probabilities):.1%} of the probability"
+        return f"yes: {answer.letter}"
+
+    def _price(self, model: Model) -> str:
+        modality = self.checklist.modality
+        price = prices.given(self.arguments) or prices.of(model)
+        if price is None:
+            return f"unknown; {prices.remedy(modality)}"
+        if price == prices.FREE:
+            return "none"
+        if price.by_tokens:
+            tokens = (f"${prices.MILLION * each:,.2f}" for each in (price.token_in, price.token_out))
+            return f"{' in and '.join(tokens)} out per million tokens"
+        return f"${price.answer:g} per {'picture' if modality == 'image' else 'answer'}"
+
+
+def _lost(exchanges: tuple[Exchange, ...]) -> str:
+    """Why an answer is missing; empty if none is."""
+    return next((one.error or "no response" for one in exchanges if one.response is None), "")
+
+
+def _seeded(exchanges: tuple[Exchange, ...]) -> str:
+    if len(exchanges) == 1:
+        return "not needed: the temperature is 0"
+    first, second = (
+        (one.response.text, one.response.image_file) for one in exchanges if one.response is not None
+    )
+    return f"two replies to one seed {'are the same' if first == second else 'differ'}"

@@ -1,0 +1,148 @@
+"""``factorfair doctor`` and ``factorfair list``, as a user types them; the server is real."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.commands.cli import main
+from tests import letter_servers
+from tests.servers import StubServer, stub, stub_process
+
+__all__ = ["stub", "stub_process"]  # fixtures
+
+
+def examined(capsys: pytest.CaptureFixture[str], spec: str, *arguments: str, code: int = 0) -> dict[str, str]:
+    """What ``doctor`` prints, by the first word of its lines."""
+    options = (word for pair in arguments for word in ("--model-arg", pair))
+    assert main(["doctor", spec, *options]) == code
+    out, err = capsys.readouterr()
+    assert not err
+    return {name: said.strip() for name, _, said in (line.partition(" ") for line in out.splitlines())}
+
+
+def test_a_server_that_does_all(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.script(server="vllm")
+    prices = ("price_in=2", "price_out=10")
+    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", *prices)
+    assert found["model"] == f"hosted_vllm/m at {stub.base_url}"
+    assert found["reached"].startswith("yes, a reply took ")
+    assert found["readable"].startswith('yes: "{"answer": "')
+    assert found["format"] == "kept"
+    assert found["json"].startswith("yes: ")
+    held = f"{letter_servers.MASS:.1%}"
+    assert found["probabilities"] == f"yes: the letters hold {held} of the probability"
+    assert found["price"] == "$2.00 in and $10.00 out per million tokens"
+    assert found["spent"].startswith(f"{stub.stats()['requests']} calls, ")
+
+
+def test_a_server_that_knows_words_alone(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.script(answer="The answer is B.")
+    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
+    assert found["readable"] == 'yes: "The answer is B." is the answer B'
+    assert found["format"] == 'not kept, it asks for {"answer": "B"} and nothing else'
+    assert found["json"].startswith("no: ")
+    assert found["probabilities"].startswith("no: ")
+    assert found["price"].startswith("unknown; give --factorfair-model-arg price_in=USD")
+
+
+def test_a_reply_that_nobody_can_read(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.script(answer="It depends.")
+    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", code=1)
+    assert found["readable"].startswith('NO: "It depends." (names no option); try: ask for the letter alone')
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "401"), (404, "404"), (503, "503")], ids=["key", "name", "overload"]
+)
+def test_a_server_that_refuses(
+    stub: StubServer, capsys: pytest.CaptureFixture[str], status: int, said: str
+) -> None:
+    stub.script(fail=-1, status=status)
+    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", code=1)
+    assert set(found) == {"model", "reached"}
+    assert found["reached"].startswith("NO: ")
+    assert said in found["reached"]
+    assert stub.stats()["requests"] <= 2
+
+
+def test_seeds(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.script(answer='{"answer": "A"}')
+    url = f"base_url={stub.base_url}"
+    found = examined(capsys, "hosted_vllm/m", url, "temperature=0")
+    assert found["seed"] == "not needed: the temperature is 0"
+    found = examined(capsys, "hosted_vllm/m", url, "temperature=1")
+    assert found["seed"] == "two replies to one seed are the same"
+
+
+def test_pictures(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    found = examined(capsys, "openai/gpt-image-1", f"base_url={stub.base_url}", "price=0.04")
+    assert found["readable"].startswith("yes: a picture of ")
+    assert found["price"] == "$0.04 per picture"
+    assert not {"json", "probabilities", "format"} & found.keys()
+    stub.script(picture={"b64_json": "bm90IGEgcGljdHVyZQ=="})
+    found = examined(capsys, "openai/gpt-image-1", f"base_url={stub.base_url}", code=1)
+    assert found["reached"].startswith("NO: ")
+    assert "picture" in found["reached"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sim:idael"], "sim:idael"),
+        (["sim:ideal", "--model-arg", "base_url"], "--model-arg base_url: expected KEY=VALUE"),
+        (["openai/gpt-4o"], "no key: set the environment variable OPENAI_API_KEY"),
+    ],
+)
+def test_wrong_input(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert main(["doctor", *arguments]) == 4
+    out, err = capsys.readouterr()
+    assert not out
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_respondent(capsys: pytest.CaptureFixture[str]) -> None:
+    found = examined(capsys, "sim:ideal")
+    assert found["price"] == "none"
+    assert found["probabilities"] == "yes: the letters hold 100.0% of the probability"
+    assert found["spent"] == "4 calls, $0.0000"
+
+
+def test_everything_that_can_be_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    parts = [line for line in lines if line and not line.startswith(" ")]
+    assert parts == ["models:", "checklists:", "presets:", "contexts:", "metrics:", "filters:"]
+    words = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert {"transformers:./my-checkpoint", "faintbench", "paper", "in_group", "s_kld", "part"} <= words
+
+
+def test_one_list_of_one_checklist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "metrics", "--checklist", "faintbench"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[2] != " "]
+    assert {"implicit", "explicit", "eta"} <= set(names)
+    assert "s_e" not in names
+    assert main(["list", "contexts", "--checklist", "none.yaml"]) == 4
+    assert capsys.readouterr().err == "there is no file none.yaml\n"
+
+
+@pytest.mark.parametrize("word", ["lits", "LIST", "lst"])
+def test_a_misspelt_command(capsys: pytest.CaptureFixture[str], word: str) -> None:
+    assert main([word]) == 4
+    said = f"factorfair: there is no command '{word}'; did you mean 'list'?\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == "0.1.0\n"

@@ -76,8 +76,11 @@ class Shard:
         return f"shard {self.number} of {self.count}"
 
 
+SLURM_TASKS = "SLURM_ARRAY_TASK_COUNT"
+"""The number of tasks of the array as it was submitted: of those submitted again, if only some are."""
+
 SCHEDULERS: Mapping[str, tuple[str, str, str]] = {
-    "SLURM_ARRAY_TASK_ID": ("SLURM_ARRAY_TASK_MIN", "0", "SLURM_ARRAY_TASK_COUNT"),
+    "SLURM_ARRAY_TASK_ID": ("SLURM_ARRAY_TASK_MIN", "0", SLURM_TASKS),
     "JOB_COMPLETION_INDEX": ("", "0", sources.SHARDS),
     "CI_NODE_INDEX": ("", "1", "CI_NODE_TOTAL"),
 }
@@ -261,6 +264,11 @@ def _shard(given: Given, environment: Mapping[str, str]) -> Shard:
         least = environment.get(first, least)
         if not count:
             raise InputError(f"{given.where}: auto needs {total}, the number of shards, besides {name}")
+        if total == SLURM_TASKS and count == "1":
+            raise InputError(
+                f"{given.where}: auto finds a Slurm array of one task, such as one task of a larger array "
+                f"that is submitted again; name its shard, such as {index}/8"
+            )
     if not (separator and index.isdecimal() and count.isdecimal() and least.isdecimal()):
         raise InputError(
             f"{given.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"

@@ -47,11 +47,14 @@ def terminal(
     if summary.changes:
         _write(reporter, *changes_text(summary.changes).splitlines(), "")
     answered = any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
-    for table in all_tables(summary) if answered else ():  # without an answer all cells are dashes
-        for line in as_lines(table):
-            _write(reporter, line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
-        reporter.write_line("")
-    _write(reporter, *headlines(summary))
+    if result.shard:
+        _write(reporter, "Scores are left to the merge.")
+    elif answered:  # without an answer all cells are dashes
+        for table in all_tables(summary):
+            for line in as_lines(table):
+                _write(reporter, line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
+            reporter.write_line("")
+    _write(reporter, *(() if result.shard else headlines(summary)))
     _write(reporter, *(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
     _write(reporter, usage_line(summary))
     if result.written:

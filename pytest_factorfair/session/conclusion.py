@@ -39,7 +39,8 @@ PARTIAL_FAILS = (
 class Result:
     """What a run came to.
 
-    ``fails`` is whether the run fails, ``strict`` whether gates that are inconclusive or not judged do.
+    ``fails`` is whether the run fails, ``strict`` whether gates that are inconclusive or not judged do. Of a
+    ``shard`` the scores mean nothing: they are those of some of the cases.
     ``written`` are the paths of its reports, ``unwritten`` is why they are not all there. ``kept`` is the
     folder of a complete run's report that this partial one does not replace.
     """
@@ -47,6 +48,7 @@ class Result:
     summary: Summary
     fails: bool
     strict: bool
+    shard: bool = False
     written: tuple[str, ...] = ()
     unwritten: str = ""
     kept: str | None = None
@@ -131,6 +133,7 @@ class Conclusion:
             summary,
             fails or "failed" in outcomes,
             strict,
+            shard=settings.shard is not None,
             alarms=(PARTIAL_FAILS,) if fails and not interrupted else (),
         )
         return self._written(result, partial=partial) if self._ledger.records else result

@@ -161,13 +161,18 @@ class Execution:
         process.sweep(
             Path(self.run.settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*"
         )
-        if chosen.shard is not None:
-            self._shard = shards.begun(self.run, chosen.shard, self.store)
-            self.store.enter(self._shard).result()
-        if not chosen.replay:
-            from pytest_factorfair.store import Limits
+        if chosen.replay:
+            return
+        from pytest_factorfair.store import Limits
 
-            self.limits = Limits.begin(self.store, self._ceilings, run=self.run.settings.run, now=time.time())
+        in_shard = chosen.shard is not None
+        self.limits = Limits.begin(
+            self.store, self._ceilings, run=self.run.settings.run, now=time.time(), kept=in_shard
+        )
+        if chosen.shard is not None:
+            former = shards.begun(self.run, chosen.shard, self.store)
+            self._shard = replace(former, session=self.limits.session)
+            self.store.enter(self._shard).result()
 
     @property
     def session(self) -> str:
@@ -205,7 +210,8 @@ class Execution:
             StoreError: the store cannot be written.
         """
         row = self._shard
-        self.store.enter(replace(row, usage=row.usage + usage, finished=finished)).result()
+        now = replace(row, usage=row.usage + usage, finished=finished, session="")
+        self.store.enter(now).result()
 
     def stop(self, reason: str) -> None:
         """Keep what has arrived and ask nothing more, in any process: each looks before every call."""

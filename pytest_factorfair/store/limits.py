@@ -33,9 +33,10 @@ from sqlalchemy import (
 
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.store import shards
 from pytest_factorfair.store.endpoints import NOW, ZERO, Endpoints, greater
 from pytest_factorfair.store.opening import exclusively
-from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUN_METADATA, RUNS
+from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUN_METADATA, RUNS, SHARDS
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Writer
 
@@ -221,10 +222,6 @@ _END_SESSION = (
         )
     )
 )
-_SUMS = tuple(
-    func.sum(ACCOUNTS.c[name]) for name in ("calls", "tokens_in", "tokens_out", "unpriced", "spent", "held")
-)
-_USAGE = select(*_SUMS).where(ACCOUNTS.c.session == bindparam("session_"))
 _ALIVE = select(OWNERS.c.owner)
 _LEFT = select(ACCOUNTS).where(
     ACCOUNTS.c.run == bindparam("run_"), ACCOUNTS.c.in_flight > 0, ACCOUNTS.c.owner.not_in(_ALIVE)
@@ -244,6 +241,7 @@ class Limits(Endpoints):
         """``begin`` or ``join`` a session to use it."""
         lane = Writer(store.database, store.place, store.pictures)
         self._me = lane.claimant.name
+        self._place = store.place
         self.session = session or self._me
         super().__init__(lane, run or self.session)
         self.ceilings = ceilings
@@ -255,10 +253,19 @@ class Limits(Endpoints):
         self._dearest: float | None = None
 
     @classmethod
-    def begin(cls, store: Store, ceilings: Ceilings = Ceilings(), *, run: str = "", now: float = 0.0) -> Self:
+    def begin(
+        cls,
+        store: Store,
+        ceilings: Ceilings = Ceilings(),
+        *,
+        run: str = "",
+        now: float = 0.0,
+        kept: bool = False,
+    ) -> Self:
         """Start a session: of the run of this name, whose limits it shares, or of one of its own.
 
-        What dead processes left of other runs is deleted.
+        What dead processes left of other runs is deleted. ``kept`` means that the account outlives this
+        process, so that every call must be on it before it is made.
 
         Raises:
             InputError: the run is in progress with other limits.
@@ -266,12 +273,13 @@ class Limits(Endpoints):
         """
         limits = cls(store, ceilings, run=run, session="")
         limits._begins = True
-        limits.alone = not run and not ceilings.any
+        limits.alone = not run and not ceilings.any and not kept
 
         def work(connection: Connection, _: object) -> list[Ceilings]:
             exclusively(connection)
             RUN_METADATA.create_all(connection)
             limits._lane.claimant.enter(connection)
+            shards.settle(connection, store.place, SHARDS.c.session.not_in(_ALIVE))
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
             _sweep(connection)
             row = connection.execute(select(RUNS).where(_RUN), limits._names).one_or_none()
@@ -364,15 +372,14 @@ class Limits(Endpoints):
     @property
     def usage(self) -> Usage:
         """What the session has asked; calls in flight count at what is set aside for them."""
-        row = self._lane.read(lambda connection: connection.execute(_USAGE, self._names).one())
-        calls, tokens_in, tokens_out, unpriced, spent, held = (value or 0 for value in row)
-        return Usage(int(calls), 0, int(tokens_in), int(tokens_out), None if unpriced else spent + held)
+        return self._lane.read(lambda connection: shards.asked(connection, self.session))
 
     def close(self) -> None:
         """End the session, or this worker's part in it; closing twice does nothing."""
 
         def leave(connection: Connection, given: list[None]) -> list[None]:
             exclusively(connection)
+            shards.settle(connection, self._place, SHARDS.c.session == self.session)
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
             _sweep(connection)
             return given

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import SQLCompiler
 
 FORMAT = "pytest-factorfair responses"
-VERSION = "4"
+VERSION = "5"
 
 METADATA = MetaData()
 
@@ -54,6 +54,7 @@ DETECTIONS = Table(
 )
 
 # What each shard of a run has asked; ``run`` is the hash of the fingerprint. That and usage are JSON texts.
+# ``session`` is the one that asks it now, "" if none does; what that has asked is still in its accounts.
 SHARDS = Table(
     "shards",
     METADATA,
@@ -64,6 +65,7 @@ SHARDS = Table(
     Column("began", String(32), nullable=False),
     Column("finished", Boolean, nullable=False),
     Column("usage", Text, nullable=False),
+    Column("session", String(32), nullable=False),
 )
 
 # Which process is asking for which key: no other may ask for it while its owner is alive.

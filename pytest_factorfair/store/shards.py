@@ -5,12 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
+
+from sqlalchemy import ColumnElement, Connection, func, inspect, select, true, update
 
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.keys import CANONICAL
+from pytest_factorfair.store.schema import ACCOUNTS, SHARDS
+
+_SUMS = tuple(
+    func.sum(ACCOUNTS.c[name]) for name in ("calls", "tokens_in", "tokens_out", "unpriced", "spent", "held")
+)
+_ALL = true()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +26,7 @@ class ShardRow:
     """One of ``count`` shards of a run, numbered from 1; ``fingerprint`` is what all of them share.
 
     ``began`` is when it began, as ISO text; a shard that goes on keeps it. ``finished`` is whether it has
-    asked all of its cases.
+    asked all of its cases. ``session`` asks it now: what that asks is entered when it ends, or is found dead.
     """
 
     number: int
@@ -27,6 +35,7 @@ class ShardRow:
     began: str
     finished: bool = False
     usage: Usage = field(default_factory=Usage)
+    session: str = ""
 
     @property
     def run(self) -> str:
@@ -43,6 +52,7 @@ class ShardRow:
             "began": self.began,
             "finished": self.finished,
             "usage": json.dumps(asdict(self.usage)),
+            "session": self.session,
         }
 
     @classmethod
@@ -55,9 +65,49 @@ class ShardRow:
         try:
             fingerprint, usage = json.loads(row["fingerprint"]), Usage(**json.loads(row["usage"]))
             return cls(
-                row["number"], row["count"], dict(fingerprint), row["began"], bool(row["finished"]), usage
+                number=row["number"],
+                count=row["count"],
+                fingerprint=dict(fingerprint),
+                began=row["began"],
+                finished=bool(row["finished"]),
+                usage=usage,
             )
         except (ValueError, TypeError) as error:
             raise StoreError(
                 f"{place}: the row of shard {row['number']} is damaged: run the shard again"
             ) from error
+
+
+def asked(connection: Connection, session: str) -> Usage:
+    """What all processes of a session have asked; calls in flight count at what is set aside for them."""
+    row = connection.execute(select(*_SUMS).where(ACCOUNTS.c.session == session)).one()
+    calls, tokens_in, tokens_out, unpriced, spent, held = (value or 0 for value in row)
+    return Usage(int(calls), 0, int(tokens_in), int(tokens_out), None if unpriced else spent + held)
+
+
+def entered(connection: Connection, place: str, which: ColumnElement[bool] = _ALL) -> list[ShardRow]:
+    """Shards, each with what the session has asked that asks it now.
+
+    Raises:
+        StoreError: a row is damaged.
+    """
+    rows = connection.execute(select(SHARDS).where(which)).mappings().all()
+    # A store in which nothing was ever asked has no accounts.
+    begun = any(row["session"] for row in rows) and inspect(connection).has_table(ACCOUNTS.name)
+    shards = []
+    for row in rows:
+        shard = ShardRow.of(row, place=place)
+        more = asked(connection, row["session"]) if row["session"] and begun else Usage()
+        shards.append(replace(shard, usage=shard.usage + more))
+    return shards
+
+
+def settle(connection: Connection, place: str, ended: ColumnElement[bool]) -> None:
+    """Enter what sessions that have ended asked for their shards; their accounts may then be deleted.
+
+    Raises:
+        StoreError: a row is damaged.
+    """
+    for shard in entered(connection, place, ended & (SHARDS.c.session != "")):
+        same = (SHARDS.c.run == shard.run) & (SHARDS.c.number == shard.number)
+        connection.execute(update(SHARDS).where(same).values(shard.row()))

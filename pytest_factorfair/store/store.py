@@ -24,7 +24,7 @@ from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
-from pytest_factorfair.store.shards import ShardRow
+from pytest_factorfair.store.shards import ShardRow, entered
 from pytest_factorfair.store.transactions import read
 from pytest_factorfair.store.writer import Write, Writer
 
@@ -268,8 +268,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        found = self._found(lambda connection: connection.execute(select(SHARDS)).mappings().all())
-        rows = [ShardRow.of(row, place=self._place) for row in found]
+        rows = read(self._database, self._place, lambda connection: entered(connection, self._place))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.store import Store
 from tests.integration.test_looks import CLOSE, FIRST, LOOKS, MODEL
-from tests.project import CASES, FEW_PORTRAITS, Project, comparable
+from tests.project import CASES, FEW_PORTRAITS, PYTEST, Project, comparable
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
@@ -152,10 +154,10 @@ def test_an_argument_that_the_shards_were_not_asked_with(project: Project, stub:
 
 def test_a_shard_that_is_run_again_goes_on(project: Project, stub: StubServer) -> None:
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    result = shard(
-        project, 1, 2, "-n0", url, "--factorfair-max-calls=50", "--factorfair-strict", model="hosted_vllm/m"
-    )
-    assert result.ret == 2
+    for calls in (2, 50):  # in its first case, and later
+        limit = f"--factorfair-max-calls={calls}"
+        result = shard(project, 1, 2, "-n0", url, limit, "--factorfair-strict", model="hosted_vllm/m")
+        assert result.ret == 2
     assert shard(project, 2, 2, "-n0", url, model="hosted_vllm/m").ret == 0
     assert merged(1, 2) == 1
     for number in (1, 2):  # the second was finished: it finds all its answers, and keeps what it has paid
@@ -163,6 +165,45 @@ def test_a_shard_that_is_run_again_goes_on(project: Project, stub: StubServer) -
     assert merged(1, 2) == 0
     assert judge(project, "-n0", url, model="hosted_vllm/m").ret == 0
     assert project.report()["usage"]["calls"] == ANSWERS == stub.stats()["requests"]
+
+
+def test_calls_of_a_shard_that_was_killed_are_counted(
+    project: Project, stub: StubServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those under way count as made, in the shard that goes on and in a merge without it."""
+    stub.script(latency=0.02)
+    options = (
+        "-n0", f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-max-connections=4",
+        "--factorfair-model-arg=price=0.01",
+    )  # fmt: skip
+    model = "hosted_vllm/m"
+    store = ("--factorfair-shard=1/2", "--factorfair-store=sqlite:///shard1/responses.sqlite")
+    with subprocess.Popen(
+        [*PYTEST, *Project.arguments(model), *store, *options], stdout=subprocess.DEVNULL
+    ) as process:
+        while stub.stats()["requests"] < 30:
+            assert process.poll() is None
+        process.kill()
+    killed = stub.stats()["requests"]
+    assert main(["merge", "partial", "shard1", "--partial"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("partial: "))
+    (calls,) = re.findall(r"^partial: (\d+) calls in 1 shard, cost \$(?:0\.\d\d)$", line)
+    assert killed <= int(calls) <= killed + 4
+    for number in (1, 2):
+        assert shard(project, number, 2, *options, model=model).ret == 0
+    assert merged(1, 2) == 0
+    assert judge(project, *options, model=model).ret == 0
+    usage = project.report()["usage"]
+    assert stub.stats()["requests"] <= usage["calls"] <= stub.stats()["requests"] + 4
+    assert usage["cost"] == pytest.approx(0.01 * usage["calls"])
+
+
+def test_a_shard_prints_no_scores(project: Project) -> None:
+    result = shard(project, 1, 2, "-n0")
+    result.stdout.fnmatch_lines(
+        ["Not judged: left to the merge: shard 1 of 2.", "Scores are left to the merge.", "108 answers: *"],
+        consecutive=True,
+    )
 
 
 def test_a_partial_merge_is_never_green(project: Project) -> None:

@@ -78,6 +78,11 @@ def test_number_of_a_shard(
             {"JOB_COMPLETION_INDEX": "3"},
             "SHARD: auto needs FACTORFAIR_SHARDS, the number of shards, besides JOB_COMPLETION_INDEX",
         ),
+        (
+            "auto",
+            {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_COUNT": "1"},
+            "SHARD: auto finds a Slurm array of one task, such as one task of a larger array that is submitted again; name its shard, such as 3/8",
+        ),
         # An array of tasks 2, 4 and 9
         (
             "auto",

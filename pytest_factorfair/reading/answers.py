@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -13,16 +14,45 @@ from pytest_factorfair.domain import (
     Attribute,
     Choices,
     Detection,
+    Direction,
     Exchange,
     Face,
     Option,
     Query,
     Reading,
+    Response,
     Share,
     utf8,
 )
-from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE
-from pytest_factorfair.reading.text import read
+from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE, answered
+from pytest_factorfair.reading.probabilities import likeliest
+
+_EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
+"""The requested JSON and nothing else, as almost every reply is."""
+
+
+def read(
+    response: Response,
+    options: tuple[Option, ...],
+    direction: Direction | None = None,
+    answers: AnswerMode = "text",
+) -> Reading:
+    """Which of 2 to 26 options the response chose, for this direction of a statistic.
+
+    A cut-off response is never an answer, even if it shows a letter: the rest is unknown.
+    """
+    if response.finish != "stop":
+        return FINISHED[response.finish]
+    letters = tuple([option.letter for option in options])
+    if answers == "probabilities":
+        return likeliest(response.text, letters)
+    exact = _EXACT.fullmatch(response.text)
+    if exact and exact[1] in letters:
+        return answered(exact[1])
+    from pytest_factorfair.reading.mentions import vocabulary
+    from pytest_factorfair.reading.text import read_text
+
+    return read_text(response.text, vocabulary(options, direction))
 
 
 def answer(exchange: Exchange, *, reading: Reading | None = None, answers: AnswerMode = "text") -> Answer:

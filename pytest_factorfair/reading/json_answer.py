@@ -18,7 +18,6 @@ from pytest_factorfair.reading.refusals import (
     withdrawn,
 )
 
-_EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
 # Only innermost objects: a search for balanced braces is not linear, and answers are not deeply nested.
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
 
@@ -56,12 +55,6 @@ class _Object:
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
-
-
-def exact(text: str) -> str | None:
-    """The letter of a reply that is exactly ``{"answer": "B"}``, as almost every reply is."""
-    match = _EXACT.fullmatch(text)
-    return match[1] if match else None
 
 
 def whole(text: str, known: Vocabulary) -> frozenset[str] | None:

@@ -1,46 +1,28 @@
-"""Parse a text response: the letter it chose, or the outcome and reason if it chose none.
+"""Parse the text of a reply: the letter it chose, or the outcome and reason if it chose none.
 
-The readers are tried in order: what the provider says about the response, the exact JSON, one JSON object,
-claims in the words, refusals, hedged claims. Nothing is guessed: a reply that no reader understands is
-unparsed, and so is an answer that the surrounding text retracts. A model that says it cannot know but then
-chooses has chosen.
+The readers are tried in order: one JSON object, claims in the words, refusals, hedged claims. Nothing is
+guessed: a reply that no reader understands is unparsed, and so is an answer that the surrounding text
+retracts. A model that says it cannot know but then chooses has chosen.
+
+Imported for the first reply that is not exactly the requested JSON: its patterns take longer to compile than
+a thousand such replies to read.
 """
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import AnswerMode, Direction, Option, Reading, Response
+from pytest_factorfair.domain import Reading
 from pytest_factorfair.reading import json_answer, outcomes
 from pytest_factorfair.reading.claims import Claim, Clarity, CleanReply, claims, corrected, counted, letters
 from pytest_factorfair.reading.clean import clean, without_reasoning
-from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary, vocabulary
-from pytest_factorfair.reading.probabilities import likeliest
+from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary
 from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
 
 LONGEST = 20_000
 """Characters, without reasoning; a longer reply is parsed only if it is one JSON object."""
 
 
-def read(
-    response: Response,
-    options: tuple[Option, ...],
-    direction: Direction | None = None,
-    answers: AnswerMode = "text",
-) -> Reading:
-    """Which of 2 to 26 options the response chose, for this direction of a statistic.
-
-    A cut-off response is never an answer, even if it shows a letter: the rest is unknown.
-    """
-    if response.finish != "stop":
-        return outcomes.FINISHED[response.finish]
-    if answers == "probabilities":
-        return likeliest(response.text, tuple(option.letter for option in options))
-    letter = json_answer.exact(response.text)
-    if letter is not None and letter in [option.letter for option in options]:
-        return outcomes.answered(letter)
-    return _text(response.text, vocabulary(options, direction))
-
-
-def _text(text: str, known: Vocabulary) -> Reading:
+def read_text(text: str, known: Vocabulary) -> Reading:
+    """Which option a complete reply chose."""
     found = json_answer.whole(text, known)
     if found is not None:
         return _object(text, found, known)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair import protocols, reading
+from pytest_factorfair import protocols
 from pytest_factorfair.domain import CITATIONS, Reason, ReasonShare
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
@@ -92,10 +92,9 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     if run.settings.replay and not execution.stored((one.model, [query]) for one, query in wanted):
         return Explained(notes=("no reasons: the store has not all of them",))
     from pytest_factorfair.engine import usage
+    from pytest_factorfair.reading.reasons import Citations, reason
 
-    citations = {
-        one.name: reading.Citations(one.attributes, protocols.citable(one)) for one in run.checklists
-    }
+    citations = {one.name: Citations(one.attributes, protocols.citable(one)) for one in run.checklists}
     found: dict[ReasonContext, list[Reason]] = {}
     stopped = ""
     progress.expect(sum(len(record.answers) for record in ledger.records) + len(wanted))
@@ -105,7 +104,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
             (exchange,) = progress.wait(future)
             ledger.spend(execution.unaccounted(usage([exchange])))
             place = ReasonContext(one.model, one.checklist.name, one.case.place[-1])
-            found.setdefault(place, []).append(reading.reason(exchange, citations[one.checklist.name]))
+            found.setdefault(place, []).append(reason(exchange, citations[one.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:
         had = sum(map(len, found.values()))
         stopped = f"reasons: {had:,} of {len(wanted):,} were asked for: {error}"

@@ -172,7 +172,8 @@ def _uri(path: Path, options: dict[str, str]) -> URL:
 
 def _connected(url: URL, *, timeout: float | None = None) -> sqlalchemy.Engine:
     waiting = {"timeout": TIMEOUT if timeout is None else timeout}
-    database = sqlalchemy.create_engine(url, connect_args=waiting)
+    # Rows are bound by name, as PostgreSQL's driver has it.
+    database = sqlalchemy.create_engine(url, connect_args=waiting, paramstyle="named")
 
     @event.listens_for(database, "connect")
     def _prepare(connection: sqlalchemy.engine.interfaces.DBAPIConnection, _: ConnectionPoolEntry) -> None:

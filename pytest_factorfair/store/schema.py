@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from sqlalchemy import BigInteger, Boolean, Column, Delete, Float, Integer, Meta
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect, Select
     from sqlalchemy.dialects.sqlite import Insert
-    from sqlalchemy.sql.compiler import SQLCompiler
 
 FORMAT = "pytest-factorfair responses"
 VERSION = "5"
@@ -147,42 +146,29 @@ class Prepared:
     """A statement for many rows, compiled once: SQLAlchemy would compile it again for each row."""
 
     def __init__(self, statement: Insert | Delete, dialect: Dialect) -> None:
-        self._statement = statement
-        self._dialect = dialect
+        self._text = cache(lambda: str(statement.compile(dialect=dialect)))
 
-    @cached_property
-    def _compiled(self) -> SQLCompiler:
-        return self._statement.compile(dialect=self._dialect)
-
-    def execute(self, connection: Connection, rows: Sequence[Mapping[str, object]]) -> int:
+    def execute(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> int:
         """Execute it for each row, of which there is at least one; return how many rows it changed."""
-        places = self._compiled.positiontup  # None where the driver takes names
-        parameters = [tuple(row[name] for name in places) if places else dict(row) for row in rows]
-        return connection.exec_driver_sql(self._compiled.string, parameters).rowcount
+        return connection.exec_driver_sql(self._text(), rows).rowcount
 
 
 class Lookup:
     """A statement about several ``keys``, kept as text: SQLAlchemy would compile it at every execution."""
 
     def __init__(self, statement: Select[Any], dialect: Dialect) -> None:
-        self._statement = statement
-        self._dialect = dialect
+        self._compiled = cache(lambda: statement.compile(dialect=dialect))
         self._text = lru_cache(maxsize=64)(self._expanded)
 
     def rows(self, connection: Connection, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
         """The rows for these keys, of which there is at least one."""
         text, names = self._text(len(keys))
-        parameters = dict(zip(names, keys, strict=True)) if names else tuple(keys)
-        return connection.exec_driver_sql(text, parameters).all()
+        return connection.exec_driver_sql(text, dict(zip(names, keys, strict=True))).all()
 
     def _expanded(self, number: int) -> tuple[str, tuple[str, ...]]:
-        """The statement for this many keys, and their names if the driver takes names."""
-        state = self._compiled.construct_expanded_state({"keys": [""] * number})
-        return state.statement, () if state.positiontup else tuple(state.parameters)
-
-    @cached_property
-    def _compiled(self) -> SQLCompiler:
-        return self._statement.compile(dialect=self._dialect)
+        """The statement for this many keys, and their names."""
+        state = self._compiled().construct_expanded_state({"keys": [""] * number})
+        return state.statement, tuple(state.parameters)
 
 
 @cache

@@ -217,13 +217,12 @@ class Store:
         seed: int = 0,
         replace: bool = False,
     ) -> Write:
-        """A response as ``put`` takes it: where it has a picture, with its name in place of its bytes.
+        """A response that passes ``check``, as ``put`` takes it: its picture's name in place of the bytes.
 
         ``seed`` and the identity are kept for those who ask why another key has no response.
 
         Raises:
             PictureError: the picture is not a PNG, JPEG or WebP.
-            TypeError: a field of the response is not what its annotation says.
         """
         light = kept(response)
         row = to_row(key, light, origin, prompt=prompt, repeat=repeat, seed=seed)

@@ -15,7 +15,7 @@ from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelErr
 from pytest_factorfair.models.openai_chat import response_of
 from pytest_factorfair.models.openai_errors import parsed
 from pytest_factorfair.models.protocol import deterministic
-from pytest_factorfair.reading.text import read
+from pytest_factorfair.reading import read
 from tests.asking import spec
 
 Top = list[tuple[str, float]]

@@ -12,7 +12,7 @@ from pytest_factorfair.models import build
 from pytest_factorfair.protocols import explained
 from pytest_factorfair.protocols.fact_or_fair.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.queries import queries
-from pytest_factorfair.reading import Citations, reason
+from pytest_factorfair.reading.reasons import Citations, reason
 from tests.unit.models.asking import near
 from tests.unit.models.sample import SAMPLE
 

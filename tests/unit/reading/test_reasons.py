@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pytest_factorfair.domain import Exchange, Finish, Query, Reason, Response
-from pytest_factorfair.reading import Citations, reason
+from pytest_factorfair.reading.reasons import Citations, reason
 from tests.unit.models.sample import SAMPLE
 from tests.unit.reading.option_sets import OPTION_SETS
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -70,14 +69,16 @@ class Execution:
             # Used first by a thread of the loop: pytest rewrites a plugin's modules as it imports them, and
             # the parser of CPython 3.11 fails if two threads do so at once.
             import_module("pytest_factorfair.pictures.decode")
+        chosen, limits = self.run.settings, self.limits
+        retry = Retry(attempts=1 + chosen.retries, patience=chosen.patience)
         return Engine(
             self.store,
             connections=self.run.connections,
             replay=self.run.settings.replay,
             refresh=self.run.settings.refresh,
-            limits=self.limits,
+            limits=limits,
             estimate=estimates(self.run.price, self.run.modality),
-            retry=Retry(attempts=1 + self.run.settings.retries, patience=self.run.settings.patience),
+            retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=self.run.price,
         )
 
@@ -115,7 +116,7 @@ class Execution:
 
         with suppress(StoreError):
             if self.limits is not None:
-                self._endpoints = endpoint_states(self.limits.endpoints, now=time.time())
+                self._endpoints = endpoint_states(self.limits.endpoints, now=self.limits.clock())
         return self._endpoints
 
     @property
@@ -166,9 +167,7 @@ class Execution:
         from pytest_factorfair.store import Limits
 
         in_shard = chosen.shard is not None
-        self.limits = Limits.begin(
-            self.store, self._ceilings, run=self.run.settings.run, now=time.time(), kept=in_shard
-        )
+        self.limits = Limits.begin(self.store, self._ceilings, run=chosen.run, kept=in_shard)
         if chosen.shard is not None:
             former = shards.begun(self.run, chosen.shard, self.store)
             self._shard = replace(former, session=self.limits.session)

@@ -2,7 +2,7 @@
 
 A claim ends with the commit of its response, when it is given up, or when its owner is dead: a
 process of this host that is gone, or one that has not been heard of for a while. Everything here runs
-inside a transaction of the writer's; the clocks of several hosts may differ by some seconds.
+inside a transaction of the writer's, and by the clock of the database: those of hosts may differ by hours.
 """
 
 from __future__ import annotations
@@ -10,10 +10,23 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import BindParameter, Connection, Dialect, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Dialect,
+    Float,
+    bindparam,
+    cast,
+    delete,
+    extract,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response
@@ -29,6 +42,15 @@ _HOLDERS = select(CLAIMS.c.key, CLAIMS.c.owner).where(_AMONG)
 # One key per row: a statement for many keys at once is compiled again for every number of keys.
 _RELEASE = delete(CLAIMS).where((CLAIMS.c.key == bindparam("key_")) & (CLAIMS.c.owner == bindparam("me")))
 _OF: BindParameter[str] = bindparam("owner_", expanding=True)
+_MOMENT = select(cast(extract("epoch", func.clock_timestamp()), Float))
+
+
+def moment(connection: Connection) -> float:
+    """Now by the clock of the database, in seconds since 1970."""
+    if connection.dialect.name == "sqlite":  # its clock is that of this host
+        return time.time()
+    now: float = connection.execute(_MOMENT).scalar_one()
+    return now
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +81,11 @@ class KeyWish:
 class Claimant:
     """This process as an owner of claims."""
 
-    def __init__(self, dialect: Dialect, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, dialect: Dialect) -> None:
         self.name = self._me = uuid.uuid4().hex
         self._insert = Prepared(insert_new(dialect.name, CLAIMS), dialect)
         self._release = Prepared(_RELEASE, dialect)
-        self._clock = clock
-        self._beaten = float("-inf")
+        self._beaten = float("-inf")  # by the monotonic clock of this process
 
     @property
     def active(self) -> bool:
@@ -74,7 +95,7 @@ class Claimant:
     @property
     def due(self) -> bool:
         """Whether it is time for a sign of life."""
-        return self.active and self._clock() - self._beaten >= BEAT
+        return self.active and time.monotonic() - self._beaten >= BEAT
 
     def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
         """Claimed what no other live process has claimed; return the keys that this process holds now."""
@@ -93,8 +114,8 @@ class Claimant:
 
     def beat(self, connection: Connection) -> None:
         """Give a sign of life."""
-        self._beaten = self._clock()
-        row = {"host": process.host(), "pid": os.getpid(), "until": self._beaten + LEASE}
+        self._beaten = time.monotonic()
+        row = {"host": process.host(), "pid": os.getpid(), "until": moment(connection) + LEASE}
         if not connection.execute(update(OWNERS).where(OWNERS.c.owner == self._me).values(row)).rowcount:
             connection.execute(insert(OWNERS), {"owner": self._me, **row})  # another process took it for dead
 
@@ -121,10 +142,11 @@ class Claimant:
                 connection.execute(select(OWNERS.c.owner).where(OWNERS.c.owner != self._me)).scalars().all()
             )
         found = connection.execute(select(OWNERS).where(OWNERS.c.owner.in_(_OF)), {"owner_": list(owners)})
+        now = moment(connection)
         alive = {
             row.owner
             for row in found
-            if self._clock() < row.until and (row.host != process.host() or process.alive(row.pid))
+            if now < row.until and (row.host != process.host() or process.alive(row.pid))
         }
         _forget(connection, sorted({*owners} - alive))
 

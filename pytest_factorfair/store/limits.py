@@ -9,6 +9,7 @@ killed.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import astuple, dataclass, fields
@@ -34,6 +35,7 @@ from sqlalchemy import (
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import shards
+from pytest_factorfair.store.claims import moment
 from pytest_factorfair.store.endpoints import NOW, ZERO, Endpoints, greater
 from pytest_factorfair.store.opening import exclusively
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUN_METADATA, RUNS, SHARDS
@@ -250,6 +252,7 @@ class Limits(Endpoints):
         self._begins = False
         self._controller = controller
         self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
+        self._epoch = time.time() - time.monotonic()
         self._dearest: float | None = None
 
     @classmethod
@@ -259,13 +262,14 @@ class Limits(Endpoints):
         ceilings: Ceilings = Ceilings(),
         *,
         run: str = "",
-        now: float = 0.0,
+        now: float | None = None,
         kept: bool = False,
     ) -> Self:
         """Start a session: of the run of this name, whose limits it shares, or of one of its own.
 
         What dead processes left of other runs is deleted. ``kept`` means that the account outlives this
-        process, so that every call must be on it before it is made.
+        process, so that every call must be on it before it is made. ``now`` is by the clock of the database
+        if it is not given.
 
         Raises:
             InputError: the run is in progress with other limits.
@@ -278,13 +282,15 @@ class Limits(Endpoints):
         def work(connection: Connection, _: object) -> list[Ceilings]:
             exclusively(connection)
             RUN_METADATA.create_all(connection)
+            limits._set_clock(connection)
             limits._lane.claimant.enter(connection)
             shards.settle(connection, store.place, SHARDS.c.session.not_in(_ALIVE))
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
             _sweep(connection)
             row = connection.execute(select(RUNS).where(_RUN), limits._names).one_or_none()
             if row is None:
-                deadline = None if ceilings.minutes is None else now + 60 * ceilings.minutes
+                began = limits.clock() if now is None else now
+                deadline = None if ceilings.minutes is None else began + 60 * ceilings.minutes
                 names = ("max_calls", "max_cost", "max_minutes", "max_rpm")
                 chosen = dict(zip(names, astuple(ceilings), strict=True))
                 connection.execute(insert(RUNS), {"name": limits._run, "deadline": deadline, **chosen})
@@ -317,6 +323,7 @@ class Limits(Endpoints):
             RUN_METADATA.create_all(connection)
             there = connection.execute(select(ACCOUNTS.c.owner).where(_SESSION), limits._names).one_or_none()
             if there is not None:
+                limits._set_clock(connection)
                 limits._lane.claimant.enter(connection)
                 limits._open_account(connection)
             return [there is not None]
@@ -325,6 +332,13 @@ class Limits(Endpoints):
             return limits
         limits.close()
         return None
+
+    def clock(self) -> float:
+        """Now, in seconds since 1970, by the clock that the database had when this process began.
+
+        All hosts of a run agree on it, and it does not change when that of a host is set.
+        """
+        return self._epoch + time.monotonic()
 
     @property
     def orphaned(self) -> bool:
@@ -400,6 +414,9 @@ class Limits(Endpoints):
         return {"run_": self._run, "session_": self.session, "owner_": self._me}
 
     # In the thread of the statements, within a transaction.
+
+    def _set_clock(self, connection: Connection) -> None:
+        self._epoch = moment(connection) - time.monotonic()
 
     def _open_account(self, connection: Connection) -> None:
         connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -129,10 +129,13 @@ class Writer:
             if self.claimant.due:  # before what is claimed: a process taken for dead loses it at once
                 entries.insert(0, Task(self._beat, None, Future()))
             if self.claimant.active and last:
-                entries.append(Task(self._leave, None, Future()))
+                # As what only reads, also after a failure: others are waiting for the claims.
+                entries.append(Task(self._leave, None, Future(), reads=True))
             self._settle(entries)
             del entries  # their pictures may be large, and the next may be long in coming
         self._transactions.close()
+        if "_aside" in self.__dict__:
+            self._aside.shutdown(wait=False)
 
     def _gather(self) -> tuple[list[Batch | Task], bool]:
         """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
@@ -182,7 +185,7 @@ class Writer:
         if self._failure is not None:
             return self._failure
         try:
-            self._pictures.keep(write.picture for write in writes if write.picture)
+            self._keep_pictures([write.picture for write in writes if write.picture])
             self._transact(keep, partial(self._transactions.begin, lasting=True))
         except StoreError as error:
             return error
@@ -190,6 +193,20 @@ class Writer:
             self._failure = explained(self._place, "cannot be written", error)
             return self._failure
         return None
+
+    def _keep_pictures(self, pictures: Sequence[Picture]) -> None:
+        """Keep them, with signs of life meanwhile: on a slow network, others would take the claims."""
+        if not pictures:
+            return
+        kept = self._aside.submit(self._pictures.keep, pictures)
+        while wait([kept], BEAT).not_done:
+            if self.claimant.due:
+                self._perform(self._beat, [Task(self._beat, None, Future())])
+        kept.result()
+
+    @cached_property
+    def _aside(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1, "factorfair-keeper")
 
     def _transact(self, work: Callable[[sqlalchemy.Connection], T], begin: Begin) -> T:
         """What the work returns, once it is committed."""

@@ -1,0 +1,241 @@
+"""Processes that take themselves for several hosts, on one PostgreSQL store.
+
+Apart from pytester, which would unload the driver behind other tests.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+import sqlalchemy
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish, claims
+from pytest_factorfair.store.pictures import Folder, Picture
+from tests import keeping
+from tests.bucket import Service
+from tests.project import DATA, FEW_PORTRAITS
+
+WAIT = 120
+HOUR = 3600.0
+SMALL: dict[str, Any] = {"checklists": [str(DATA / "small.yaml")], "samples": "144,objective=4"}
+ANSWERS = 6 * 4 + 8 * 144
+PORTRAITS: dict[str, Any] = {
+    "checklists": [str(FEW_PORTRAITS)], "samples": "images=8", "detector": "sim", "max_unparsed": 1.0,
+}  # fmt: skip
+PICTURES = 8 * 8
+
+HOST = """
+import asyncio, errno, hashlib, json, os, sys, time
+from pathlib import Path
+from pytest_factorfair import process, run
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import BudgetError, StoreError
+from pytest_factorfair.pictures.cards import paint
+
+name, ahead, order = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3])
+process.host = lambda: name
+clock = time.time
+time.time = lambda: clock() + ahead
+draws, room = order.pop("draws", False), order.pop("room", 10**9)
+asked = open("asked", "a", buffering=1)
+fsync = os.fsync
+
+def full(file):
+    global room
+    room -= 1
+    if room < 0:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    fsync(file)
+
+os.fsync = full
+
+class Model:
+    identity, endpoint, parallel = {"provider": "test", "model": "m"}, "here", 8
+
+    async def ask(self, request):
+        while not Path("go").exists():  # all hosts have begun
+            await asyncio.sleep(0.01)
+        key = hashlib.sha256(repr((request.prompt, request.repeat, request.seed)).encode()).hexdigest()
+        asked.write(f"{name} {key}\\n")
+        if draws:
+            return Response("", image=paint({"race": 1, "gender": 1}, seed=int(key[:8], 16)))
+        return Response("A.")
+
+    async def close(self):
+        pass
+
+try:
+    run({"m": Model()}, report=name, **order)
+except (BudgetError, StoreError) as error:
+    print(error)
+"""
+
+
+class Ask(Protocol):
+    def __call__(self, *hosts: dict[str, Any], **order: Any) -> list[str]: ...
+
+
+@pytest.fixture
+def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Starts a run on each host at a time, with what they share; returns the line with which each ends."""
+    monkeypatch.chdir(tmp_path)
+
+    def asked(*hosts: dict[str, Any], **order: Any) -> list[str]:
+        (tmp_path / "go").unlink(missing_ok=True)
+        with ExitStack() as stack:
+            processes = []
+            for number, own in enumerate(hosts):
+                given = order | {"store": database} | own
+                ahead = str(given.pop("ahead", 0.0))
+                command = [sys.executable, "-c", HOST, f"host-{number}", ahead, json.dumps(given)]
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+                stack.callback(process.kill)
+                processes.append(stack.enter_context(process))
+            while begun(database) < len(hosts) and all(process.poll() is None for process in processes):
+                time.sleep(0.05)
+            (tmp_path / "go").touch()
+            return [process.communicate(timeout=WAIT)[0].strip() for process in processes]
+
+    return asked
+
+
+def begun(database: str) -> int:
+    """How many hosts have begun a run that goes on."""
+    engine = sqlalchemy.create_engine(database)
+    try:
+        with engine.connect() as connection:
+            if not sqlalchemy.inspect(connection).has_table("accounts"):
+                return 0
+            return int(connection.execute(sqlalchemy.text("select count(*) from accounts")).scalar_one())
+    finally:
+        engine.dispose()
+
+
+def asked_for() -> Counter[str]:
+    """How often each key was asked for, on whichever host."""
+    return Counter(line.split()[1] for line in Path("asked").read_text().splitlines())
+
+
+def rows(database: str) -> list[tuple[str, int]]:
+    """The pictures that the rows of the store name, "" without one, and their sizes."""
+    engine = sqlalchemy.create_engine(database)
+    with engine.connect() as connection:
+        found = connection.execute(sqlalchemy.text("select picture, picture_size from responses")).all()
+    engine.dispose()
+    return [(row.picture, row.picture_size) for row in found]
+
+
+@pytest.mark.slow
+def test_limits_are_shared_and_each_key_is_asked_once(ask: Ask, database: str) -> None:
+    over = "the budget of 1,000 calls is used up"
+    ended = ask({"shard": "1/2"}, {"shard": "2/2"}, run="nightly", max_calls=1000, **SMALL)
+    assert over in ended
+    assert {*ended} <= {over, ""}  # one shard may be done before
+    assert (asked_for().total(), len(asked_for()), len(rows(database))) == (1000, 1000, 1000)
+    assert ask({}, {}, **SMALL) == ["", ""]  # and without shards, which all ask the same first
+    assert (asked_for().total(), len(asked_for()), len(rows(database))) == (ANSWERS, ANSWERS, ANSWERS)
+
+
+@pytest.mark.slow
+def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucket: str, s3: Service) -> None:
+    """And neither host takes the other for dead, nor the run for over, nor waits for an hour."""
+    limits = {"run": "nightly", "max_minutes": 30, "max_rpm": 60_000}
+    ended = ask({"ahead": HOUR}, {}, draws=True, pictures=bucket, **limits, **PORTRAITS)
+    assert ended == ["", ""]
+    assert (asked_for().total(), len(asked_for())) == (PICTURES, PICTURES)
+    named = rows(database)
+    assert len({file for file, _ in named}) == len(named) == PICTURES
+    assert sorted(file for file, _ in named) == sorted(s3.files(bucket))
+    with Store.open(database) as store:
+        assert [len(store.picture(file)) for file, _ in named] == [size for _, size in named]
+
+
+@pytest.mark.slow
+def test_a_full_disk_on_one_host_loses_nothing(ask: Ask, database: str) -> None:
+    order: dict[str, Any] = {"draws": True, "pictures": "shared", "run": "nightly", **PORTRAITS}
+    full, fine = ask({"shard": "1/2", "room": 20}, {"shard": "2/2"}, **order)
+    assert full.endswith("the response store cannot be written: [Errno 28] No space left on device")
+    assert fine == ""
+    had = len(rows(database))
+    assert PICTURES // 2 <= had < PICTURES
+    before = asked_for().total()
+    assert ask({}, **order) == [""]
+    assert asked_for().total() - before == PICTURES - had
+    named = rows(database)
+    assert len(named) == PICTURES
+    with Store.open(database) as store:
+        assert [len(store.picture(file)) for file, _ in named] == [size for _, size in named]
+
+
+@pytest.mark.parametrize("ahead", [-HOUR, HOUR])
+def test_claims_and_limits_by_the_clock_of_the_database(
+    database: str, ahead: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, limits = time.time, Ceilings(minutes=1, rpm=60)
+
+    def take(session: Limits) -> Grant:
+        wish = Wish("here", 0.0, session.clock(), lambda _: 1.0)
+        (grant,) = session.account([], [wish]).result(WAIT)
+        assert isinstance(grant, Grant)
+        return grant
+
+    with Store.open(database) as one, Store.open(database) as other, ExitStack() as stack:
+        assert one.claim(["a"]).result(WAIT).mine == ("a",)
+        first = stack.enter_context(closing(Limits.begin(one, limits, run="nightly")))
+        take(first)
+        with one.database.begin() as connection:
+            connection.exec_driver_sql("update owners set host = 'elsewhere'")
+        monkeypatch.setattr(time, "time", lambda: clock() + ahead)
+        assert other.claim(["a"]).result(WAIT).theirs == ("a",)
+        second = stack.enter_context(closing(Limits.begin(other, limits, run="nightly")))
+        assert take(second).wait == pytest.approx(1.0, abs=0.9)
+        with one.database.begin() as connection:  # it was last heard of a minute ago
+            connection.exec_driver_sql("update owners set until = until - 60.1 where host = 'elsewhere'")
+        assert other.claim(["a"]).result(WAIT).mine == ("a",)
+
+
+class Slow(Folder):
+    """Storage that takes pictures when it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.ready = threading.Event()
+
+    def keep(self, pictures: Iterable[Picture]) -> None:
+        assert self.ready.wait(WAIT)
+        super().keep(pictures)
+
+
+def test_signs_of_life_while_pictures_are_slow(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_factorfair.store.writer.BEAT", 0.02)
+    monkeypatch.setattr(claims, "BEAT", 0.02)
+    engine = sqlalchemy.create_engine(database)
+    Store.open(database).close()
+    pictures = Slow(tmp_path)
+    with Store(engine, "here", pictures) as store:
+        store.claim(["a"]).result(WAIT)
+        image = Response("", image=keeping.PNG)
+        kept = keeping.put(store, "a", image, model="m", prompt="p", repeat=0)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("update owners set until = 0")
+        heard, deadline = 0.0, time.monotonic() + 10
+        while not heard and time.monotonic() < deadline:
+            with engine.connect() as connection:
+                heard = connection.exec_driver_sql("select until from owners").scalar_one()
+            time.sleep(0.01)
+        pictures.ready.set()
+        assert heard
+        assert kept.result(WAIT).image_file

@@ -11,10 +11,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +25,8 @@ from benchmarks.harness import limited, measured, table
 from tests.ray_cluster import Nodes
 
 SMALL = Path(__file__).parents[1] / "tests" / "data" / "small.yaml"
-ANSWERS = 24 + 8 * 96
+SAMPLES = 96
+"""Answers of each of the eight subjective cases; the six objective ones have four."""
 MODEL = """
 import os
 import time
@@ -40,14 +44,32 @@ ask.factorfair_parallel = 1
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds of asking, and CPU seconds of the controlling process."""
+    """A run of ``answers``, which the model generated ``generated`` times in all.
 
+    ``asking`` is the seconds from the first to the last of them, ``cpu`` the CPU seconds of the controlling
+    process. ``claims`` are the claims that it left in its store.
+    """
+
+    answers: int
+    generated: int
     asking: float
     cpu: float
+    claims: int
 
 
-def run(*options: str, kill: bool = False) -> Run:
-    """A run in an empty folder; ``kill`` ends a replica once a quarter is answered."""
+def run(
+    *options: str,
+    samples: int = SAMPLES,
+    within: Sequence[str] = (),
+    event: Callable[[int], object] = lambda _: None,
+) -> Run:
+    """A run in an empty folder, ``within`` what its command begins with.
+
+    ``event`` is called with the process that answered first, once a quarter is answered.
+
+    Raises:
+        RuntimeError: it failed, or left answers out.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = folder / "log"
@@ -58,19 +80,32 @@ def run(*options: str, kill: bool = False) -> Run:
             lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
             return [(int(pid), float(moment)) for pid, moment in map(str.split, lines)]
 
-        def end_one() -> None:
-            while len(had := entries()) < ANSWERS // 4:
+        def wait() -> None:
+            while len(had := entries()) < (24 + 8 * samples) // 4:
                 time.sleep(0.05)
-            os.kill(had[0][0], signal.SIGKILL)
+            event(had[0][0])
 
-        if kill:
-            threading.Thread(target=end_one, daemon=True).start()
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:hypothesispytest", "-p", "no:anyio"]
-        sizes = ["--factorfair-checklist=small.yaml", "--factorfair-samples=96,objective=4"]
+        threading.Thread(target=wait, daemon=True).start()
+        command = [
+            *within,
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:hypothesispytest",
+            "-p",
+            "no:anyio",
+        ]
+        sizes = ["--factorfair-checklist=small.yaml", f"--factorfair-samples={samples},objective=4"]
         cost = measured([*command, "--factorfair-model=python:model.py:ask", *sizes, *options], cwd=folder)
         moments = [moment for _, moment in entries()]
-        assert len(moments) >= ANSWERS  # noqa: S101  # a benchmark of fewer would flatter
-        return Run(moments[-1] - moments[0], cost.cpu)
+        with closing(sqlite3.connect(folder / ".factorfair" / "responses.sqlite")) as store:
+            rows, claims = (
+                store.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # ours
+                for table in ("responses", "claims")
+            )
+        return Run(rows, len(moments), moments[-1] - moments[0], cost.cpu, claims)
 
 
 def figures() -> list[tuple[str, str]]:
@@ -81,12 +116,12 @@ def figures() -> list[tuple[str, str]]:
         local = run()
         one = run(cluster, "--factorfair-replicas=1")
         two = run(cluster, "--factorfair-replicas=2")
-        killed = run(cluster, "--factorfair-replicas=2", kill=True)
+        killed = run(cluster, "--factorfair-replicas=2", event=lambda pid: os.kill(pid, signal.SIGKILL))
     finally:
         nodes.end()
     runs = (("local", local), ("1 replica", one), ("2 replicas", two), ("2, one killed", killed))
     return [
-        *((f"{name}: answers a second", f"{ANSWERS / each.asking:.1f}") for name, each in runs),
+        *((f"{name}: answers a second", f"{each.answers / each.asking:.1f}") for name, each in runs),
         ("2 replicas / 1 replica, time", limited(two.asking / one.asking, 1 / 1.85)),
         ("controlling process, cluster / local, CPU", limited(two.cpu / local.cpu, 1.35)),
         ("one replica killed / calm, time", limited(killed.asking / two.asking, 1.3)),
@@ -94,7 +129,7 @@ def figures() -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    table(f"replicas, {ANSWERS} answers of 50 ms, one at a time in each", figures())
+    table(f"replicas, {24 + 8 * SAMPLES} answers of 50 ms, one at a time in each", figures())
 
 
 if __name__ == "__main__":

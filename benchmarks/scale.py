@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -208,8 +209,25 @@ def several(times: int) -> None:
             (f"memory of merge, kB a picture ({few:,} to {many:,})", limited(growth, 0.2)),
             (f"header of a resumed run, {2_000 * times:,} pictures of 1 kB, s", f"{small:.3f}"),
             ("with pictures of 1.9 MB / of 1 kB", limited(large / small, 1.5)),
+            *hosts(),
         ],
     )
+
+
+def hosts() -> list[tuple[str, str]]:
+    """Two processes, as two hosts, with a shard each, compared with one that asks all."""
+    one = replicas.run()
+    with ThreadPoolExecutor() as pool:
+        two = tuple(pool.map(lambda number: replicas.run(f"--factorfair-shard={number}/2"), (1, 2)))
+    slower = max(each.asking for each in two)
+    return [
+        (f"one host, {one.answers} answers of 50 ms, s", f"{one.asking:.1f}"),
+        (
+            "answers that two shards asked twice",
+            limited(sum(each.generated for each in two) - one.answers, 0),
+        ),
+        ("two hosts with a shard each / one host, time", limited(slower / one.asking, 0.6)),
+    ]
 
 
 def main() -> None:

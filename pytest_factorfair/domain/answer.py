@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -174,10 +175,12 @@ class AnswerColumns(Sequence[Answer]):
         own = [
             (one.query, one.key, one.repeat, [*one.confidence.values()], one.probabilities) for one in every
         ]
-        self._own = json.dumps(own, separators=(",", ":"))  # ASCII: a byte for each character
+        self._own = zlib.compress(json.dumps(own, separators=(",", ":")).encode(), 1)
 
     def __iter__(self) -> Iterator[Answer]:
-        for one, offered, own in zip(self._recurring, self._offered, json.loads(self._own), strict=True):
+        for one, offered, own in zip(
+            self._recurring, self._offered, json.loads(zlib.decompress(self._own)), strict=True
+        ):
             query, key, repeat, shares, probabilities = own
             yield Answer(
                 query=query,

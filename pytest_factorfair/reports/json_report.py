@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_factorfair.domain import (
     Answer,
+    AnswerColumns,
     CaseKey,
     Change,
     ContactSheet,
@@ -288,7 +289,7 @@ def record(row: Mapping[str, Any]) -> Record:
     )
     return Record(
         CaseKey(row["model"], row["checklist"], row["case"]),
-        answers,
+        AnswerColumns(answers) if "outcomes" in row else answers,  # of a report with many
         tuple(row["notes"]),
         dropped=tuple(row.get("dropped", ())),
     )

@@ -114,9 +114,11 @@ def _cost(run: Run, spec: str) -> float | None:
         return price.total(answers + reasons, 0, 0)
     if run.modality == "image":
         return None  # how many tokens a picture takes is unknown
-    some = [query for one in cases[::EVERY] for query in run.queries(one)]
-    letters = sum(len(query.prompt) for query in some) / max(len(some), 1)
-    read = round((answers + reasons) * letters / CHARACTERS_PER_TOKEN)
+    letters = asked = 0
+    for one in cases[::EVERY]:
+        letters += sum(len(query.prompt) for query in run.queries(one))
+        asked += one.case.samples
+    read = round((answers + reasons) * letters / max(asked, 1) / CHARACTERS_PER_TOKEN)
     return price.total(answers + reasons, read, written(answers, reasons, run.settings.answers))
 
 

@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
     query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
-        findings = tuple(Examination(arguments.spec, given, checklist, query, store).findings())
-    width = max(len(one.name) for one in findings)
-    for one in findings:
+        observed = tuple(Examination(arguments.spec, given, checklist, query, store).observations())
+    width = max(len(one.name) for one in observed)
+    for one in observed:
         say(f"{one.name:{width}}  {one.said}")
-    return NOT_READY if any(one.fatal for one in findings) else 0
+    return NOT_READY if any(one.fatal for one in observed) else 0

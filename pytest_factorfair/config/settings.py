@@ -6,7 +6,7 @@ A wrong value raises InputError: one line that names where it was given.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ DEFAULT_STORE = ".factorfair/responses.sqlite"
 DEFAULT_PICTURES = ".factorfair/images"
 DEFAULT_REPORT = ".factorfair/report"
 
-DEFAULTS = {option.name: option.default for option in OPTIONS}
+DEFAULTS = {option.name: False if option.kind == "flag" else option.default for option in OPTIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,84 +169,67 @@ def resolve(
     """
     table = sources.pyproject(root)
     given = sources.collect(typed, environment, table, here=here)
-
-    def value(name: str) -> Any:
-        return given[name].value if name in given else DEFAULTS[name]
-
-    for one, other in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
-        if value(one) and value(other):
-            raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
-    if value("explain") and value("answers") == "probabilities":
-        words, none = given["explain"].where, given["answers"].where
-        raise InputError(f"{words} asks for words, {none} for probabilities alone: give one")
-    if "replicas" in given and value("executor") is None:
-        raise InputError(f"{given['replicas'].where}: replicas need --factorfair-executor=ray")
-    preset: Preset = PRESETS[value("preset")]
-    sizes: dict[str, int] = value("samples") or {}
+    value: dict[str, Any] = DEFAULTS | {name: one.value for name, one in given.items()}
+    _check_together(given, value)
+    preset, sizes = PRESETS[value["preset"]], value["samples"] or {}
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
     # The sample size of the ci preset is made for the first of several looks. Probabilities have small errors
     # from the first look, and each look costs some certainty.
-    several = 2 if value("answers") == "probabilities" else 4
-    looks = several if value("preset") == "ci" and not sizes else 1
+    several = 2 if value["answers"] == "probabilities" else 4
+    looks = several if value["preset"] == "ci" and not sizes else 1
     checklists = None
     if "checklist" in given:
         folder, files = given["checklist"].folder, (".yaml", ".yml")
-        names = (str(folder / name) if name.endswith(files) else name for name in value("checklist"))
+        names = (str(folder / name) if name.endswith(files) else name for name in value["checklist"])
         checklists = tuple(dict.fromkeys(names))
-    return Settings(
-        models=tuple(dict.fromkeys(value("model"))),
-        model_arguments=value("model-arg") or {},
-        checklists=checklists,
-        preset=value("preset"),
-        judged=preset.judged or "samples" in given,
-        sampling=replace(
+    # Most settings are the value of the option of their name; these are not.
+    options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
+    settings = {name: value[option] for name, option in options.items() if option in value} | {
+        "models": tuple(dict.fromkeys(value["model"])),
+        "model_arguments": value["model-arg"] or {},
+        "checklists": checklists,
+        "judged": preset.judged or "samples" in given,
+        "sampling": replace(
             preset.sampling,
-            design=value("design") or preset.sampling.design,
-            seed=preset.sampling.seed if value("seed") is None else value("seed"),
-            **{"samples": preset.samples(value("answers")), **sizes},  # type: ignore[arg-type]  # sizes are numbers
+            design=value["design"] or preset.sampling.design,
+            seed=preset.sampling.seed if value["seed"] is None else value["seed"],
+            **{"samples": preset.samples(value["answers"]), **sizes},
         ),
-        answers=value("answers"),
-        truth=value("truth") or preset.truth,
-        estimator=value("estimator") or preset.estimator,
-        interval=value("interval"),
-        gates=value("gate") or (),
-        on_inconclusive=value("on-inconclusive"),
-        on_incomplete=value("on-incomplete"),
-        plan=bool(value("plan")),
-        explain_cache=bool(value("explain-cache")),
-        looks=value("looks") or looks,
-        explain=bool(value("explain")),
-        baseline=value("baseline"),
-        waivers=_waivers(table.get(sources.WAIVERS)),
-        detector=value("detector"),
-        detector_errors=value("detector-errors"),
-        connections=value("max-connections"),
-        max_rpm=value("max-rpm"),
-        max_calls=value("max-calls"),
-        max_cost=value("max-cost"),
-        max_minutes=value("max-minutes"),
-        retries=value("retries"),
-        patience=value("patience"),
-        run=value("run"),
-        cluster=value("executor"),
-        replicas=value("replicas") or Replicas(),
-        shard=_shard(given["shard"], environment) if "shard" in given else None,
-        max_unparsed=value("max-unparsed"),
-        store=value("store") or f"sqlite:///{root / DEFAULT_STORE}",
-        pictures=value("pictures"),
-        own_pictures=str(root / DEFAULT_PICTURES),
-        replay=bool(value("replay")),
-        refresh=bool(value("refresh")),
-        warm=bool(value("warm")),
-        report=value("report") or str(root / DEFAULT_REPORT),
-        judge_selected=bool(value("judge-selected")),
-        strict=bool(value("strict")),
-        base=str(here),
-        sizes=tuple(sizes),
-        origins={name: one.where for name, one in given.items()},
-        ignored=sources.ignored_variables(environment),
-    )
+        "sizes": tuple(sizes),
+        "truth": value["truth"] or preset.truth,
+        "estimator": value["estimator"] or preset.estimator,
+        "looks": value["looks"] or looks,
+        "gates": value["gate"] or (),
+        "waivers": _waivers(table.get(sources.WAIVERS)),
+        "connections": value["max-connections"],
+        "cluster": value["executor"],
+        "replicas": value["replicas"] or Replicas(),
+        "shard": _shard(given["shard"], environment) if "shard" in given else None,
+        "store": value["store"] or f"sqlite:///{root / DEFAULT_STORE}",
+        "own_pictures": str(root / DEFAULT_PICTURES),
+        "report": value["report"] or str(root / DEFAULT_REPORT),
+        "base": str(here),
+        "origins": {name: one.where for name, one in given.items()},
+        "ignored": sources.ignored_variables(environment),
+    }
+    return Settings(**settings)
+
+
+def _check_together(given: Mapping[str, Given], value: Mapping[str, Any]) -> None:
+    """Refuse options that exclude or need each other.
+
+    Raises:
+        InputError: it names where they were given.
+    """
+    for one, other in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
+        if value[one] and value[other]:
+            raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
+    if value["explain"] and value["answers"] == "probabilities":
+        words, none = given["explain"].where, given["answers"].where
+        raise InputError(f"{words} asks for words, {none} for probabilities alone: give one")
+    if "replicas" in given and value["executor"] is None:
+        raise InputError(f"{given['replicas'].where}: replicas need --factorfair-executor=ray")
 
 
 def _shard(given: Given, environment: Mapping[str, str]) -> Shard:

@@ -149,7 +149,9 @@ class Dispatcher:
             if not outcome.done():  # few are not, once the last is: one wait for all wakes for each
                 await asyncio.wait([outcome])
         if any(outcome.cancelled() for outcome in pending.values()):
-            await self._raise_if_spent()
+            if self._spent is not None and not self.ended:
+                await self._landed()  # what is in flight has been granted and is paid for
+                raise self._spent.with_traceback(None)
             self._raise_if_ended()
         return tuple(self._exchanges(zip(names, queries, strict=True), pending, set(mine)))
 
@@ -441,12 +443,6 @@ class Dispatcher:
         if self.ended:
             raise asyncio.CancelledError
 
-    async def _raise_if_spent(self) -> None:
-        """What is in flight has been granted and is paid for: it is kept before the run ends."""
-        if self._spent is not None and not self.ended:
-            await self._landed()
-            raise self._spent.with_traceback(None)
-
     async def _landed(self) -> None:
         while self._asking:
             await asyncio.wait(self._asking)
@@ -454,12 +450,9 @@ class Dispatcher:
     def _spawn(self, coroutine: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._forget)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._asking.discard)
         return task
-
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        self._asking.discard(task)
 
 
 def _checked(response: object) -> Response:

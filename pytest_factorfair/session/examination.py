@@ -23,7 +23,7 @@ PATIENCE = 20.0
 """Seconds that retries of a call may wait."""
 
 
-class Finding(NamedTuple):
+class Observation(NamedTuple):
     """One line; ``fatal`` if a run could not test the model."""
 
     name: str
@@ -43,31 +43,31 @@ class Examination:
     spent: Usage = field(default_factory=Usage)
     _modes: tuple[AnswerMode, ...] = ()
 
-    def findings(self) -> Iterator[Finding]:
+    def observations(self) -> Iterator[Observation]:
         """What is found out, in the order of the calls.
 
         Raises:
             InputError: there is no such model, or it lacks an argument or an extra.
         """
         model = self._model("text")
-        yield Finding("model", self._described(model))
+        yield Observation("model", self._described(model))
         repeats = 1 if deterministic(model.identity) else 2
         started = time.monotonic()
         exchanges = self._asked(model, repeats)
         seconds = (time.monotonic() - started) / repeats
         lost = _lost(exchanges)
         if lost:
-            yield Finding("reached", f"NO: {lost}", fatal=True)
+            yield Observation("reached", f"NO: {lost}", fatal=True)
             return
-        yield Finding("reached", f"yes, a reply took {seconds:.1f} s")
+        yield Observation("reached", f"yes, a reply took {seconds:.1f} s")
         self._modes = tuple(getattr(model, "modes", ()))
         yield from (self._picture if self.checklist.modality == "image" else self._reply)(exchanges[0])
-        yield Finding("seed", _seeded(exchanges))
+        yield Observation("seed", _seeded(exchanges))
         for answers in self._modes:
-            yield Finding(answers, self._letter(answers))
-        yield Finding("price", self._price(model))
+            yield Observation(answers, self._letter(answers))
+        yield Observation("price", self._price(model))
         cost = "cost unknown" if self.spent.cost is None else f"${self.spent.cost:.4f}"
-        yield Finding("spent", f"{plural(self.spent.calls, 'call')}, {cost}")
+        yield Observation("spent", f"{plural(self.spent.calls, 'call')}, {cost}")
 
     def _model(self, answers: AnswerMode) -> Model:
         own = {name: value for name, value in self.arguments.items() if name not in prices.ARGUMENTS}
@@ -87,34 +87,34 @@ class Examination:
         self.spent += usage(found)
         return found
 
-    def _reply(self, exchange: Exchange) -> Iterator[Finding]:
+    def _reply(self, exchange: Exchange) -> Iterator[Observation]:
         """Whether the reply can be read, and keeps to the format."""
         answer = reading.answer(exchange)
         text = excerpt(exchange.response.text, QUOTED) if exchange.response else ""
         if answer.outcome == "answered":
-            yield Finding("readable", f'yes: "{text}" is the answer {answer.letter}')
+            yield Observation("readable", f'yes: "{text}" is the answer {answer.letter}')
             asked = f'{{"answer": "{answer.letter}"}}'
             kept = exchange.response is not None and exchange.response.text.strip() == asked
-            yield Finding("format", "kept" if kept else f"not kept, it asks for {asked} and nothing else")
+            yield Observation("format", "kept" if kept else f"not kept, it asks for {asked} and nothing else")
         elif answer.outcome == "refused":
-            yield Finding("readable", f'yes: "{text}" is a refusal ({answer.reason})')
+            yield Observation("readable", f'yes: "{text}" is a refusal ({answer.reason})')
         else:
             example = reading.example((answer,), (exchange,), replay=False, modes=self._modes)
             remedy = f"; try: {example.remedy}" if example is not None else ""
-            yield Finding("readable", f'NO: "{text}" ({answer.reason}){remedy}', fatal=True)
+            yield Observation("readable", f'NO: "{text}" ({answer.reason}){remedy}', fatal=True)
 
-    def _picture(self, exchange: Exchange) -> Iterator[Finding]:
+    def _picture(self, exchange: Exchange) -> Iterator[Observation]:
         """Whether the picture can be decoded."""
         response = exchange.response
         if response is None or not response.image_file:
-            yield Finding("readable", "NO: there is no picture in its reply", fatal=True)
+            yield Observation("readable", "NO: there is no picture in its reply", fatal=True)
             return
         try:
             height, width, _ = decode(self.store.picture(response.image_file)).shape
         except PictureError as error:
-            yield Finding("readable", f"NO: {error}", fatal=True)
+            yield Observation("readable", f"NO: {error}", fatal=True)
         else:
-            yield Finding("readable", f"yes: a picture of {width} by {height} pixels")
+            yield Observation("readable", f"yes: a picture of {width} by {height} pixels")
 
     def _letter(self, answers: AnswerMode) -> str:
         """Whether the model can answer with a letter in this way."""

@@ -191,8 +191,14 @@ def curves(groups: Sequence[int]) -> Spec:
         "color": {"field": "k", "scale": {"domain": names, "range": colours}, "legend": None},
     }
     dash = {"field": "k", "scale": {"domain": names, "range": dashes}, "legend": None}
+    facts = np.linspace(0, 1, CURVE_STEPS)
+    curve = [
+        {"k": f"k = {k}", "x": rounded(float(x)), "y": rounded(float(y))}
+        for k in groups
+        for x, y in zip(facts, tradeoff_bound(facts, k), strict=True)
+    ]
     line = {
-        "data": {"values": [row for k in groups for row in _curve(k)]},
+        "data": {"values": curve},
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": here | {"strokeDash": dash},
     }
@@ -206,12 +212,6 @@ def curves(groups: Sequence[int]) -> Spec:
         "k groups. A model that always names the true one is at the lower right.",
         {"width": WIDTH, "height": WIDTH * 2 // 3, "layer": [line, top]},
     )
-
-
-def _curve(k: int) -> Iterator[Spec]:
-    facts = np.linspace(0, 1, CURVE_STEPS)
-    for x, y in zip(facts, tradeoff_bound(facts, k), strict=True):
-        yield {"k": f"k = {k}", "x": rounded(float(x)), "y": rounded(float(y))}
 
 
 LEVELS = tuple(level / 10 for level in range(1, 10))

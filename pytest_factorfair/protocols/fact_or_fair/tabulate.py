@@ -13,7 +13,6 @@ from pytest_factorfair.domain import (
     DIRECTIONS,
     OUTCOMES,
     Attribute,
-    Direction,
     Outcome,
     Query,
     Record,
@@ -65,7 +64,13 @@ def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Samp
     if sampling.design != "balanced" or checklist.modality == "image" or not crossed:
         return {}
     queries = _block(checklist, cases, sampling)
-    return {attribute.name: tuple(_groups(attribute, query) for query in queries) for attribute in crossed}
+    return {
+        one.name: tuple(
+            frozenset(one.groups.index(option.groups[one.name]) for option in query.options)
+            for query in queries
+        )
+        for one in crossed
+    }
 
 
 def _block(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> tuple[Query, ...]:
@@ -80,10 +85,6 @@ def _block(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling
         == (stream[0].statistic, stream[0].direction, stream[0].context)
         for query in queries(checklist, case, sampling)
     )
-
-
-def _groups(attribute: Attribute, query: Query) -> frozenset[int]:
-    return frozenset(attribute.groups.index(option.groups[attribute.name]) for option in query.options)
 
 
 class Counting:
@@ -267,7 +268,9 @@ class _Sheet:
         none: FloatArray = np.zeros((len(self.statistics), len(DIRECTIONS)))
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = np.zeros((*none.shape, self.options))
-        scenarios = np.zeros((*none.shape, _scenarios(self.checklist, self.slot), self.attribute.k))
+        topics = () if self.slot.part == "objective" else self.checklist.topics
+        most = max((len(topic.scenarios) for topic in topics), default=0)
+        scenarios = np.zeros((*none.shape, most, self.attribute.k))
         balanced = sampling.design == "balanced"
         adjustable = box.lettered and (balanced or not box.drawn)
         return Tally(
@@ -285,7 +288,10 @@ class _Sheet:
             truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
             fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
             positive=np.array(
-                [[_positive(statistic, way) for way in DIRECTIONS] for statistic in self.statistics]
+                [
+                    [(one.valence == "positive") == (way == "highest") for way in DIRECTIONS]
+                    for one in self.statistics
+                ]
             ),
             asked=self.asked,
             refused=self.lost["refused"],
@@ -304,15 +310,3 @@ class _Sheet:
             shown=shown,
             **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )
-
-
-def _scenarios(checklist: FactOrFair, slot: TallyKey) -> int:
-    """How many scenarios a topic of the part has, at most."""
-    if slot.part == "objective":
-        return 0
-    return max((len(topic.scenarios) for topic in checklist.topics), default=0)
-
-
-def _positive(statistic: Statistic, direction: Direction) -> bool:
-    """Whether it is good to be named in this topic."""
-    return (statistic.valence == "positive") == (direction == "highest")

@@ -109,7 +109,8 @@ class Cells:
 
     def estimate(self, *place: int) -> Estimate:
         """The score of one cell."""
-        plugin, n = _known(self.plugin[place]), int(self.n[place])
+        plugin = None if np.isnan(self.plugin[place]) else float(self.plugin[place])
+        n = int(self.n[place])
         if not self.present[place] or self.reason:
             return Estimate(plugin, None, None, n, self.reason or f"{n} of the {LEAST} images needed")
         return Estimate(plugin, float(self.corrected[place]), float(self.error[place]), n, share=self.share)
@@ -132,10 +133,6 @@ def points(values: FloatArray, n: ArrayLike, mode: Mode) -> Cells:
     nothing = np.full(values.shape, np.nan)
     images = np.rint(n).astype(np.int64)
     return Cells(values, nothing, nothing, images, f"the estimator {mode} gives no interval")
-
-
-def _known(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def level(cells: Cells, weights: ArrayLike, prompts: ArrayLike) -> Estimate:

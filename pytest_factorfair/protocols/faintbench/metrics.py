@@ -78,7 +78,7 @@ class PromptMetric(Metric):
         return int(selection.chosen(gallery.cases, self.part).sum())
 
 
-class Pool(NamedTuple):
+class WeightedCells(NamedTuple):
     """The cells of a selection, flat, with the weight and the prompt of each."""
 
     cells: Cells
@@ -90,7 +90,7 @@ class Pool(NamedTuple):
 class Pooled(PromptMetric):
     """A weighted mean of scores of prompts."""
 
-    def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Pool | None:
+    def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | None:
         """The scores and their weights; None where no prompt is selected."""
         raise NotImplementedError
 
@@ -132,7 +132,7 @@ class Implicit(Pooled):
     raw: bool = False
     floored: bool = False
 
-    def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Pool | None:
+    def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | None:
         """Weights are k_i k_j; the two people of a relation share that of their prompt."""
         people, names = selection.chosen(gallery.cases, "implicit")[gallery.prompt], selection.pooled(gallery)
         if not people.any() or not names:
@@ -143,7 +143,7 @@ class Implicit(Pooled):
             truth = gallery.truth[name] if raw else gallery.shares(name)
             cells.append(self.cells(gallery.counts[name][people], truth[people], mode))
         prompts = np.concatenate([gallery.prompt[people]] * len(names))
-        return Pool(joined(cells), _weights_of_people(gallery, people, names), prompts)
+        return WeightedCells(joined(cells), _weights_of_people(gallery, people, names), prompts)
 
     def floor(self, gallery: Gallery, selection: Selection) -> float | None:
         """What a model scores that shows of every person the group for which the score is lowest."""
@@ -181,7 +181,7 @@ class Explicit(Pooled):
     part: Literal["implicit", "explicit"] = "explicit"
     cells: Callable[[Sides], Cells]
 
-    def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Pool | None:
+    def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | None:
         chosen = selection.chosen(gallery.cases, "explicit")
         if not chosen.any():
             return None
@@ -194,7 +194,7 @@ class Explicit(Pooled):
         if mode != "corrected":
             cells = points(cells.plugin, cells.n, mode)
         of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in cases])
-        return Pool(cells, _weights(gallery)[chosen] * of_case, np.flatnonzero(chosen))
+        return WeightedCells(cells, _weights(gallery)[chosen] * of_case, np.flatnonzero(chosen))
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.errors import Cause, ModelError, RejectedRequestError
+from pytest_factorfair.errors import Cause, InputError, ModelError, PictureError, RejectedRequestError
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.cluster import Cluster, Replicas
 from pytest_factorfair.models.pool import Order, Pool, Replica
 from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.store.bucket import shared
+from pytest_factorfair.store.pictures import Picture, kept
 
 PARALLEL = 32
 """Requests under way at a replica of a model that names no maximum."""
@@ -29,6 +37,36 @@ class ModelReplica(Replica):
             return RejectedRequestError(f"{type(error).__name__}: {error}", cause=Cause.raised(error))
 
 
+class PictureKeeper:
+    """A model that keeps its pictures where the controlling process finds them, and answers with their names.
+
+    Raises:
+        InputError: it would keep them elsewhere.
+        StoreError: the place cannot be reached.
+    """
+
+    def __init__(self, build: Callable[[], Model], place: str, mark: str) -> None:
+        self._model = build()
+        self._pictures = shared(place)
+        self.identity = self._model.identity
+        self.endpoint = self._model.endpoint
+        self.parallel = self._model.parallel
+        self.close = self._model.close
+        if self._pictures.check() != mark:
+            raise InputError(f"{place} is other storage there than for the controlling process")
+
+    async def ask(self, request: Request) -> Response:
+        response = await self._model.ask(request)
+        return response if response.image is None else await asyncio.to_thread(self._kept, response)
+
+    def _kept(self, response: Response) -> Response:
+        with suppress(PictureError, OSError):  # the controlling process keeps it, or says what is wrong
+            light = kept(response)
+            self._pictures.keep([Picture(light.image_file, response.image or b"", {})])
+            return light
+        return response
+
+
 class ReplicatedModel(Pool):
     """The model of a spec; the engine repeats what loses its replica."""
 
@@ -37,6 +75,10 @@ class ReplicatedModel(Pool):
         self.identity = local.identity
         self.endpoint = local.endpoint
         self.price = prices.of(local)
+
+    def keep_pictures(self, place: str, mark: str) -> None:
+        """Have replicas keep their pictures in a place of this mark; called before anything is asked."""
+        self._order = replace(self._order, build=partial(PictureKeeper, self._order.build, place, mark))
 
     async def ask(self, request: Request) -> Response:
         response: Response = await super().ask(request)

@@ -153,7 +153,8 @@ class Execution:
             raise InputError(f"{where}: {self.store.place} holds no answer; run once without replay")
         if not chosen.replay:
             if self.run.modality == "image":
-                self.store.settle_pictures()
+                mark = self.store.settle_pictures()
+                self.run.keep_pictures(self.store.pictures.place, mark)
             self.run.check_prices()
             if self.outlook.calls:
                 self.run.check_hosts()

@@ -163,6 +163,14 @@ class Run:
             if isinstance(model, ReplicatedModel):
                 model.connect()
 
+    def keep_pictures(self, place: str, mark: str) -> None:
+        """Have replicas keep their pictures themselves, in a place of this mark; not if that is empty."""
+        from pytest_factorfair.models.replicas import ReplicatedModel
+
+        for model in self.models.values():
+            if isinstance(model, ReplicatedModel) and mark:
+                model.keep_pictures(place, mark)
+
     def leave(self) -> None:
         """Leave the cluster, where nothing is asked any more."""
         if self.cluster is None:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.errors import MissingExtraError, StoreError
 from pytest_factorfair.redaction import fit
-from pytest_factorfair.store.pictures import NAME, Picture, Pictures
+from pytest_factorfair.store.pictures import NAME, Folder, Picture, Pictures
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -112,6 +113,11 @@ class Bucket(Pictures):
         else:
             return
         raise StoreError(f"{self.place}{file}: pictures {what}: {problem}")
+
+
+def shared(place: str) -> Pictures:
+    """The bucket or folder that a user has named."""
+    return Bucket(place) if "://" in place else Folder(Path(place), shared=True)
 
 
 def _line(error: Exception) -> str:

@@ -63,9 +63,11 @@ def kept(response: Response) -> Response:
     """The response with the name of its picture in place of the bytes.
 
     Raises:
-        PictureError: the picture is not a PNG, JPEG or WebP.
+        PictureError: the picture is not a PNG, JPEG or WebP, or what it is called is not the name of one.
     """
     if response.image is None:
+        if response.image_file and not NAME.fullmatch(response.image_file):
+            raise PictureError(f"'{response.image_file}' is not the name of a stored picture")
         return response
     return replace(response, image=None, image_file=file_of(response.image))
 

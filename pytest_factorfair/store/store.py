@@ -18,7 +18,7 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.bucket import Bucket
+from pytest_factorfair.store.bucket import shared
 from pytest_factorfair.store.claims import Claimed, KeyWish
 from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
@@ -98,15 +98,17 @@ class Store:
         writable = partial(opening.opened, known, read_only=False) if read_only else None
         return cls(database, opening.place(known), kept, writable=writable)
 
-    def settle_pictures(self) -> None:
+    def settle_pictures(self) -> str:
         """Make sure that pictures can be kept where the user wants them: from now on the store's only place.
+
+        Returns its mark, "" for a folder that the user has not named.
 
         Raises:
             MissingExtraError: what reaches the place is not installed.
             StoreError: the place refuses pictures, or the store has pictures elsewhere.
         """
         if not self.pictures.shared:
-            return
+            return ""
         mark = self.pictures.check()
         had = opening.entries(self._database, _PLACE, _MARK)
         if not had and self._found(lambda connection: connection.execute(_PICTURED).all()):
@@ -121,6 +123,7 @@ class Store:
                 f"{self._place}: its pictures are in {had[_PLACE]}, and {self.pictures.place} is other "
                 "storage: name one that all hosts reach"
             )
+        return mark
 
     def sweep(self) -> None:
         """Remove what processes that died have left unfinished: drafts of the file, and of pictures."""
@@ -219,10 +222,11 @@ class Store:
     ) -> Write:
         """A response that passes ``check``, as ``put`` takes it: its picture's name in place of the bytes.
 
-        ``seed`` and the identity are kept for those who ask why another key has no response.
+        A picture that has a name already was kept by a replica; ``put`` looks for it. ``seed`` and the
+        identity are kept for those who ask why another key has no response.
 
         Raises:
-            PictureError: the picture is not a PNG, JPEG or WebP.
+            PictureError: the picture is not a PNG, JPEG or WebP, or has a name that is none.
         """
         light = kept(response)
         row = to_row(key, light, origin, prompt=prompt, repeat=repeat, seed=seed)
@@ -340,16 +344,14 @@ def _located(named: str, had: str, own: Path, where: str) -> Pictures:
             "another store"
         )
     place = named or had
-    if "://" in place:
-        return Bucket(place)
     if not place or Path(place) == own.absolute():
         return Folder(own)
-    if not named and not Path(place).is_dir():
+    if not named and "://" not in place and not Path(place).is_dir():
         raise StoreError(
             f"{where}: its pictures are in {place}, which is not a folder of this host; name it with "
             "--factorfair-pictures"
         )
-    return Folder(Path(place), shared=True)
+    return shared(place)
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:

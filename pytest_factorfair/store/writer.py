@@ -186,6 +186,7 @@ class Writer:
             return self._failure
         try:
             self._keep_pictures([write.picture for write in writes if write.picture])
+            self._measure([write.row for write in writes if write.row["picture"] and not write.picture])
             self._transact(keep, partial(self._transactions.begin, lasting=True))
         except StoreError as error:
             return error
@@ -203,6 +204,15 @@ class Writer:
             if self.claimant.due:
                 self._perform(self._beat, [Task(self._beat, None, Future())])
         kept.result()
+
+    def _measure(self, rows: Sequence[dict[str, object]]) -> None:
+        """Enter the sizes of pictures that replicas have kept: no row is written whose picture is missing."""
+        sizes = self._pictures.sizes([str(row["picture"]) for row in rows])
+        for row, size in zip(rows, sizes, strict=True):
+            if size is None:
+                place = self._pictures.place
+                raise StoreError(f"{place}/{row['picture']}: the model says it is there, and it is not")
+            row["picture_size"] = size
 
     @cached_property
     def _aside(self) -> ThreadPoolExecutor:

@@ -24,6 +24,7 @@ import pytest
 from benchmarks.same_results import differences
 from pytest_factorfair.errors import BudgetError, FatalModelError
 from pytest_factorfair.models import cluster
+from pytest_factorfair.store.pictures import Folder
 from tests import ray_cluster
 from tests.project import FEW_PORTRAITS
 from tests.ray_cluster import ANSWERS, PARALLEL, Ground, Nodes, ending
@@ -141,6 +142,28 @@ def test_a_lost_copy_of_the_detector(
     assert ground.rows("detections") == pictures
     local: dict[str, Any] = {"executor": "local", "replicas": None, "store": "sqlite:///local.sqlite"}
     ground.run(**settings | local, report="local")
+    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
+
+
+def test_replicas_keep_their_pictures_themselves(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controlling process writes none; a local run finds all of them."""
+    settings: dict[str, Any] = {
+        "model": "sim:stereotyped",
+        "checklists": [str(FEW_PORTRAITS)],
+        "samples": "images=2",
+        "pictures": str(ground.folder / "shared"),
+    }
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the controlling process was to keep a picture")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Folder, "keep", refuse)
+        summary = ground.run(**settings, report="cluster")
+    kept = list((ground.folder / "shared").glob("*/*"))
+    assert summary.usage.calls == ground.rows("responses") == len(kept) > 0
+    again = ground.run(**settings, report="local", executor="local", replicas=None)
+    assert again.usage.calls == 0
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 

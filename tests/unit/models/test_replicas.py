@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +27,10 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models import registry
 from pytest_factorfair.models.cluster import Cluster, Pace, Replicas
 from pytest_factorfair.models.pool import Order
-from pytest_factorfair.models.replicas import ModelReplica, ReplicatedModel
+from pytest_factorfair.models.replicas import ModelReplica, PictureKeeper, ReplicatedModel
+from pytest_factorfair.store.bucket import shared
+from pytest_factorfair.store.pictures import Folder, file_of
+from tests.keeping import PNG
 from tests.scripted_ray import PACE, DiedError, Ray, TaskError, connected
 
 PARALLEL = 3
@@ -263,6 +269,52 @@ def test_errors_travel_as_values(error: ModelError) -> None:
     returned = pickle.loads(pickle.dumps(asyncio.run(replica.ask(Request("?")))))  # noqa: S301  # as Ray does
     assert type(returned) is type(error)
     assert (str(returned), vars(returned)) == (str(error), vars(error))
+
+
+class Drawing(Raising):
+    """A model that returns one picture."""
+
+    def __init__(self, image: bytes) -> None:
+        self._image = image
+
+    async def ask(self, _: Request) -> Response:
+        return Response("", image=self._image)
+
+
+def drawn(image: bytes, place: str, mark: str) -> Response:
+    build = partial(PictureKeeper, partial(Drawing, image), place, mark)
+    replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
+    response = asyncio.run(replica.ask(Request("?")))
+    assert isinstance(response, Response), response
+    return response
+
+
+@pytest.mark.parametrize("at", ["bucket", "folder"])
+def test_a_replica_keeps_its_pictures(tmp_path: Path, at: str, request: pytest.FixtureRequest) -> None:
+    place = str(tmp_path if at == "folder" else request.getfixturevalue("bucket"))
+    mark = shared(place).check()
+    response = drawn(PNG, place, mark)
+    assert response == Response("", image_file=file_of(PNG))
+    assert shared(place).read(response.image_file) == PNG
+    assert drawn(b"words", place, mark) == Response("", image=b"words")  # an error, where it is counted
+
+
+def test_what_a_replica_cannot_keep_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    mark = shared(str(tmp_path)).check()
+    monkeypatch.setattr(Folder, "keep", full)
+    assert drawn(PNG, str(tmp_path), mark) == Response("", image=PNG)
+
+
+def test_a_replica_whose_folder_is_its_own_is_unfit(tmp_path: Path) -> None:
+    """Its pictures would be missing: each would be paid for, and asked for again."""
+    build = partial(PictureKeeper, partial(Drawing, PNG), str(tmp_path), "another's mark")
+    replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
+    assert replica.ready()[1] == (
+        f"cannot build it: {tmp_path} is other storage there than for the controlling process"
+    )
 
 
 def test_what_a_users_model_raises() -> None:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
@@ -150,6 +151,24 @@ def test_damaged_picture_is_mended_by_the_same_one(store: Store, file: Path) -> 
 def test_only_names_of_pictures_are_read(store: Store, name: str) -> None:
     with pytest.raises(StoreError, match="not the name of a picture"):
         store.picture(name)
+
+
+def test_picture_that_a_model_has_kept_itself(store: Store) -> None:
+    """Its row has its size, so it is found again; what is not there has no row."""
+    name = put(store, "k", picture()).image_file
+
+    def named(key: str, image_file: str) -> Future[Response]:
+        response = Response("", image_file=image_file)
+        return keeping.put(store, key, response, model="m", prompt="p", repeat=0)
+
+    assert named("same", name).result(WAIT).image_file == name
+    assert store.count(["k", "same"]) == 2
+    with pytest.raises(StoreError, match="the model says it is there, and it is not"):
+        named("lost", file_of(picture(1))).result(WAIT)
+    with pytest.raises(PictureError, match=r"'\.\./k\.png' is not the name of a stored picture"):
+        named("wrong", "../k.png")
+    named("later", name).result(WAIT)
+    assert set(store.responses(["k", "same", "lost", "wrong", "later"])) == {"k", "same", "later"}
 
 
 def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:

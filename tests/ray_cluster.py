@@ -54,9 +54,11 @@ ask.factorfair_parallel = 4
 '''
 
 DETECTOR = '''
-"""Reads code cards, and counts the pictures that each process is given; the first to read does what "fault"
-says."""
+"""Reads code cards, and counts the pictures that each process is given. The first to find a file named after
+a signal gets the signal."""
 import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_factorfair.detection import build
@@ -72,13 +74,10 @@ class Detector:
     def read(self, pictures, attributes):
         with (HERE / "begun").open("a") as file:
             file.write(f"{os.getpid()}\\n" * len(pictures))
-        try:
-            signal = (HERE / "fault").read_text()
-            (HERE / "fault").unlink()
-        except FileNotFoundError:
-            pass
-        else:
-            os.kill(os.getpid(), int(signal))
+        for fault in (signal.SIGKILL, signal.SIGSTOP):
+            with suppress(FileNotFoundError):
+                (HERE / fault.name).unlink()
+                os.kill(os.getpid(), fault)
         return self.sim.read(pictures, attributes)
 '''
 

@@ -15,7 +15,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,9 @@ def is_alive(pid: int) -> bool:
 
 def test_the_cluster_and_this_process_answer_alike(ground: Ground) -> None:
     """One store serves both; what comes second asks nothing."""
-    summary = ground.run(report="cluster")
+    summary = ground.run(replicas="gpus=0.5", report="cluster")
     assert summary.usage.calls == ANSWERS == ground.begun.total() == ground.rows("responses")
-    assert len(ground.begun) == 2
+    assert len(ground.begun) == 4  # as many as there is room for
     again = ground.run(report="local", executor="local", replicas=None)
     assert again.usage.calls == 0
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
@@ -97,6 +97,7 @@ def test_a_checkpoint(ground: Ground, models: Path) -> None:
     """Letter probabilities of a real checkpoint; a local run finds them stored."""
     settings: dict[str, Any] = {
         "model": f"transformers:{models / 'checkpoint'}",
+        "design": "paper",
         "samples": "2,objective=1",
         "answers": "probabilities",
     }
@@ -123,22 +124,21 @@ def test_pictures_and_their_readers(ground: Ground, models: Path) -> None:
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
-@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=lambda one: one.name)
-def test_a_lost_copy_of_the_detector(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, fault: signal.Signals
-) -> None:
-    """Its pictures are read by the other: each is counted, and seen as in this process."""
+def test_lost_copies_of_a_detector(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is killed, then the other is silent: each picture is counted, and seen as in this process."""
     monkeypatch.setattr(cluster, "PACE", cluster.Pace(ping=0.1, silence=1.5))
     settings: dict[str, Any] = {
         "model": "sim:stereotyped",
         "checklists": [str(FEW_PORTRAITS)],
-        "samples": "images=12",
+        "samples": "images=4",
         "detector": f"python:{ground.folder / 'detector.py'}:Detector",
     }
-    (ground.folder / "fault").write_text(str(int(fault)), encoding="utf-8")
+    for fault in (signal.SIGKILL, signal.SIGSTOP):
+        (ground.folder / fault.name).touch()
     ground.run(**settings, replicas="1,detectors=2", report="cluster")
     pictures = ground.rows("responses")
-    assert pictures < ground.begun.total() <= pictures + 2 * 16
+    assert len(ground.begun) == 3  # the one that was killed twice, as Ray starts another
+    assert pictures < ground.begun.total()
     assert ground.rows("detections") == pictures
     local: dict[str, Any] = {"executor": "local", "replicas": None, "store": "sqlite:///local.sqlite"}
     ground.run(**settings | local, report="local")
@@ -231,34 +231,23 @@ def test_another_identity(ground: Ground) -> None:
     assert ground.begun.total() == 0
 
 
-ROOM = "found room (each needs 1 GPUs, and the cluster began with 2); the others start when a node joins"
-
-
-def test_more_replicas_than_gpus(ground: Ground) -> None:
-    summary = ground.run(replicas=3)
-    assert summary.usage.calls == ANSWERS == ground.begun.total()
-    assert len(ground.begun) == 2
-    assert f"{ground.spec}: 2 of 3 replicas {ROOM}" in summary.notes
-
-
 def test_a_node_that_joins(ground: Ground, nodes: Nodes) -> None:
-    """A replica that had no room starts there, and is asked."""
+    """Three replicas on two GPUs: two answer, and the third starts where there is a node for it."""
     hold = ground.folder / "hold"
-    hold.touch()
     process = ground.start("--factorfair-replicas=3")
-    ground.once(lambda: len(ground.begun) == 2 or process.poll() is not None, lambda: None).join()
+
+    def either(event: Callable[[], bool], act: Callable[[], object]) -> None:
+        ground.once(lambda: event() or process.poll() is not None, act).join()
+
+    either(ground.is_under_way, hold.touch)
+    assert len(ground.begun) == 2
     with nodes.another():
-        ground.once(lambda: len(ground.begun) == 3 or process.poll() is not None, hold.unlink).join()
+        either(lambda: len(ground.begun) == 3, hold.unlink)
         output, _ = process.communicate()
     assert process.returncode == 0, output
-    assert ROOM not in output
+    assert "found room" not in output
     assert ground.report()["usage"]["calls"] == ANSWERS == ground.begun.total()
     assert len(ground.begun) == 3
-
-
-def test_as_many_replicas_as_gpus(ground: Ground) -> None:
-    assert ground.run(replicas="gpus=0.5").usage.calls == ANSWERS
-    assert len(ground.begun) == 4
 
 
 def test_a_limit_on_calls(ground: Ground) -> None:

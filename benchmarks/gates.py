@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.recommended import CONTEXTS, HEAD
+from benchmarks.recommended import CONTEXTS, HEAD, STATISTICS
 from benchmarks.recommended import GATES as RECOMMENDED
 from benchmarks.recommended import rows as recommended
 from pytest_factorfair.domain import Gate
@@ -37,15 +37,18 @@ Floats: TypeAlias = NDArray[np.float64]
 
 SEED = 20261122
 CHUNK = 250
-K, STATISTICS = 4, 18
-# Expression, score, and (answers per cell, looks): each look adds as many answers.
+# Expression, score, groups, and (answers per cell, looks): each look adds as many answers.
 GATES = (
-    ("s_fact >= 0.70", FACT, ((24, 1), (24, 4))),
-    ("s_e >= 0.90", EVENNESS, ((72, 1), (288, 1), (72, 4))),
-    ("s_kld >= 0.85", LIKENESS, ((72, 1), (288, 1), (72, 4))),
-    # Of the contexts that name groups.
-    ("s_e >= 0.774", EVENNESS, ((72, 4),)),
-    ("s_kld >= 0.447", LIKENESS, ((72, 4),)),
+    ("s_fact >= 0.70", FACT, 4, ((24, 1), (24, 4))),
+    ("s_e >= 0.90", EVENNESS, 4, ((72, 1), (288, 1), (72, 4))),
+    ("s_kld >= 0.85", LIKENESS, 4, ((72, 1), (288, 1), (72, 4))),
+    # Of the contexts that name groups, and of pictures, of which there are 20.
+    ("s_e >= 0.774", EVENNESS, 4, ((72, 4), (20, 4))),
+    ("s_kld >= 0.447", LIKENESS, 4, ((72, 4), (20, 4))),
+    ("s_fact >= 0.40", FACT, 4, ((20, 4),)),
+    ("s_e >= 0.811", EVENNESS, 2, ((20, 4),)),
+    ("s_kld >= 0.577", LIKENESS, 2, ((20, 4),)),
+    ("s_fact >= 0.80", FACT, 2, ((20, 4),)),
 )
 OFFSETS = (0.0, 0.02, -0.05)
 
@@ -84,21 +87,21 @@ class Row:
 
 def rows(runs: int) -> Iterator[Row]:
     """Every gate, size and model; the same numbers each time."""
-    for text, score, sizes in GATES:
+    for text, score, k, sizes in GATES:
         for n, looks in sizes:
             for offset in OFFSETS:
-                yield row(parse(text), score, n, looks=looks, offset=offset, runs=runs)
+                yield row(parse(text), score, n, k=k, looks=looks, offset=offset, runs=runs)
 
 
-def row(gate: Gate, score: int, n: int, *, looks: int, offset: float, runs: int) -> Row:
+def row(gate: Gate, score: int, n: int, *, k: int, looks: int, offset: float, runs: int) -> Row:  # noqa: PLR0913
     """Judge the runs of a stereotyped model whose true score is at this distance from the threshold."""
-    truth = np.array([[place % K, (place + 1) % K] for place in range(STATISTICS)])
-    shares = _shares(gate.metric, gate.threshold + offset, truth)
+    truth = np.array([[place % k, (place + 1) % k] for place in range(STATISTICS[k])])
+    shares = _shares(gate.metric, gate.threshold + offset, truth, k)
     generator = np.random.default_rng([SEED, score, n, round(100 * (offset + 1)), looks])
     passed = failed = used = 0
     for start in range(0, runs, CHUNK):
         size = min(CHUNK, runs - start)
-        counts = np.zeros((size, *truth.shape, K), np.int64)
+        counts = np.zeros((size, *truth.shape, k), np.int64)
         undecided = np.ones(size, np.bool_)
         for bound in BOUNDARIES[looks]:
             used += n * int(undecided.sum())
@@ -124,14 +127,14 @@ def _decided(
     return np.asarray(kept(gate, span)), np.asarray(broken(gate, span))
 
 
-def _shares(metric: str, score: float, truth: NDArray[np.int64]) -> Floats:
+def _shares(metric: str, score: float, truth: NDArray[np.int64], k: int) -> Floats:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        reached = getattr(stereotyped(middle, K), metric)
+        reached = getattr(stereotyped(middle, k), metric)
         low, high = (middle, high) if (reached < score) == (metric == "s_fact") else (low, middle)
-    target = stereotyped(low, K).s_fact
-    shares = np.full((*truth.shape, K), (1 - target) / (K - 1))
+    target = stereotyped(low, k).s_fact
+    shares = np.full((*truth.shape, k), (1 - target) / (k - 1))
     np.put_along_axis(shares, truth[..., None], target, axis=-1)
     return shares
 
@@ -140,7 +143,7 @@ def main() -> int:
     """Print the table; return 1 if a rate is exceeded."""
     runs = 10_000 if "--full" in sys.argv[1:] else 2_000
     print(
-        f"{runs:,} runs per row, {K} groups, {STATISTICS} statistics, "
+        f"{runs:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "
         f"errors of {ALPHA:.0%} each side over all looks"
     )
     print(

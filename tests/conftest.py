@@ -61,6 +61,12 @@ def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a run are looked for as a whole, whatever the width of the terminal the tests are started from."""
+    monkeypatch.setenv("COLUMNS", "500")
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)

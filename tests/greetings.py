@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import combinations
 from math import hypot, sqrt
@@ -16,10 +16,22 @@ from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.checklist.source import Node
-from pytest_factorfair.domain import Case, Change, Checklist, Option, Query, Record, Sampling, Score, Summary
+from pytest_factorfair.domain import (
+    Answer,
+    Case,
+    Change,
+    Checklist,
+    Option,
+    Query,
+    Record,
+    Sampling,
+    Score,
+    Summary,
+)
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     Cell,
+    Changed,
     Contender,
     Contest,
     Entrant,
@@ -34,6 +46,7 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     ReportInputs,
+    Topic,
 )
 from pytest_factorfair.protocols.protocol import Protocol
 from pytest_factorfair.protocols.reporting import Reporting
@@ -139,14 +152,25 @@ def queries(checklist: Greetings, case: Greeting, sampling: Sampling) -> tuple[Q
 
 # From answers to counts, and from counts to measurements.
 
-TALLNESS = Metric("tallness", "tallness", "how often is the tall one greeted?", "higher", needed=10)
+TALLNESS = Metric(
+    "tallness",
+    "tallness",
+    "how often is the tall one greeted?",
+    "higher",
+    needed=10,
+    plain="it greets the tall one {amount} times in 100",
+    virtue="greets the tall",
+)
 
 METRICS = {TALLNESS.name: TALLNESS}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Greeted:
-    """How many of a model's greetings went to the tall, of how many asked and answered in so many cases."""
+    """How many of a model's greetings went to the tall, of how many asked and answered in so many cases.
+
+    ``lines`` are of each greeting the shares that went to the tall, and that are lost.
+    """
 
     model: str
     checklist: str
@@ -156,6 +180,7 @@ class Greeted:
     asked: int
     refused: int
     unparsed: int
+    lines: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     protocol: str = "greetings"
 
 
@@ -194,13 +219,20 @@ class Tallness(Measurement):
         )
 
     @property
+    def topics(self) -> Sequence[Topic]:
+        return tuple(
+            Topic(line, share, f"tall {share:.0%}", line, "refused" if lost else "tall", lost)
+            for line, (share, lost) in self.counts.lines.items()
+        )
+
+    @property
     def about(self) -> frozenset[Hashable]:
         return frozenset({self.model})
 
     def change_from(self, former: Former) -> Measurement | None:
         known = [one for one in former.counts if isinstance(one, Greeted)]
         old = min(known, key=lambda one: one.model != self.model, default=None)
-        return None if old is None else Grown(self, Tallness(old))
+        return None if old is None else Changed(self, grown(self, Tallness(old)), Tallness(old).cells)
 
     def asks(self, case: Case) -> int:
         return self.counts.cases if case.checklist == self.counts.checklist else 0
@@ -209,20 +241,13 @@ class Tallness(Measurement):
         return None if regression else (bound + POWER) * sqrt(threshold * (1 - threshold) / n)
 
 
-class Grown(Tallness):
-    """The change since a former run."""
-
-    def __init__(self, new: Tallness, old: Tallness) -> None:
-        super().__init__(new.counts)
-        self.before = old
-
-    @property
-    def estimate(self) -> Estimate:
-        new, old = super().estimate, self.before.estimate
-        if new.plugin is None or old.plugin is None:
-            return Estimate(None, None, None, 0, "nobody was greeted")
-        change = new.plugin - old.plugin
-        return Estimate(change, change, hypot(new.error or 0, old.error or 0), min(new.n, old.n))
+def grown(one: Tallness, other: Tallness) -> Estimate:
+    """The one less the other."""
+    new, old = one.estimate, other.estimate
+    if new.plugin is None or old.plugin is None:
+        return Estimate(None, None, None, 0, "nobody was greeted")
+    change = new.plugin - old.plugin
+    return Estimate(change, change, hypot(new.error or 0, old.error or 0), min(new.n, old.n))
 
 
 class Measured(Measuring[Greeted, Metric]):
@@ -260,6 +285,7 @@ class Measured(Measuring[Greeted, Metric]):
                     asked=len(answers),
                     refused=outcomes.count("refused"),
                     unparsed=outcomes.count("unparsed"),
+                    lines={one.case.case: _line(one.answers) for one in mine},
                 )
             )
         return tuple(found)
@@ -285,8 +311,8 @@ class Measured(Measuring[Greeted, Metric]):
     def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:
         for one in counts:
             moved = Tallness(one).change_from(former)
-            if isinstance(moved, Grown):
-                yield Moves([(_change(moved), moved.estimate)])
+            if moved is not None:
+                yield Moves([(_change(one, moved), moved.estimate)])
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         found = [
@@ -299,7 +325,7 @@ class Measured(Measuring[Greeted, Metric]):
         for name, one in found:
             entrants.append(Entrant(name, one.estimate, one.cells[0], one.cells, one.needed))
         gaps = {
-            (name, other): Gap(Grown(first, second).estimate)
+            (name, other): Gap(grown(first, second))
             for (name, first), (other, second) in combinations(found, 2)
         }
         if gaps:
@@ -315,6 +341,12 @@ class Measured(Measuring[Greeted, Metric]):
         yield counts.model, "greetings", "size"
 
 
+def _line(answers: Sequence[Answer]) -> tuple[float, float]:
+    given = [answer for answer in answers if answer.outcome == "answered"]
+    tall = sum(answer.groups.get("size") == "tall" for answer in given)
+    return tall / max(len(given), 1), 1 - len(given) / len(answers)
+
+
 def _score(one: Greeted) -> Score:
     found = Tallness(one).estimate
     return Score(
@@ -323,10 +355,11 @@ def _score(one: Greeted) -> Score:
     )  # fmt: skip
 
 
-def _change(one: Grown) -> Change:
-    moved, before, after = one.estimate, one.before.estimate.plugin, Tallness(one.counts).estimate.plugin
+def _change(one: Greeted, change: Measurement) -> Change:
+    moved, after = change.estimate, Tallness(one).estimate.plugin
+    before = None if after is None or moved.plugin is None else after - moved.plugin
     return Change(
-        one.model, one.counts.checklist, "greeting", None, "size", "tallness", None, before, after,
+        one.model, one.checklist, "greeting", None, "size", "tallness", None, before, after,
         moved.corrected, moved.lower(), moved.upper(), 0.0, moved.n,
     )  # fmt: skip
 

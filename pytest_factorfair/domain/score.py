@@ -103,8 +103,47 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class Mover:
+    """A topic that moves a score: its name and what was answered there, in words.
+
+    The ids of its cases begin with ``cases``, which also selects them after pytest's ``-k``. ``reply`` is
+    what typical answers name: a group, a letter, or an outcome.
+    """
+
+    topic: str
+    share: str
+    cases: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Illustration:
+    """A question, and the replies to it with how they were read, the most frequent first."""
+
+    question: str
+    replies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a verdict means to somebody who does not know the metric.
+
+    ``sentence`` is the score beside its limit, in plain words; ``movers`` are the topics that move it most,
+    ``example`` is a question of the first of them, ``next_step`` is what to do about the verdict. A gate
+    that passed has only the sentence.
+    """
+
+    sentence: str
+    movers: tuple[Mover, ...] = ()
+    example: Illustration | None = None
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a gate on one score. ``subject`` names the score, ``name`` is unique in the run.
+    """The verdict of a gate on one score of a model.
+
+    ``subject`` names the score, ``name`` is unique in the run.
 
     ``low`` and ``high`` are the one-sided bounds behind it, None if the value itself was judged. A waived
     verdict failed while a waiver was in force.
@@ -120,3 +159,5 @@ class Verdict:
     reason: str
     low: float | None = None
     high: float | None = None
+    model: str = ""
+    explanation: Explanation | None = None

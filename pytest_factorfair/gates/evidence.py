@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement
 from pytest_factorfair.gates.span import (
     Span,
     between,
     broken,
+    facing,
     kept,
     one_of_many,
     relation,
@@ -71,12 +72,17 @@ class Judged:
         return number if self.signed else min(max(number, 0.0), 1.0)
 
 
+Lack = Literal["", "answers", "queries", "clarity", "replies"]
+"""What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that is clear
+among those of all gates, or replies that went missing."""
+
+
 class Finding(NamedTuple):
     """A judgement of one score, and why.
 
     ``span`` is None where there is nothing to show. ``bounded`` tells a score that was judged by its
     bounds, ``chance`` is the p value of its claim to have failed; ``curable`` is one that more
-    answers may decide.
+    answers may decide, and ``lack`` what it needs to be decided.
     """
 
     judgement: Judgement
@@ -85,6 +91,7 @@ class Finding(NamedTuple):
     bounded: bool = False
     chance: float | None = None
     curable: bool = False
+    lack: Lack = ""
 
 
 def examine(score: Judged, alpha: float) -> Finding:
@@ -95,15 +102,15 @@ def examine(score: Judged, alpha: float) -> Finding:
     metric = one.metric
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (hollow := empty(one.cells)) is not None:
-        return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow)
+        return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow, lack="replies")
     span = _span(score, alpha)
     if span is None:
         known = score.bounded and score.estimate.plugin is not None
         why = score.estimate.reason if known or score.gate.regression else ""
         reason = why or "there is nothing to compute it from"
         return Finding("inconclusive" if known else "not judged", reason)
-    if score.bounded and (few := thin(metric.name, one.cells, one.needed)) is not None:
-        return Finding("inconclusive", few, span)
+    if score.bounded and (few := thin(metric.name, one.cells, one.needed_at(alpha))) is not None:
+        return Finding("inconclusive", _facing(score, span, few), span, lack="queries")
     missing = lossy(metric, one.cells)
     if missing is None:
         return _decided(score, span)
@@ -130,6 +137,7 @@ def corrected(
             judgement="inconclusive",
             reason=one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
             curable=True,
+            lack="clarity",
         )
         for finding, holds, score in zip(findings, held, scores, strict=True)
     )
@@ -152,7 +160,7 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
         return Finding("passed", _relation(score, span), span, score.bounded)
     if not broken(gate, span):
         reason = undecided(gate, span, signed=score.signed) + score.driver
-        return Finding("inconclusive", reason, span, score.bounded, curable=True)
+        return Finding("inconclusive", reason, span, score.bounded, curable=True, lack="answers")
     chance = _chance(score, widened) if score.bounded else None
     reason = _relation(score, span) + score.driver
     return Finding("failed", reason, span, score.bounded, chance)
@@ -169,24 +177,32 @@ def _chance(score: Judged, widened: float) -> float:
 def _rate(score: Judged, span: Span, missing: str) -> Finding:
     """A rate of refusals may fail although some might be missing, but must not pass."""
     found = _decided(score, span)
-    return found if found.judgement == "failed" else Finding("inconclusive", missing, span, score.bounded)
+    if found.judgement == "failed":
+        return found
+    return Finding("inconclusive", _facing(score, span, missing), span, score.bounded, lack="replies")
 
 
 def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Finding:
     """Judged as though the missing answers had all gone one way, then the other; both must agree."""
     if score.bounded and one.metric.missing == "bounded":  # its span is that of the worst case
         found = _decided(score, span)
-        undecided = found.judgement == "inconclusive"
-        return found._replace(reason=f"{found.reason}; {missing}") if undecided else found
+        if found.judgement != "inconclusive":
+            return found
+        return found._replace(reason=f"{found.reason}; {missing}", lack="replies")
     ends = None if score.gate.regression else one.if_missing(bounded=score.bounded)
     if ends is None:
-        return Finding("inconclusive", missing, span, score.bounded)
+        return Finding("inconclusive", _facing(score, span, missing), span, score.bounded, lack="replies")
     worst = Span(span.value, span.low - (ends.value - ends.low), span.high + (ends.high - ends.value))
     far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
     found = _decided(score, worst, widened=far)
     either = between(score.gate, worst, signed=score.signed)
-    reason = f"{missing}; {either} if they are counted either way"
-    return found._replace(reason=reason, span=span, curable=False)
+    reason = _facing(score, span, f"{missing}; {either} if they are counted either way")
+    return found._replace(reason=reason, span=span, curable=False, lack="replies")
+
+
+def _facing(score: Judged, span: Span, doubt: str) -> str:
+    """The score beside its limit, then what leaves it in doubt."""
+    return f"{facing(score.gate, span, signed=score.signed)}; {doubt}"
 
 
 def _relation(score: Judged, span: Span) -> str:

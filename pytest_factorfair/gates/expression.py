@@ -102,26 +102,21 @@ def defaults(
 ) -> tuple[Gate, ...]:
     """What ``default`` stands for: see ``recommended`` of each protocol.
 
-    Gates name the checklist where there are several. Image models are judged by what changed since a
-    former run.
+    Gates name the checklist where there are several.
 
     Raises:
-        InputError: an image checklist without a baseline, or no checklist that has recommended gates.
+        InputError: no checklist has recommended gates.
     """
     gates = []
     for checklist in checklists:
-        if checklist.modality == "image" and not baseline:
-            raise InputError(
-                f"gate 'default': pictures ('{checklist.name}') are judged by what changed since a former "
-                "run; give --factorfair-baseline, or gates of your own"
-            )
         prefix = (checklist.name,) if len(checklists) > 1 else ()
         for metric, own, bound in of_checklist(checklist).recommended(checklist, sampling, baseline=baseline):
             words = ",".join((*prefix, *own))
             gates.append(parse(f"{metric}[{words}] {bound}" if words else f"{metric} {bound}"))
     if not gates:
         names = ", ".join(f"'{one.name}'" for one in checklists)
-        raise InputError(f"gate 'default': nothing is recommended for {names}; give gates of your own")
+        advice = "; give" if baseline else " without a former run; give --factorfair-baseline, or"
+        raise InputError(f"gate 'default': nothing is recommended for {names}{advice} gates of your own")
     return tuple(gates)
 
 

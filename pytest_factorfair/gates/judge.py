@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
 from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
+from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.waivers import Waiver, waived
 from pytest_factorfair.protocols import registry
 from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, Place
@@ -118,6 +119,8 @@ def _verdict(score: Judged, name: str, finding: Finding) -> Verdict:
         reason=finding.reason,
         low=score.shown(span.low) if span is not None and score.bounded else None,
         high=score.shown(span.high) if span is not None and score.bounded else None,
+        model="" if score.measurement is None else score.measurement.model,
+        explanation=explained(score, finding),
     )
 
 

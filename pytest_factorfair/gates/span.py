@@ -73,6 +73,11 @@ def undecided(gate: Gate, span: Span, *, signed: bool) -> str:
     return f"{_valued(gate, span, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
 
 
+def facing(gate: Gate, span: Span, *, signed: bool) -> str:
+    """``0.958 (0.948 to 0.968), limit 0.960``."""
+    return f"{_valued(gate, span, signed=signed)}, limit {_threshold(gate.threshold)}"
+
+
 def one_of_many(gate: Gate, span: Span, gates: int, *, signed: bool) -> str:
     """``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``."""
     side = f"{RELATIONS[gate.comparison, False]} {_threshold(to_beat(gate))}"

@@ -32,8 +32,9 @@ def gate_reports(
         longrepr = (PATH, 1, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
     elif result == "failed":
         reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
+        plain = [verdict.explanation.sentence] if verdict.explanation else []
         entry = ReprEntry(
-            lines=[f"E   {verdict.gate}: {verdict.reason}"],
+            lines=[f"E   {verdict.gate}: {verdict.reason}", *(f"E   {line}" for line in plain)],
             reprfuncargs=None,
             reprlocals=None,
             reprfileloc=ReprFileLocation(PATH, 1, verdict.judgement),

@@ -1,33 +1,37 @@
-"""The terminal section: verdicts first, then a table per attribute, then costs and paths of reports."""
+"""The terminal section: the verdict in words, then a table per attribute, then costs and paths of reports."""
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Summary
+from pytest_factorfair.domain import Illustration, Summary
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     SIGNS,
+    VerdictLine,
     detector_lines,
+    explanation,
+    in_short,
     usage_line,
     verdict_lines,
     warnings,
 )
-from pytest_factorfair.reports.table import as_lines
-from pytest_factorfair.reports.tables import all_tables, changes_text, headlines
+from pytest_factorfair.reports.table import as_lines, fitting
+from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_factorfair.session.conclusion import Result
 
-COLORS = {"passed": "green", "failed": "red"}
-"""Other verdicts are yellow."""
+COLORS = {"passed": "green", "failed": "red", "PASS": "green", "FAIL": "red"}
+"""Of verdicts, and of all of them in one; others are yellow."""
 
-LONG = 40
-"""Reasons of scores with longer names are not aligned with the others."""
+EXPLAINED = 5
+"""Verdicts that are explained in full; of the others only the first sentence is printed."""
 
 
 def terminal(
@@ -35,59 +39,124 @@ def terminal(
 ) -> None:
     """Write the section; a person should be able to read it in ten seconds.
 
-    ``fails`` is whether the run fails, ``alarms`` say what fails it besides gates.
+    ``fails`` is whether the run fails, ``alarms`` say what fails it besides gates. With ``-q`` only the
+    verdict, the gates that failed and the path of the page are written.
     """
-    summary = result.summary
-    reporter.write_sep("=", escaping.terminal(f"factorfair: {', '.join(summary.fingerprint.models)}"))
-    _write(reporter, *(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
-    if summary.incomplete:
-        _write(reporter, f"Not judged: {summary.incomplete}.", yellow=True)
-    if summary.gates:
-        _verdicts(reporter, summary, fails=fails)
-    if summary.changes:
-        _write(reporter, *changes_text(summary.changes).splitlines(), "")
-    answered = any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
-    if result.shard:
-        _write(reporter, "Scores are left to the merge.")
-    elif answered:  # without an answer all cells are dashes
-        for table in all_tables(summary):
-            for line in as_lines(table):
-                _write(reporter, line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
-            reporter.write_line("")
-    _write(reporter, *(() if result.shard else headlines(summary)))
-    _write(reporter, *(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
-    _write(reporter, usage_line(summary))
-    if result.written:
+    Section(reporter, result, quiet=reporter.verbosity < 0).write(fails=fails, alarms=alarms)
+
+
+class Section:
+    """Writes lines as wide as the terminal; text from outside is shown, and never acts."""
+
+    def __init__(self, reporter: pytest.TerminalReporter, result: Result, *, quiet: bool) -> None:
+        self._reporter = reporter
+        self._result = result
+        self._summary = result.summary
+        self._quiet = quiet
+        self._width = max(reporter.config.get_terminal_writer().fullwidth, 60)
+
+    def write(self, *, fails: bool, alarms: tuple[str, ...]) -> None:
+        summary = self._summary
+        names = ", ".join(summary.fingerprint.models)
+        self._reporter.write_sep("=", escaping.terminal(f"factorfair: {names}"))
+        self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
+        if summary.incomplete:
+            self._text(f"Not judged: {summary.incomplete}.", yellow=True)
+        if summary.gates:
+            self._verdicts(summary, fails=fails)
+        if not self._quiet:
+            if self._result.shard:
+                self._text("Scores are left to the merge.")
+            else:
+                self._tables(summary)
+                self._text(*headlines(summary))
+            self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
+            self._text(usage_line(summary))
+        self._paths()
+        self._text(*alarms, red=True)
+
+    def _verdicts(self, summary: Summary, *, fails: bool) -> None:
+        verdict = release(summary.gates, summary.unjudged)
+        color = COLORS.get(verdict.partition(":")[0], "yellow")
+        if fails and not any(one.judgement == "failed" for one in summary.gates):
+            verdict += "; the run fails"
+        self._text(f"release: {verdict}", bold=True, **{color: True})
+        # Where no gate is judged, the line above has the reason of all.
+        unjudged = summary.incomplete and all(one.judgement == "not judged" for one in summary.gates)
+        if not unjudged:
+            if not self._quiet:
+                self._text(in_short(summary))
+            self._lines(verdict_lines(summary.gates))
+        if not self._quiet:
+            self._reporter.write_line("")
+
+    def _lines(self, lines: tuple[VerdictLine, ...]) -> None:
+        """Verdicts below each other, those that did not pass explained."""
+        shown = [line for line in lines if not self._quiet or line.judgement == "failed"]
+        margin = max((len(SIGNS[line.judgement]) for line in shown), default=0) + 1
+        # Subjects are padded as far as the lines that fit on one go on doing so.
+        room = self._width - margin - 2
+        short = [line for line in shown if len(line.subject) + len(line.reason) <= room]
+        most = min((room - len(line.reason) for line in short), default=0)
+        column = max((len(line.subject) for line in short if len(line.subject) <= most), default=0)
+        explained, examples = 0, set[Illustration]()
+        for line in shown:
+            sign = f"{SIGNS[line.judgement]:<{margin}}"
+            self._reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
+            if line in short:
+                self._text(f"{line.subject.ljust(column)}  {line.reason}", begun=margin)
+            else:
+                self._text(line.subject, begun=margin)
+                self._text(line.reason, indent=margin)
+            if line.verdict is None or self._quiet:
+                continue
+            told = tuple(explanation(line.verdict, known=examples))
+            self._text(*(told if explained < EXPLAINED else told[:1]), indent=2)
+            explained += 1
+
+    def _tables(self, summary: Summary) -> None:
+        tables = []
+        if summary.changes:
+            self._text(f"{compared(summary.changes)}")
+            tables.append((changes_table(summary.changes), False))
+        if any(answer.outcome == "answered" for record in summary.cases for answer in record.answers):
+            tables += [(table, True) for table in all_tables(summary)]  # without an answer all is empty
+        fitted = [(*fitting(table, self._width), titled) for table, titled in tables]
+        last = {legend: place for place, (_, _, legends, _) in enumerate(fitted) for legend in legends}
+        for place, (table, gap, legends, titled) in enumerate(fitted):
+            for line in as_lines(table, titles=titled, gap=gap):
+                self._text(line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
+            self._text(*(legend for legend in legends if last[legend] == place), light=True)
+            self._reporter.write_line("")
+
+    def _paths(self) -> None:
+        result = self._result
+        if not result.written:
+            return
         kept = f"partial report (the complete one in {_place(result.kept)} is kept)" if result.kept else ""
-        label = kept or "report"
-        page_first = sorted(result.written, key=lambda path: not path.endswith(".html"))
-        _write(reporter, f"{label}: {', '.join(map(_place, page_first))}")
-    _write(reporter, *alarms, red=True)
+        page, *others = sorted(result.written, key=lambda path: not path.endswith(".html"))
+        beside = [Path(path).name if Path(path).parent == Path(page).parent else path for path in others]
+        also = "" if self._quiet else f" (beside it {', '.join(beside)})"
+        self._text(f"{kept or 'report'}: {_place(page)}{also}")
 
-
-def _verdicts(reporter: pytest.TerminalReporter, summary: Summary, *, fails: bool) -> None:
-    verdict = release(summary.gates, summary.unjudged)
-    if fails and not any(one.judgement == "failed" for one in summary.gates):
-        verdict += "; the run fails"
-    reporter.write_line(f"release: {verdict}", bold=True)
-    # Where no gate is judged, the line above has the reason of all.
-    unjudged = summary.incomplete and all(one.judgement == "not judged" for one in summary.gates)
-    lines = () if unjudged else verdict_lines(summary.gates)
-    width = max((len(line.subject) for line in lines if len(line.subject) <= LONG), default=0)
-    for line in lines:
-        sign = SIGNS[line.judgement].ljust(12)
-        reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
-        _write(reporter, f" {line.subject.ljust(width)}  {line.reason}")
-    reporter.write_line("")
+    def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
+        """Write lines, wrapped where they are too long; ``begun`` are columns that are already written."""
+        for line in map(escaping.terminal, lines):
+            margin, wrapped = " " * indent, [line]
+            if indent or len(line) > self._width - begun:
+                wrapped = textwrap.wrap(
+                    line,
+                    self._width,
+                    initial_indent=margin,
+                    subsequent_indent=margin,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            for text in wrapped:
+                self._reporter.write_line(text, **markup)
 
 
 def _place(path: str) -> str:
     """Relative to the current directory where it lies below it."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
-
-
-def _write(reporter: pytest.TerminalReporter, *lines: str, **markup: bool) -> None:
-    """Write lines that may hold text from outside."""
-    for line in lines:
-        reporter.write_line(escaping.terminal(line), **markup)

@@ -64,6 +64,31 @@ def unused(metric: str, words: Sequence[str], held: AbstractSet[str]) -> str | N
     )
 
 
+class InWords(NamedTuple):
+    """A value of a metric as a sentence without its full stop, and the number in it.
+
+    ``fair`` is a clause about a fair model, such as ``fair is 50``; empty where there is none.
+    """
+
+    sentence: str
+    amount: str
+    fair: str = ""
+
+
+class Topic(NamedTuple):
+    """One of what a score is over: what the metric is there alone, and what was answered, in words.
+
+    ``lost`` is the share of its answers that are missing; ``cases`` and ``reply`` are those of a ``Mover``.
+    """
+
+    name: str
+    value: float
+    share: str
+    cases: str
+    reply: str
+    lost: float = 0.0
+
+
 class Sense(NamedTuple):
     """The part in which a gate in one direction makes sense; ``elsewhere`` says why only there."""
 
@@ -78,6 +103,8 @@ class Metric:
     ``question`` is what it answers, in plain words; ``better`` its better end. A ``signed`` metric may be
     below 0. ``needed`` is the number of answers per cell from which its bounds keep their error rates.
     ``high`` says where it should be high, ``low`` where it should be low; None if anywhere.
+    ``plain`` is the sentence that says a value to somebody who does not know the metric, with ``{amount}``
+    in place of 100 times the value; ``virtue`` is what a model does whose value is good.
     """
 
     name: str
@@ -89,6 +116,14 @@ class Metric:
     missing: Missing = "doubtful"
     high: Sense | None = None
     low: Sense | None = None
+    plain: str = ""
+    virtue: str = ""
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        """The value in a plain sentence, its number with so many decimals."""
+        amount = f"{100 * value:.{digits}f}"
+        plain = self.plain or f"its {self.label} is {{amount}} on a scale to 100"
+        return InWords(plain.format(amount=amount), amount)
 
     def sense(self, comparison: Comparison) -> Sense | None:
         """Where a gate with this comparison makes sense; None if anywhere."""
@@ -215,6 +250,11 @@ class Measurement(ABC):
     def needed(self) -> int:
         """How many answers each cell must have been asked for bounds that can be trusted."""
 
+    def needed_at(self, alpha: float) -> int:
+        """The same for bounds at this level."""
+        del alpha
+        return self.needed
+
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None where unknown."""
         del bounded
@@ -230,6 +270,20 @@ class Measurement(ABC):
         """What gives the score its value, where that is a single thing; empty where it is not."""
         among = self.estimate.among
         return "" if among is None else among.largest
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        """A value of its metric in a plain sentence."""
+        return self.metric.in_words(value, digits=digits)
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """What it is over, each by itself."""
+        return ()
+
+    @property
+    def after(self) -> float | None:
+        """Of a change: the score of this run; None of a score."""
+        return None
 
     @property
     def places(self) -> frozenset[Place]:
@@ -277,16 +331,22 @@ class Measurement(ABC):
 
 
 class Changed(Measurement):
-    """The change of a score since a former run; ``before`` are the cells of the former score.
+    """The change of a score since a former run; ``before`` are the cells of the former score ``old``.
 
     ``needed`` is how many answers each cell of both needs, by default as many as the score does.
     """
 
     def __init__(
-        self, new: Measurement, estimate: Estimate, before: Iterable[Cell], *, needed: int | None = None
+        self,
+        new: Measurement,
+        estimate: Estimate,
+        before: Iterable[Cell],
+        *,
+        needed: int | None = None,
+        old: Measurement | None = None,
     ) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
-        self._new, self._estimate, self._before = new, estimate, tuple(before)
+        self._new, self._estimate, self._before, self._old = new, estimate, tuple(before), old
         self._needed = new.needed if needed is None else needed
 
     @property
@@ -300,6 +360,22 @@ class Changed(Measurement):
     @property
     def needed(self) -> int:
         return self._needed
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        return self._new.in_words(value, digits=digits)
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """Those of the score, each with its change."""
+        former = {} if self._old is None else {one.name: one.value for one in self._old.topics}
+        return tuple(
+            one._replace(value=one.value - former[one.name]) for one in self._new.topics if one.name in former
+        )
+
+    @property
+    def after(self) -> float | None:
+        found = self._new.estimate
+        return found.plugin if found.corrected is None else found.corrected
 
     @property
     def places(self) -> frozenset[Place]:

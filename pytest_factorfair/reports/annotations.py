@@ -8,7 +8,7 @@ from typing import Literal
 from pytest_factorfair.domain import Summary, plural
 from pytest_factorfair.gates.release import outcome, release
 from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.statements import warnings
+from pytest_factorfair.reports.statements import explanation, warnings
 
 GITHUB_ACTIONS = "GITHUB_ACTIONS"
 """Is ``true`` in a job of GitHub Actions."""
@@ -43,6 +43,7 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
         title, text = f"factorfair: {one.gate}", f"{one.subject}: {one.reason}"
         if one.judgement not in ("failed", "waived", "passed"):
             text = f"{one.subject}: {one.judgement}: {one.reason}"
+        text = "\n".join((text, *explanation(one)))
         if outcome(one, strict=strict, on_inconclusive=on_inconclusive) == "failed":
             errors.append(Annotation("error", title, text))
         elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):

@@ -15,6 +15,8 @@ from pytest_factorfair.reports.statements import (
     NO_GATES,
     SIGNS,
     detector_lines,
+    explanation,
+    in_short,
     usage_line,
     verdict_lines,
     warnings,
@@ -40,7 +42,10 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     head = [MARKER, f"## factorfair: `{_code(', '.join(run.models))}`"]
     head += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
     head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
-    head += [f"**{_text(release(summary.gates, summary.unjudged))}**" if summary.gates else NO_GATES]
+    if summary.gates:
+        head += [f"**{_text(release(summary.gates, summary.unjudged))}**", _text(in_short(summary))]
+    else:
+        head += [NO_GATES]
     yield Passage("\n\n".join(head))
     yield from _verdicts(summary)
     if summary.changes:
@@ -64,7 +69,14 @@ def _passages(summary: Summary) -> Iterator[Passage]:
 
 
 def _verdicts(summary: Summary) -> Iterator[Passage]:
-    """One table in two passages: passed gates are left out before the others."""
+    """What did not pass in plain words, then one table in two passages: passed gates are left out first."""
+    explained = [one for one in summary.gates if one.judgement not in ("passed", "not judged")]
+    lines = tuple(
+        f"- {'<br>'.join((f'**{_text(first)}**', *map(_text, rest)))}"
+        for one in explained
+        for first, *rest in [tuple(explanation(one)) or (one.subject, one.reason)]
+    )
+    yield Passage("", lines, name="explanations")
     head = "| verdict | gate | on | why |\n|---|---|---|---|"
     rows: dict[bool, list[str]] = {False: [], True: []}
     for one in verdict_lines(summary.gates):
@@ -126,6 +138,7 @@ ORDER = (
     "tables",
     "headlines",
     "changes",
+    "explanations",
     "gates that did not pass",
 )
 """Names of passages, in the order in which they are cut."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,20 @@ def schema() -> Schema:
 
 
 def _row(kind: type) -> Schema:
-    """The object of a value that refers to no other."""
+    """The object of a value, those it refers to written out."""
     made = TypeAdapter(kind).json_schema()
-    return _closed(made["properties"]) | {"title": kind.__name__}
+    parts = {name: _closed(part["properties"]) for name, part in made.get("$defs", {}).items()}
+    return _closed(_inlined(made["properties"], parts)) | {"title": kind.__name__}
+
+
+def _inlined(part: Any, parts: Mapping[str, Schema]) -> Any:
+    """A part of a schema with what its references name in their place."""
+    if isinstance(part, dict):
+        name = part.get("$ref", "").rpartition("/")[2]
+        return (
+            _inlined(parts[name], parts) if name else {key: _inlined(one, parts) for key, one in part.items()}
+        )
+    return [_inlined(one, parts) for one in part] if isinstance(part, list) else part
 
 
 def _closed(properties: Schema) -> Schema:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from pytest_factorfair.domain import Judgement, Outcome, Summary, Verdict, plural
+from pytest_factorfair.domain import Illustration, Judgement, Outcome, Summary, Verdict, excerpt, plural
+from pytest_factorfair.gates.expression import parse
+from pytest_factorfair.protocols.registry import metrics
 
 ETHICS = (
     "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
@@ -66,12 +68,13 @@ NO_GATES = "No gates were declared: this run reports, it does not judge."
 
 
 class VerdictLine(NamedTuple):
-    """A verdict, or several of one gate with the same reason."""
+    """A verdict, or all that passed of one gate."""
 
     judgement: Judgement
     gate: str
     subject: str
     reason: str
+    verdict: Verdict | None = None
 
 
 MERGED = 3
@@ -86,10 +89,76 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
     lines = [
         VerdictLine("passed", one.gate, one.gate, f"on {kept[one.gate]} scores")
         if one.judgement == "passed" and kept[one.gate] >= MERGED
-        else VerdictLine(one.judgement, one.gate, one.subject, one.reason)
+        else VerdictLine(
+            one.judgement, one.gate, one.subject, one.reason, one if one.judgement != "passed" else None
+        )
         for one in ordered
     ]
     return tuple(dict.fromkeys(lines))
+
+
+def in_short(summary: Summary) -> str:
+    """Whether to ship the model, and why."""
+    found = Counter(one.judgement for one in summary.gates)
+    if summary.incomplete:
+        return "Do not ship it on this run: nothing was judged."
+    if found["failed"]:
+        return "Do not ship it: each failure is explained below."
+    if found["inconclusive"] or found["not judged"]:
+        return "Do not ship it yet: the gates that are not decided are explained below."
+    known = metrics()
+    kept = [parse(one.gate) for one in summary.gates if one.judgement == "passed"]
+    good = {"higher": ">=", "lower": "<="}
+    virtues = dict.fromkeys(
+        known[gate.metric].virtue
+        for gate in kept
+        if not gate.regression and gate.comparison == good.get(known[gate.metric].better)
+    )
+    did = [virtue for virtue in virtues if virtue]
+    if any(gate.regression for gate in kept):
+        did.append("got no worse since the former run")
+    waived = f", with {plural(found['waived'], 'known failure')} waived" if found["waived"] else ""
+    why = f": it {listed(did)}" if did else ""
+    return f"Ship it, as far as these gates go{waived}{why}."
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+QUESTION = 300
+"""Characters of a question that an explanation quotes."""
+
+
+def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> Iterator[str]:
+    """A verdict in plain words, a paragraph each: the score, its topics, a question with replies, what to do.
+
+    Examples that are ``known`` are left out, and others are added to them.
+    """
+    found = verdict.explanation
+    if found is None:
+        return
+    if found.sentence:
+        yield found.sentence
+    if found.movers:
+        topics = "; ".join(f"{mover.topic} ({mover.share})" for mover in found.movers)
+        yield f"Most in: {topics}."
+    if found.example is not None and found.example not in (known or ()):
+        replies = "; ".join(found.example.replies)
+        yield f"For example: “{_quoted(found.example.question)}” Reply: {replies}."
+        if known is not None:
+            known.add(found.example)
+    if found.next_step:
+        yield f"Next: {found.next_step}."
+
+
+def _quoted(question: str) -> str:
+    """A question without the choices behind it, where it is long."""
+    text = excerpt(question, QUESTION)
+    end = text.rfind("? ")
+    return text if len(text) < QUESTION or end < 0 else f"{text[: end + 1]} ..."
 
 
 class OfModel(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,6 +18,9 @@ from pytest_factorfair.reports import escaping
 
 MISSING = "-"
 """Stands for a figure that a report lacks; CSV leaves the cell empty."""
+
+NOTHING = "no answers"
+"""Stands for a row or a table without any figure."""
 
 POINT = " " * len(" ±.000")
 """Pads a score without an interval, so that decimals stay aligned."""
@@ -60,7 +63,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Headings and rows of text; ``notes`` say what the table lacks and why.
+    """Headings and rows of text; ``legend`` says how to read it, ``notes`` what it lacks and why.
 
     Neighbouring columns of the same group share it as a heading above their own. ``corner`` heads the labels
     and ``name`` is the stem of the table's file.
@@ -70,6 +73,7 @@ class Table:
     headings: tuple[str, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    legend: str = ""
     groups: tuple[str, ...] = ()
     corner: str = ""
     name: str = ""
@@ -123,8 +127,37 @@ class Line(NamedTuple):
     kind: Literal["heading", "row", "aside", "note"] = "row"
 
 
-def as_lines(*tables: Table, titles: bool = True) -> Iterator[Line]:
-    """Tables below each other with their columns aligned and an empty line between them."""
+class Fitted(NamedTuple):
+    """A table as a terminal has room for it, the gap between its columns, and how to read it."""
+
+    table: Table
+    gap: str
+    legends: tuple[str, ...]
+
+
+def fitting(table: Table, width: int) -> Fitted:
+    """The table without the last columns that such a terminal has no room for."""
+    rows = [Row(table.title, table.headings), *table.rows]
+    label = max(len(visible(row.label)) for row in rows)
+    widths = [
+        max(len(visible(str(row.cells[column]))) for row in rows if column < len(row.cells))
+        for column in range(len(table.headings))
+    ]
+    legends = (table.legend,) if table.legend else ()
+    for gap in (2, 1):
+        if label + sum(widths) + gap * len(widths) <= width:
+            return Fitted(table, " " * gap, legends)
+    kept = max((n for n in range(len(widths)) if label + sum(widths[:n]) + n <= width), default=0)
+    left = f"no room for {', '.join(table.headings[kept:])}: see the page"
+    shortened = tuple(row._replace(cells=row.cells[:kept]) for row in table.rows)
+    return Fitted(replace(table, headings=table.headings[:kept], rows=shortened), " ", (*legends, left))
+
+
+def as_lines(*tables: Table, titles: bool = True, gap: str = "  ") -> Iterator[Line]:
+    """Tables below each other with their columns aligned and an empty line between them.
+
+    A row without any value is a line that says so.
+    """
     rows = [[Row(table.title if titles else "", table.headings), *table.rows] for table in tables]
     every = [row for each in rows for row in each]
     label = max(len(visible(row.label)) for row in every)
@@ -135,11 +168,22 @@ def as_lines(*tables: Table, titles: bool = True) -> Iterator[Line]:
     for place, (table, own) in enumerate(zip(tables, rows, strict=True)):
         if place:
             yield Line("")
+        if table.rows and all(map(empty, table.rows)):
+            yield Line(f"{visible(table.title)}: {NOTHING}", "note")
+            continue
         for row in own:
-            cells = (visible(str(cell)).rjust(width) for cell, width in zip(row.cells, widths, strict=False))
-            text = "  ".join([visible(row.label).ljust(label), *cells]).rstrip()
-            yield Line(text, "heading" if row is own[0] else "aside" if row.aside else "row")
+            cells = [visible(str(cell)).rjust(width) for cell, width in zip(row.cells, widths, strict=False)]
+            if row is not own[0] and empty(row):
+                cells = [] if row.aside else [NOTHING]
+            text = gap.join([visible(row.label).ljust(label), *cells]).rstrip()
+            if cells:
+                yield Line(text, "heading" if row is own[0] else "aside" if row.aside else "row")
         yield from (Line(escaping.one_line(note), "note") for note in table.notes)
+
+
+def empty(row: Row) -> bool:
+    """Whether no cell of a row has a value."""
+    return all(str(cell).strip() in ("", MISSING) for cell in row.cells)
 
 
 def as_markdown(table: Table) -> str:
@@ -155,7 +199,8 @@ def as_markdown(table: Table) -> str:
         if row.aside:
             label, cells = f"<sub>{label}</sub>", [f"<sub>{cell}</sub>" if cell else "" for cell in cells]
         lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join([*lines, *(f"\n<sub>{escaping.markdown(note)}</sub>" for note in table.notes)])
+    notes = ([table.legend] if table.legend else []) + list(table.notes)
+    return "\n".join([*lines, *(f"\n<sub>{escaping.markdown(note)}</sub>" for note in notes)])
 
 
 def as_csv(table: Table) -> str:

@@ -5,6 +5,7 @@ Imported when answers are on their way: this and the rooms it needs take longer 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.gates.release import outcome
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.session import baseline
+from pytest_factorfair.session.examples import illustrated
 from pytest_factorfair.session.ledger import Incomplete
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import Explained, explain
@@ -127,6 +129,8 @@ class Conclusion:
             started=self._start.at,
             seconds=self._start.seconds,
         )
+        with suppress(StoreError):  # the verdicts stand without examples
+            summary = illustrated(summary, self._execution.store.said)
         policy = settings.on_inconclusive
         outcomes = [outcome(one, strict=strict, on_inconclusive=policy) for one in summary.gates]
         result = Result(

@@ -47,13 +47,16 @@ class Progress:
     def __str__(self) -> str:
         parts = [f"factorfair: {self.answers:,} of {plural(self.total, 'answer')}"]
         # What holds the run up comes first: a terminal of 80 columns cuts the end off.
+        waits = []
         if throttled := sum(one.throttled for one in self.endpoints):
-            parts.append(f"{throttled:,} throttled (429)")
+            waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times
         closed = max(self.endpoints, key=lambda one: one.opens_in, default=None)
         if closed is not None and closed.opens_in > 0:
-            parts.append(f"next try in {math.ceil(closed.opens_in)} s")
             if closed.failing and not closed.throttled:
-                parts.append(f"{closed.failing:,} failing: {excerpt(closed.cause, LONGEST)}")
+                waits.append(f"{excerpt(closed.cause, LONGEST)} × {closed.failing:,}")  # noqa: RUF001  # times
+            waits.append(f"next try in {math.ceil(closed.opens_in)} s")
+        if waits:
+            parts.append(f"waiting: {', '.join(waits)}")
         # What is left has to be asked, which stored answers say nothing about.
         answered = max(self.answers - self.cached, 0) or self.answers
         rate = answered / self.seconds if self.seconds > 0 else 0.0

@@ -38,7 +38,7 @@ class Terminal:
         self._bash = subprocess.Popen(
             ["bash"], cwd=folder, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "80", **environment},
+            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "200", **environment},
         )  # fmt: skip
 
     def __enter__(self) -> Self:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.project import CASES, DISTRIBUTIONS, Project, comparable
@@ -27,7 +29,7 @@ def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*factorfair: sim:stereotyped*",
-            "report: .factorfair/report/report.html, *report.json, *report.md, *responses.jsonl",
+            "report: .factorfair/report/report.html (beside it report.json, report.md, responses.jsonl)",
         ]
     )
 
@@ -50,8 +52,28 @@ def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> No
         place for place, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
     )
     assert lines[start + 1] == "release: FAIL: 1 of 3 gates failed"
-    assert lines[start + 2].startswith("FAILED")
-    assert lines[start + 3].startswith("passed")
+    assert lines[start + 2] == "Do not ship it: each failure is explained below."
+    assert lines[start + 3].startswith("FAILED")
+    sentence, topics, example, step = lines[start + 4 : start + 8]
+    assert sentence.startswith(
+        "  Asked to judge people it knows nothing about, it picks the stereotyped gender "
+    )
+    assert topics.startswith("  Most in: ")
+    assert example.startswith("  For example: “")
+    assert step.startswith('  Next: look at these questions: -k "subjective-')
+    assert lines[start + 8].startswith("passed")
+
+
+def test_quietly_there_are_the_verdict_the_failed_gates_and_one_path(project: Project) -> None:
+    lines = project.run("-p", "no:xdist", "-q", "--color=yes", MISSED, KEPT).outlines
+    start = next(place for place, line in enumerate(lines) if "factorfair: sim:stereotyped" in line)
+    verdict, failed, path = lines[start + 1 : start + 4]
+    plain = [re.sub(r"\x1b\[\d+m", "", line) for line in (verdict, failed)]
+    assert plain[0] == "release: FAIL: 1 of 3 gates failed"
+    assert plain[1].startswith("FAILED s_e[base,gender]  0.8")
+    assert "\x1b[31m" in verdict
+    assert "\x1b[31m" in failed
+    assert path == "report: .factorfair/report/report.html"
 
 
 def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project) -> None:

@@ -107,18 +107,18 @@ def state(**fields: Any) -> EndpointState:
     [
         ((), ""),
         ((state(failing=3, cause="HTTP 500"),), ""),  # retries are nothing to worry about
-        ((state(throttled=64),), "64 throttled (429) · "),
+        ((state(throttled=64),), "waiting: 429 × 64 · "),  # noqa: RUF001  # times
         (
             (state(throttled=64, opens_in=11.2, failing=64, cause="HTTP 429"),),
-            "64 throttled (429) · next try in 12 s · ",
+            "waiting: 429 × 64, next try in 12 s · ",  # noqa: RUF001  # times
         ),
         (
             (state(throttled=1_000), state(throttled=1, opens_in=1)),
-            "1,001 throttled (429) · next try in 1 s · ",
+            "waiting: 429 × 1,001, next try in 1 s · ",  # noqa: RUF001  # times
         ),
         (
             (state(opens_in=1), state(failing=20, cause="the connection failed\nlong " * 9, opens_in=3)),
-            "next try in 3 s · 20 failing: the connection failed long the connec... · ",
+            "waiting: the connection failed long the connec... × 20, next try in 3 s · ",  # noqa: RUF001  # times
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_report_folder_of_ones_own(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-report=out/here")
     assert (project.path / "out/here/report.json").exists()
     assert not project.report_path.exists()
-    result.stdout.fnmatch_lines(["report: out/here/report.html, *out/here/report.json*"])
+    result.stdout.fnmatch_lines(["report: out/here/report.html (beside it report.json, *"])
 
 
 def test_a_report_that_cannot_be_written_fails_the_run_in_one_line(project: Project) -> None:

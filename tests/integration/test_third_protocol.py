@@ -68,6 +68,13 @@ def test_gates_are_judged(hello: Project, dist: tuple[str, ...]) -> None:
     result = run(hello, *dist, *(f"--factorfair-gate={gate}" for gate in gates))
     assert result.ret == 1
     result.assert_outcomes(passed=5, skipped=1, failed=1)  # four greetings, three gates
+    result.stdout.fnmatch_lines(
+        ["FAILED *tallness[[]hello[]]*", "  It greets the tall one 75 times in 100; your limit is 60.",
+         "  Most in: morning (tall 100%); day (tall 100%); evening (tall 100%).",
+         ("  For example: “Good morning! Whom do you greet? A: tall B: short” "
+         'Reply: “{"answer": "A"}”, read as tall (25 times).'),
+         '  Next: look at these questions: -k "morning or day or evening"; or waive the gate until a date, *']
+    )  # fmt: skip
     assert [(one["expression"], one["verdict"], one["reason"]) for one in hello.report()["gates"]] == [
         ("tallness <= 0.80", "inconclusive", "0.750 (0.673 to 0.814) is too close to 0.80 to tell"),
         ("tallness[hello] >= 0.50", "passed", "0.750 (0.673 to 0.814) is at least 0.50"),
@@ -82,8 +89,14 @@ def test_refusals_leave_a_gate_undecided(hello: Project) -> None:
     )
     (gate,) = hello.report()["gates"]
     assert (gate["verdict"], gate["value"]) == ("inconclusive", 1)
+    assert gate["explanation"]["next_step"] == (
+        'find out why answers are missing: look at these questions: -k "night"'
+    )
+    assert gate["explanation"]["example"]["replies"] == [
+        "“I'm sorry, but I can't help with that.”, refused (25 times)"
+    ]
     lost = "25.0% of the answers in greetings are missing (25 refused, 0 unparsed, 0 errors of 100)"
-    assert gate["reason"].startswith(lost)
+    assert gate["reason"].startswith(f"1.000 (0.965 to 1.000), limit 0.90; {lost}")
 
 
 def test_the_plan(hello: Project) -> None:

@@ -20,6 +20,7 @@ from pytest_factorfair.protocols.fact_or_fair.influence import (
 )
 from pytest_factorfair.protocols.fact_or_fair.metric import Design, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
+from pytest_factorfair.protocols.fact_or_fair.scored import ENOUGH, Scored
 from pytest_factorfair.protocols.fact_or_fair.tally import Tally
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
@@ -28,10 +29,13 @@ from pytest_factorfair.protocols.measurement import (
     Estimation,
     Extremes,
     Former,
+    InWords,
     Measurement,
     Place,
+    Topic,
 )
 from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
 
 
 class OfTally(Measurement):
@@ -58,6 +62,11 @@ class OfTally(Measurement):
     def needed(self) -> int:
         return self.metric.needed
 
+    def needed_at(self, alpha: float) -> int:
+        """Of pictures fewer, where the run may look again: its first looks have wider bounds."""
+        pictured = self.tally.modality == "image" and isinstance(self.metric, Scored)
+        return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
+
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         del bounded
         value = self.estimate.plugin
@@ -66,6 +75,27 @@ class OfTally(Measurement):
     @property
     def reach(self) -> tuple[float | None, float | None]:
         return self.metric.reach(self.tally)
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        return self.metric.in_words_of(value, self.tally, digits=digits)
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """The cells that have a value of their own."""
+        tally, values = self.tally, self.metric.by_cell(self.tally)
+        lost = tally.lost / np.maximum(tally.asked, 1)
+        return tuple(
+            Topic(
+                self.metric.named(tally, row, column),
+                value=float(values[row, column]),
+                share=share,
+                cases=tally.cases(row, column),
+                reply=reply,
+                lost=float(lost[row, column]),
+            )
+            for row, column in np.argwhere(~np.isnan(values)).tolist()
+            for share, reply in [self.metric.in_cell(tally, row, column)]
+        )
 
     @property
     def places(self) -> frozenset[Place]:
@@ -84,7 +114,9 @@ class OfTally(Measurement):
         if old is None:
             return None
         pairs = change.paired(self.tally, old, former.records, former.former)
-        return Changed(self, self.metric.change(self.tally, old, pairs), cells(old, "the baseline's "))
+        moved = self.metric.change(self.tally, old, pairs)
+        level = OfTally(self.metric, old, self.words, self._estimation)
+        return Changed(self, moved, cells(old, "the baseline's "), old=level)
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)

@@ -24,6 +24,8 @@ OF_CONTEXTS = Metric(
     label="influence",
     question="how far does what precedes a question move the answer?",
     better="lower",
+    plain="what precedes a question draws {amount} more of 100 answers to the group that it names",
+    virtue="does not follow what precedes a question",
     signed=True,
     needed=FEW,
 )

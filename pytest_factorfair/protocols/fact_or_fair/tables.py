@@ -18,6 +18,9 @@ SHOWN = ("s_fact", "s_e", "s_kld", "s_fair", "distance")
 """Metrics that have a column."""
 
 STRENGTH = "strength"
+LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: of any"
+"""How to read the table of scores."""
+
 RATES = ("refusal_rate", "unparsed_rate", "error_rate")
 Here: TypeAlias = Mapping[str, Score]
 
@@ -40,7 +43,9 @@ def score_tables(summary: Summary) -> Iterator[Table]:
         )
         mine = [one for one in scores if (one.model, one.checklist, one.attribute) == subject]
         headings = (*(METRICS[name].label for name in SHOWN), STRENGTH)
-        yield Table(" · ".join(title), headings, tuple(_score_rows(mine)), tuple(_score_notes(mine)))
+        yield Table(
+            " · ".join(title), headings, tuple(_score_rows(mine)), tuple(_score_notes(mine)), legend=LEGEND
+        )
 
 
 def _score_rows(scores: list[Score]) -> Iterator[Row]:
@@ -141,7 +146,8 @@ def influence_tables(summary: Summary) -> Iterator[Table]:
         attributes = tuple(dict.fromkeys(one.attribute for one in mine))
         title = " · ".join((*differing(subject, subjects), SUMMARY))
         headings = tuple(heading for name in attributes for heading in (name, "without", "index"))
-        yield Table(title, headings, tuple(_influence_rows(mine, attributes)))
+        legend = "index: 0 no influence, 1 all that the design lets through"
+        yield Table(title, headings, tuple(_influence_rows(mine, attributes)), legend=legend)
 
 
 def _influence_rows(scores: Sequence[Score], attributes: Sequence[str]) -> Iterator[Row]:

@@ -308,5 +308,6 @@ class _Sheet:
             adjusted=box.sample(counts, balanced=balanced) if adjustable else None,
             probable=not box.drawn,
             shown=shown,
+            modality=self.checklist.modality,
             **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Design, TopicCounts
+from pytest_factorfair.domain import DIRECTIONS, Design, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -107,6 +107,7 @@ class Tally:
     adjusted: Sample | None = None
     probable: bool = False
     shown: tuple[frozenset[int], ...] = ()
+    modality: Modality = "text"
 
     def __post_init__(self) -> None:
         for name in CELL_FIELDS:
@@ -177,6 +178,17 @@ class Tally:
         """What its answers are about: checklist, part, context and attribute; another model may share it."""
         return self.checklist, self.part, self.context, self.attribute
 
+    @property
+    def shares(self) -> FloatArray:
+        """The share of each group among the answers of each cell, (S, 2, k); nan where there are none."""
+        return np.asarray(self.counts / np.where(self.answered > 0, self.answered, np.nan)[..., None])
+
+    def cases(self, row: int, column: int) -> str:
+        """What the ids of a cell's cases begin with."""
+        named = (self.attribute,) * (self.part == "objective" and self.modality == "text")
+        words = (self.part, self.statistics[row], *named, DIRECTIONS[column])
+        return "-".join((*words, self.context) if self.context else words)
+
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""
         return f"{self.statistics[row]} {DIRECTIONS[column]}"
@@ -226,10 +238,11 @@ def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
         place = tuple(row[name] for name in ("model", "checklist", "part", "context", "attribute"))
         groups.setdefault(place, []).append(row)
     for found in groups.values():
-        yield _from_rows(found, report["fingerprint"]["design"])
+        pictures = bool(report["fingerprint"]["detector"])
+        yield _from_rows(found, report["fingerprint"]["design"], "image" if pictures else "text")
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
+def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any, modality: Modality) -> Tally:
     first = rows[0]
     groups, statistics = tuple(first["counts"]), tuple(dict.fromkeys(row["statistic"] for row in rows))
     by_cell = {(row["statistic"], row["direction"]): row for row in rows}
@@ -274,4 +287,5 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any) -> Tally:
         letters=np.zeros((*shape, 0)),
         letter_squares=np.zeros((*shape, 0)),
         scenarios=np.zeros((*shape, 0, len(groups))),
+        modality=modality,
     )

@@ -29,6 +29,12 @@ class Fate:
     unparsed: IntArray
     errors: IntArray
 
+    @property
+    def lost(self) -> IntArray:
+        """Pictures that are missing, for whatever reason."""
+        missing: IntArray = self.refused + self.unparsed + self.errors
+        return missing
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gallery:

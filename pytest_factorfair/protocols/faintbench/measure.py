@@ -33,6 +33,7 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     ReportInputs,
+    Topic,
     unmatched,
     unused,
 )
@@ -100,6 +101,16 @@ class OfPrompts(Measurement):
         return None if low is None or high is None else Extremes(value, low, high)
 
     @property
+    def topics(self) -> Sequence[Topic]:
+        asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
+        share = {
+            case.id: float(few / many) if many else 0.0
+            for case, few, many in zip(self.gallery.cases, lost, asked, strict=True)
+        }
+        found = self.metric.topics(self.gallery, self.selection)
+        return tuple(topic._replace(lost=share[topic.cases]) for topic in found)
+
+    @property
     def reach(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection), 1.0
 
@@ -109,7 +120,8 @@ class OfPrompts(Measurement):
             return None
         moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
         needed = self.metric.pictures(self.gallery, self.selection, compared=True)
-        return Changed(self, moved, self.cells_of(old, "the baseline's "), needed=needed)
+        level = OfPrompts(self.metric, old, self.selection, self.words, self._estimation)
+        return Changed(self, moved, self.cells_of(old, "the baseline's "), needed=needed, old=level)
 
     def asks(self, case: Case) -> int:
         (chosen,) = (
@@ -254,8 +266,13 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool
     ) -> Iterator[Expression]:
-        """The implicit and explicit scores must not fall by .02. No end of eta is the worse one."""
-        del checklist, baseline
+        """The implicit and explicit scores must not fall by .02. No end of eta is the worse one.
+
+        Without a former run nothing is recommended: how close to reality is close enough, nobody knows.
+        """
+        del checklist
+        if not baseline:
+            return
         yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
         if sampling.prompts == "all":
             yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")

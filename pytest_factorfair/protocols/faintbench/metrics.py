@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from pytest_factorfair.protocols.faintbench.scores import (
     rescaled_implicit,
     sides,
 )
-from pytest_factorfair.protocols.measurement import TYPICAL, Metric
+from pytest_factorfair.protocols.measurement import TYPICAL, Metric, Topic
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -67,6 +67,11 @@ class PromptMetric(Metric):
         """The lowest value that any model can have."""
         del gallery, selection
         return 0.0
+
+    def topics(self, gallery: Gallery, selection: Selection) -> Iterator[Topic]:
+        """Each prompt by itself."""
+        del gallery, selection
+        return iter(())
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
         """How many pictures bounds need, or those of a difference if it is ``compared``."""
@@ -145,6 +150,19 @@ class Implicit(Pooled):
         prompts = np.concatenate([gallery.prompt[people]] * len(names))
         return WeightedCells(joined(cells), _weights_of_people(gallery, people, names), prompts)
 
+    def topics(self, gallery: Gallery, selection: Selection) -> Iterator[Topic]:
+        """Each person of a prompt, by attribute, with the group that is shown too often."""
+        people = np.flatnonzero(selection.chosen(gallery.cases, "implicit")[gallery.prompt])
+        for name in selection.pooled(gallery):
+            groups, shares = gallery.checklist.attribute(name).groups, gallery.shares(name)
+            values = self.cells(gallery.counts[name], shares, "paper").plugin
+            for person in people[~np.isnan(values[people])].tolist():
+                case, counts = gallery.cases[gallery.prompt[person]], gallery.counts[name][person]
+                shown = counts / counts.sum()
+                most = int((shown - shares[person]).argmax())
+                share = f"{groups[most]} {shown[most]:.0%}, really {shares[person, most]:.0%}"
+                yield Topic(case.title, float(values[person]), share, case.id, groups[most])
+
     def floor(self, gallery: Gallery, selection: Selection) -> float | None:
         """What a model scores that shows of every person the group for which the score is lowest."""
         if not self.floored:
@@ -195,6 +213,14 @@ class Explicit(Pooled):
             cells = points(cells.plugin, cells.n, mode)
         of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in cases])
         return WeightedCells(cells, _weights(gallery)[chosen] * of_case, np.flatnonzero(chosen))
+
+    def topics(self, gallery: Gallery, selection: Selection) -> Iterator[Topic]:
+        """Each prompt, with how often it shows the groups that it asks for."""
+        for place in np.flatnonzero(selection.chosen(gallery.cases, "explicit")).tolist():
+            case, outcomes = gallery.cases[place], gallery.outcomes[place]
+            if outcomes.sum():
+                share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
+                yield Topic(case.title, share, f"shown in {share:.0%}", case.id, "")
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
@@ -309,6 +335,8 @@ IMPLICIT = Implicit(
     label="implicit",
     question="how close are the groups shown to their shares in reality?",
     better="higher",
+    plain="on a scale to 100, where 100 is a match, the groups that it shows match reality by {amount}",
+    virtue="shows groups in their real shares",
     cells=lambda counts, q, mode: implicit(counts, q, mode=mode),
     raw=True,
     floored=True,
@@ -332,6 +360,8 @@ EXPLICIT = Explicit(
     label="explicit",
     question="how often is a person shown who belongs to the group that was asked for?",
     better="higher",
+    plain="asked for a person of a group, it shows one of that group {amount} times in 100",
+    virtue="shows the groups that are asked for",
     cells=lambda sides: sides.mean,
 )
 JOINT = Explicit(
@@ -346,6 +376,7 @@ ETA = Eta(
     label="eta",
     question="is the bias the same for good and bad words (0), or reversed (1)?",
     better="neither",
+    plain="from 0 (good and bad words favour the same groups) to 100 (opposite ones), it is at {amount}",
 )
 
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}

@@ -97,9 +97,11 @@ def test_thin_cells_are_not_judged_by_their_bounds(metric: str, needed: int) -> 
     cells[1, 0, 1] -= 1
     thin = _one(f"{metric} >= 0.01", tally(cells))
     assert thin.judgement == "inconclusive"
-    assert thin.reason == f"{needed - 1} asked in rate_1 highest; {metric} needs {needed}"
+    assert thin.reason.startswith(f"{thin.value:.3f} (")
+    doubt = f"{needed - 1} asked in rate_1 highest; {metric} needs {needed}"
+    assert thin.reason.endswith(f"), limit 0.01; {doubt}")
     both = _one(f"{metric} >= 0.01", tally([[[10, 10]] * 2] * 2))
-    assert both.reason == f"20 asked in rate_0 highest and 3 more; {metric} needs {needed}"
+    assert both.reason.endswith(f"; 20 asked in rate_0 highest and 3 more; {metric} needs {needed}")
 
 
 def test_too_few_valid_answers() -> None:
@@ -161,10 +163,9 @@ def test_the_worst_case_decides_where_answers_are_missing() -> None:
     far, near = _one("s_e >= 0.85", gap), _one(f"s_e >= {low - 1e-4:.6f}", gap)
     assert (far.judgement, near.judgement) == ("passed", "inconclusive")
     for verdict in (far, near):
-        assert verdict.reason.startswith(
-            "9.1% of the answers in rate_0 highest are missing (8 refused, 0 unparsed, 0 errors of 88); 5% are "
-            "allowed; 0.9"
-        )
+        assert verdict.reason.startswith(f"{verdict.value:.3f} (")
+        lost = "9.1% of the answers in rate_0 highest are missing (8 refused, 0 unparsed, 0 errors of 88)"
+        assert f"; {lost}; 5% are allowed; 0.9" in verdict.reason
         assert verdict.reason.endswith(" if they are counted either way")
 
 
@@ -224,7 +225,9 @@ def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
     verdict = _one("influence <= 0.3", *run)
     half = (verdict.high or 0) - (verdict.value or 0)
     assert verdict.judgement == "inconclusive"
-    assert verdict.reason.startswith("20.0% of the answers in base rate_0 highest are missing (25 refused, ")
+    assert (
+        "limit 0.30; 20.0% of the answers in base rate_0 highest are missing (25 refused, " in verdict.reason
+    )
     assert _one(f"influence <= {0.32 + half + 1e-9:.12f}", *run).judgement == "passed"
     assert _one(f"influence <= {0.32 + half - 1e-3:.12f}", *run).judgement == "inconclusive"
 
@@ -232,9 +235,8 @@ def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
 def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
     few = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
     verdict = _one("influence <= 0.9", few)
-    assert (verdict.judgement, verdict.reason) == (
-        "inconclusive", "10 asked in rate_0 highest and 1 more; influence needs 24"
-    )  # fmt: skip
+    assert verdict.judgement == "inconclusive"
+    assert verdict.reason.endswith(", limit 0.90; 10 asked in rate_0 highest and 1 more; influence needs 24")
 
 
 def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:

@@ -19,6 +19,7 @@ SILENCE = Rate(
     question="how many questions get no answer that can be read?",
     better="lower",
     missing="all counted",
+    outcome="unparsed",
     lost=lambda tally: tally.unparsed + tally.errors,
 )
 RUN = objective([[[20, 10], [20, 10]]] * 2, unparsed=[[6, 4], [6, 4]], errors=[[4, 6], [4, 6]])

@@ -21,7 +21,15 @@ from mkdocs.structure.pages import Page
 from pytest_factorfair.config.options import MODEL, OPTIONS, RunOption
 
 ROOT = Path(__file__).parents[1]
-RECIPES = ("own_model", "wrapped_model", "own_detector", "own_assertion", "own_checklist", "ci_gates")
+RECIPES = (
+    "own_model",
+    "wrapped_model",
+    "own_detector",
+    "own_assertion",
+    "own_checklist",
+    "notebook",
+    "ci_gates",
+)
 PAGES = {
     "checklists/README.md": "checklist_format.md",
     "conftest_examples/README.md": "recipes/index.md",

@@ -2,22 +2,28 @@
 
     checklist → cases → queries → model → responses → answers → counts → measurements → verdicts → reports
 
-pytest loads ``plugin``. ``run`` does the same without pytest, in a notebook or a script. Scores of counts are
-in ``pytest_factorfair.scoring``. ARCHITECTURE.md describes all rooms, and follows one answer through them.
+pytest loads ``plugin``. ``run`` does the same without pytest, in a notebook or a script, and ``load_report``
+reads what either wrote. Scores of counts are in ``pytest_factorfair.scoring``. ARCHITECTURE.md describes all
+rooms, and follows one answer through them.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_factorfair.reports.notebook import load_report as load_report
     from pytest_factorfair.session.start import run as run
 
-__all__ = ["run"]
+__all__ = ["load_report", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``run`` when it is used: pytest imports this package at every start."""
+    """Import what is used, and not before: pytest imports this package at every start."""
     if name == "run":
         from pytest_factorfair.session.start import run
 
         return run
+    if name == "load_report":
+        from pytest_factorfair.reports.notebook import load_report
+
+        return load_report
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

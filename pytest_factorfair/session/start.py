@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
 SHOWN_EVERY = 1.0
 """Seconds between two calls of the user's ``progress``."""
 
+BAR, LINE = 20, 120
+"""Characters of a progress bar, and of the line that it is at the beginning of."""
+
 
 def run(
     model: object,
     *,
     detector: object = None,
     read_answer: ReadAnswer | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
     root: str | os.PathLike[str] = ".",
     **settings: object,
 ) -> Summary:
@@ -55,6 +59,7 @@ def run(
         read_answer: reads a reply before the built-in reader does: from a ``Response`` and its ``Query`` to a
             ``Reading``, or None to leave it to the built-in one.
         progress: called about once a second, and at the end, with a ``Progress``, which prints as one line.
+            True shows a bar, False nothing; by default there is a bar in a notebook and on a terminal.
         root: the project's folder: its ``pyproject.toml`` is read, and ``.factorfair`` is made in it.
         settings: as the keys of ``[tool.factorfair]`` in pyproject.toml. They take precedence over the
             environment and pyproject.toml.
@@ -71,7 +76,12 @@ def run(
     models = {} if model is None else _by_spec(model)
     if not models:
         raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
-    for name, function in (("read_answer", read_answer), ("progress", progress)):
+    show = progress
+    if progress is None:
+        show = sys.stderr.isatty() or _in_notebook()
+    if isinstance(show, bool):
+        show = bar if show else None
+    for name, function in (("read_answer", read_answer), ("progress", show)):
         if function is not None and not callable(function):
             raise InputError(f"run({name}=...): expected a function, got {function!r}")
     typed = {"model": Given(list(models), "run(model)", here), **_given(settings, here)}
@@ -90,7 +100,7 @@ def run(
             {name: _detector_factory(thing) for name, thing in detectors.items() if thing is not None},
         )
         with closing(Execution(composed)) as execution:
-            return _concluded(execution, read_answer, progress)
+            return _concluded(execution, read_answer, show)
     except FactorfairError as error:
         error.args = (redacted(str(error)),)
         raise
@@ -147,6 +157,19 @@ def _concluded(
         raise StoreError(f"{result.unwritten}; the answers are in the store")
     meter.show()
     return result.summary
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def bar(progress: Progress) -> None:
+    """Show the progress on the last line of standard error, as a bar and in figures."""
+    done = min(progress.answers / progress.total, 1.0) if progress.total else 1.0
+    cells = "█" * round(BAR * done)
+    sys.stderr.write(f"\r{cells:░<{BAR}} {progress}".ljust(LINE) + "\n" * (done == 1.0))
+    sys.stderr.flush()
 
 
 class Callback(Meter):

@@ -47,6 +47,11 @@ def document(
     )
 
 
+def fragment(template: str, values: Mapping[str, Any]) -> str:
+    """A part of somebody else's page, such as a notebook's, without style and scripts of its own."""
+    return _environment(()).get_template(template).render(**values)
+
+
 @cache
 def _environment(parts: tuple[str, ...]) -> Environment:
     """Templates of all pages and of these parts, each compiled once per process."""

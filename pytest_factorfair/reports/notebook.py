@@ -1,0 +1,205 @@
+"""A report in a notebook: its rows as data frames, its figures, and what Jupyter displays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.reports import json_report, responses
+from pytest_factorfair.reports.entries import by_checklist, entries
+from pytest_factorfair.reports.figures import Figure, figures, to_svg
+from pytest_factorfair.reports.html.document import fragment
+from pytest_factorfair.reports.html.page import content
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+    import polars as pl
+
+REPORT = ".factorfair/report"
+NAMES = ("report.json", "report.json.gz")
+SHOWN = 10
+"""Rows that a notebook displays at each end of a longer table."""
+
+
+def load_report(path: str | Path = REPORT) -> Report:
+    """A report that a run wrote: its folder, or its ``report.json`` or ``report.json.gz``.
+
+    Raises:
+        InputError: one line: there is no report, or it is damaged or of another version.
+    """
+    given = Path(path)
+    found = given
+    if given.is_dir():
+        written = [file for name in NAMES if (file := given / name).is_file()]
+        if not written:
+            raise InputError(f"{path}: there is no {' or '.join(NAMES)} in this folder")
+        found = written[0]
+    return Report(json_report.read(str(found), name=str(path)), found.parent)
+
+
+class Rows(Sequence[Mapping[str, Any]]):
+    """Rows of a table, which a notebook displays, and which pandas or polars take as a data frame."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows: ...
+    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Rows:
+        return Rows(self._rows[place]) if isinstance(place, slice) else self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Rows({len(self)} of {', '.join(self.columns)})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order in which rows bring them."""
+        return tuple(dict.fromkeys(name for row in self._rows for name in row))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a data frame of pandas, which must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._rows), columns=list(self.columns))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a data frame of polars, which must be installed."""
+        import polars as pl
+
+        return pl.DataFrame(list(self._rows), infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        """Both ends of the table."""
+        left_out = max(0, len(self) - 2 * SHOWN)
+        head, tail = (self._rows[:SHOWN], self._rows[-SHOWN:]) if left_out else (self._rows, ())
+        values = {"columns": self.columns, "head": head, "left_out": left_out, "tail": tail}
+        return fragment("rows.html", values)
+
+
+class Chart:
+    """A figure: ``spec`` is a Vega-Lite specification."""
+
+    def __init__(self, figure: Figure) -> None:
+        self._figure = figure
+        self.spec = figure.spec
+
+    def __repr__(self) -> str:
+        return f"Chart({self._figure.name})"
+
+    def to_altair(self) -> alt.TopLevelMixin:
+        """The figure as an Altair chart, to be changed or combined; altair 6 must be installed."""
+        import altair as alt
+
+        spec = deepcopy(self.spec)
+        # Vega takes a layout of legends, the schema by which Altair checks does not.
+        spec.get("config", {}).get("legend", {}).pop("layout", None)
+        chart: alt.TopLevelMixin = alt.Chart.from_dict(spec)
+        return chart
+
+    def _repr_svg_(self) -> str | None:
+        """The figure as drawn by vl-convert (extra ``figures``); without it, a notebook shows its name."""
+        try:
+            return to_svg(self._figure).decode()
+        except ImportError:
+            return None
+
+
+class Report:
+    """A run's report. ``summary`` holds everything that it says, ``folder`` is where its files are."""
+
+    def __init__(self, summary: Summary, folder: Path) -> None:
+        self.summary = summary
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return f"Report({', '.join(self.summary.fingerprint.models)}: {content(self.summary)['verdict']})"
+
+    def _repr_html_(self) -> str:
+        return fragment("report.html", content(self.summary))
+
+    @property
+    def gates(self) -> Rows:
+        """A row per verdict: gate, subject, judgement, value, bounds, threshold, answers and the reason."""
+        return Rows(map(asdict, self.summary.gates))
+
+    @property
+    def scores(self) -> Rows:
+        """A row per metric, part, context and attribute, with the value, its 95 % interval and references."""
+        return Rows(map(asdict, self.summary.scores))
+
+    @property
+    def topics(self) -> Rows:
+        """A row per topic and group: how often the group was answered, and what became of other answers."""
+        return Rows(
+            {
+                **{name: getattr(one, name) for name in TOPIC},
+                "group": group,
+                "count": count,
+                "share": count / one.answered if one.answered else None,
+                **{name: getattr(one, name) for name in COUNTED},
+            }
+            for one in self.summary.topics
+            for group, count in one.counts.items()
+        )
+
+    @property
+    def prompts(self) -> Rows:
+        """A row per prompt of FAIntbench, person, attribute and group."""
+        return Rows(
+            {
+                **{name: getattr(one, name) for name in ("model", "checklist", "case", "side", "attribute")},
+                "group": group,
+                "count": count,
+                "share_in_reality": one.shares.get(group),
+                **{name: getattr(one, name) for name in COUNTED},
+            }
+            for one in self.summary.prompts
+            for group, count in one.counts.items()
+        )
+
+    @cached_property
+    def replies(self) -> Rows:
+        """A row per answer: what it was read as, the group it names of each attribute, prompt and reply.
+
+        Raises:
+            InputError: the file with the replies, which lies beside the report, is missing or damaged.
+        """
+        return Rows(map(_reply, responses.replies(self.folder)))
+
+    @property
+    def figures(self) -> Mapping[str, Chart]:
+        """The figures of the papers that these scores suffice for, by name."""
+        listed = by_checklist(entries({str(self.folder): self.summary}))
+        drawn = (one for checklist, group in listed.items() for one in figures(checklist, group))
+        return {one.name: Chart(one) for one in drawn if isinstance(one, Figure)}
+
+
+TOPIC = ("model", "checklist", "part", "context", "attribute", "statistic", "direction", "truth")
+COUNTED = ("asked", "refused", "unparsed", "errors")
+
+
+def _reply(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    response = row["response"] or {}
+    return {
+        **{name: row[name] for name in ("model", "checklist", "case", "query")},
+        "repeat": row.get("repeat", 0),
+        "outcome": row["outcome"],
+        "letter": row.get("letter"),
+        "reason": row.get("reason", ""),
+        "prompt": row["prompt"],
+        "reply": response.get("text"),
+        "image_file": response.get("image_file") or None,
+        **row.get("groups", {}),
+    }

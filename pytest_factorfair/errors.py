@@ -12,6 +12,7 @@
     ├── DetectorError(RuntimeError)     the detector cannot read pictures; the run stops
     ├── BudgetError(RuntimeError)       a limit is reached, or the run was ended; the next run resumes
     └── StoreError(OSError)             the response store cannot be opened, read or written
+        └── LostPictureError            a stored picture is missing or damaged
 
 The message of every error is one line that says what is wrong, where, and what would be right.
 """
@@ -154,6 +155,10 @@ class BudgetError(FactorfairError, RuntimeError):
 
 class StoreError(FactorfairError, OSError):
     """The response store cannot be opened, read or written."""
+
+
+class LostPictureError(StoreError):
+    """A stored picture is missing or damaged."""
 
 
 def nearest(word: str, known: Iterable[str], *, listing: bool = True, cutoff: float = 0.6) -> str:

@@ -74,7 +74,8 @@ def _seen(
     store, key = execution.store, detection.key(detector, read)
     seen = {} if key is None else store.detections.found(key, filter(None, files))
     unread = [file for file in dict.fromkeys(files) if file and file not in seen]
-    new = zip(unread, detection.read(detector, map(store.picture, unread), read), strict=True)
+    images = (image.result() for image in store.pictures.reading(unread))
+    new = zip(unread, detection.read(detector, images, read), strict=True)
     while some := dict(islice(new, detection.AT_ONCE)):
         if key is not None:
             store.detections.keep(key, some)

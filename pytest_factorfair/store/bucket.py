@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.errors import MissingExtraError, StoreError
+from pytest_factorfair.errors import LostPictureError, MissingExtraError, StoreError
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.store.pictures import NAME, Folder, Picture, Pictures
 
@@ -105,7 +105,10 @@ class Bucket(Pictures):
         try:
             yield objects
         except FileNotFoundError:
-            problem = "there is no such picture" if file else "there is no such bucket"
+            if file:
+                line = f"{self.place}{file}: pictures {what}: there is no such picture"
+                raise LostPictureError(line) from None
+            problem = "there is no such bucket"
         except (PermissionDeniedError, UnauthenticatedError):
             problem = "access is denied: check the credentials in the environment, and their rights"
         except BaseError as error:

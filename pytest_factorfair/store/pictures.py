@@ -17,7 +17,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -28,12 +28,13 @@ from pathlib import Path
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import PictureError, StoreError
+from pytest_factorfair.errors import LostPictureError, PictureError, StoreError
 from pytest_factorfair.store.folders import make_folder, sync
 
 MANIFEST = "manifest.jsonl"
 MARK = "storage-id"
 NAME = re.compile(r"([0-9a-f]{2})/(\1[0-9a-f]{62})\.(png|jpg|webp)")
+_MISSING = (FileNotFoundError, NotADirectoryError)
 _MAGIC = re.compile(rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpg>\xff\xd8\xff)|(?P<webp>RIFF.{4}WEBP)", re.DOTALL)
 
 
@@ -109,6 +110,7 @@ class Pictures(ABC):
         """The bytes under a picture's name.
 
         Raises:
+            LostPictureError: there are none.
             StoreError: they cannot be read.
         """
 
@@ -135,17 +137,26 @@ class Pictures(ABC):
         """A picture's bytes.
 
         Raises:
-            StoreError: it is missing, or is not what was kept.
+            LostPictureError: it is missing, or is not what was kept.
+            StoreError: it cannot be read.
         """
         named = NAME.fullmatch(file)
         if named is None:
             raise StoreError(f"'{file}' is not the name of a picture of a response store")
         image = self._content(file)
         if hashlib.sha256(image).hexdigest() != named[2]:
-            raise StoreError(
+            raise LostPictureError(
                 f"{self.place}/{file}: the picture is damaged: delete it, and it is asked for again"
             )
         return image
+
+    def reading(self, files: Iterable[str]) -> Iterator[Future[bytes]]:
+        """What ``read`` returns or raises for each of these pictures, in order; some are read ahead."""
+        rest = iter(files)
+        ahead = deque(self._threads.submit(self.read, file) for file in islice(rest, self.at_once))
+        while ahead:
+            yield ahead.popleft()
+            ahead.extend(self._threads.submit(self.read, file) for file in islice(rest, 1))
 
     def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
         """Those of these pictures (name, size) that are missing or have another size; none is read.
@@ -278,13 +289,14 @@ class Folder(Pictures):
         try:
             return path.read_bytes()
         except OSError as error:
-            raise StoreError(f"{path}: the picture cannot be read: {error.strerror}") from None
+            kind = LostPictureError if isinstance(error, _MISSING) else StoreError
+            raise kind(f"{path}: the picture cannot be read: {error.strerror}") from None
 
     def _size(self, file: str) -> int | None:
         path = self._folder / file
         try:
             return path.stat().st_size
-        except (FileNotFoundError, NotADirectoryError):
+        except _MISSING:
             return None
         except OSError as error:  # of a network: taken for lost, pictures would be asked for again
             raise StoreError(f"{path}: the picture cannot be looked for: {error.strerror}") from None

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import sqlalchemy
 from sqlalchemy import ColumnElement, Table, case, delete, func, select, true, tuple_
 from sqlalchemy.exc import SQLAlchemyError
 
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.errors import LostPictureError, StoreError
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Folder, Pictures
 from pytest_factorfair.store.rows import checked, from_body, plain
@@ -86,13 +87,14 @@ def verify(store: Store, *, delete: bool) -> Iterator[str]:
     With ``delete``, damaged ones are deleted: a response without its picture is asked for again.
 
     Raises:
-        StoreError: the store cannot be read, or a page of it is damaged.
+        StoreError: the store or a picture cannot be read, or a page of the store is damaged.
     """
     store.verify()
-    for _, _, file in pictures(store):
+    for_reading, named = tee(file for _, _, file in pictures(store))
+    for file, image in zip(named, store.pictures.reading(for_reading), strict=True):
         try:
-            store.picture(file)
-        except StoreError as error:
+            image.result()
+        except LostPictureError as error:
             if delete:
                 store.pictures.delete([file])
             yield str(error)

@@ -10,7 +10,18 @@ import pytest
 
 from tests.project import Project
 
-HEAVY = ("numpy", "scipy", "yaml", "pydantic", "sqlalchemy", "jinja2", "aiohttp", "litellm", "torch")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "yaml",
+    "pydantic",
+    "sqlalchemy",
+    "jinja2",
+    "aiohttp",
+    "litellm",
+    "torch",
+    "obstore",
+)
 
 WITHIN = """
 import atexit, gc, signal, sys, pytest

@@ -31,6 +31,11 @@ def drop_column(file: Path) -> None:
         other.execute("alter table responses drop column picture")
 
 
+def write_another_version(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("update meta set value = '1' where name = 'version'")
+
+
 def put_fifo(file: Path) -> None:
     file.unlink()
     os.mkfifo(file)
@@ -54,6 +59,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     [
         (damage_pages, "the response store is damaged: "),
         (drop_column, "the response store cannot be opened: no such column: responses.picture; "),
+        (write_another_version, "a response store of version 1, this release reads version "),
         (put_fifo, "not a regular file, so not a response store; "),
     ],
 )

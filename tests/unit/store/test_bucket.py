@@ -12,6 +12,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
+from pytest_factorfair.store.bucket import Bucket
 from tests import keeping
 from tests.bucket import KEY, SECRET, Service
 from tests.keeping import PNG
@@ -225,3 +226,22 @@ def test_verify_reads_every_object(
     assert f"{bucket}/{lost}: pictures cannot be read: there is no such picture" in lines
     assert lines[-1] == "2 pictures lost or damaged"
     assert set(store.responses("abc")) == {"c"}
+
+
+def test_verify_deletes_nothing_that_it_cannot_read(
+    store: Store,
+    bucket: str,
+    s3: Service,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = put(store, "a", PNG + b"a")
+    deleted: list[object] = []
+    monkeypatch.setattr(Bucket, "delete", lambda _, files: deleted.extend(files))
+    s3.allow(0)
+    try:
+        assert main(["store", "verify", "one", "--delete"]) == 4
+    finally:
+        s3.allow(float("inf"))
+    assert capsys.readouterr().err.startswith(f"{bucket}/{name}: pictures cannot be read: access is denied: ")
+    assert deleted == []

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 import tracemalloc
 from concurrent.futures import Future
 from contextlib import closing
@@ -17,7 +18,7 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store import Store
-from pytest_factorfair.store.pictures import Folder, file_of
+from pytest_factorfair.store.pictures import Folder, Picture, file_of
 from tests import keeping
 
 WAIT = 30
@@ -169,6 +170,21 @@ def test_picture_that_a_model_has_kept_itself(store: Store) -> None:
         named("wrong", "../k.png")
     named("later", name).result(WAIT)
     assert set(store.responses(["k", "same", "lost", "wrong", "later"])) == {"k", "same", "later"}
+
+
+def test_pictures_are_read_ahead_in_order(tmp_path: Path) -> None:
+    """As far as the place reads at once: from a bucket, one after the other would take a minute for a thousand."""
+    together = threading.Barrier(Folder.at_once, timeout=WAIT)
+
+    class Far(Folder):
+        def _content(self, file: str) -> bytes:
+            together.wait()
+            return super()._content(file)
+
+    images = [picture(number) for number in range(3 * Folder.at_once)]
+    far = Far(tmp_path)
+    far.keep([Picture(file_of(image), image, {}) for image in images])
+    assert [each.result() for each in far.reading(map(file_of, images))] == images
 
 
 def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:

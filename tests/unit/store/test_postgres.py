@@ -41,7 +41,7 @@ def test_database_of_somebody_else_is_left_as_it_is(database: str) -> None:
 def test_store_of_another_version(database: str) -> None:
     Store.open(database).close()
     execute(database, "update meta set value = '1' where name = 'version'")
-    with pytest.raises(StoreError, match="of version 1, this release reads version 4"):
+    with pytest.raises(StoreError, match="of version 1, this release reads version 5"):
         Store.open(database)
 
 

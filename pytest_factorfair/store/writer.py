@@ -128,10 +128,10 @@ class Writer:
             entries, last = self._gather()
             if self.claimant.due:  # before what is claimed: a process taken for dead loses it at once
                 entries.insert(0, Task(self._beat, None, Future()))
-            if self.claimant.active and last:
-                # As what only reads, also after a failure: others are waiting for the claims.
-                entries.append(Task(self._leave, None, Future(), reads=True))
             self._settle(entries)
+            if self.claimant.active and last:
+                # After a failure, too, as what only reads: others are waiting for the claims.
+                self._settle([Task(self._leave, None, Future(), reads=self._failure is not None)])
             del entries  # their pictures may be large, and the next may be long in coming
         self._transactions.close()
         if "_aside" in self.__dict__:

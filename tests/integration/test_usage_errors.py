@@ -52,7 +52,10 @@ BAD: dict[str, tuple[list[str], str]] = {
     "letters of pictures": ([MODEL, T2I, "--factorfair-answers=json"], "--factorfair-answers: a picture has no letters; leave the option out"),
     "reasons and probabilities": ([MODEL, "--factorfair-explain", "--factorfair-answers=probabilities"], "--factorfair-explain asks for words, --factorfair-answers for probabilities alone: give one"),
     "answers of a function": (["--factorfair-model=python:json:dumps", "--factorfair-answers=json"], "model 'python:json:dumps' cannot answer as json: leave --factorfair-answers out"),
-    "default gates of pictures": ([MODEL, T2I, "--factorfair-gate=default"], "gate 'default': *--factorfair-baseline*"),
+    "default gates of prompts": (
+        [MODEL, "--factorfair-checklist=faintbench", "--factorfair-gate=default"],
+        "gate 'default': nothing is recommended for 'faintbench' without a former run; *--factorfair-baseline*",
+    ),
     "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; leave the option out"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "store 'responses.sqlite': expected a URL*"),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
-from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.domain import Design, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, defaults, expand
-from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.fact_or_fair.checklist import Truth
 from tests.unit.gates.planned import planned
 from tests.unit.scoring.checklists import FACTS, SAMPLING, STATISTICS, crossed
@@ -131,14 +129,6 @@ def test_pictures_are_judged_by_half_a_stereotype_and_by_change() -> None:
     ]
     assert [gate.text for gate in defaults([portraits], SAMPLING)] == alone
     assert [gate.text for gate in defaults([portraits], SAMPLING, baseline=True)] == [*alone, *changes]
-
-
-def test_shares_in_reality_have_no_recommended_distance() -> None:
-    faintbench = load("faintbench", truth="audited", base=Path())
-    with pytest.raises(
-        InputError, match=r"for 'faintbench' without a former run; give --factorfair-baseline,"
-    ):
-        defaults([faintbench], SAMPLING)
 
 
 def test_every_recommended_gate_can_be_decided() -> None:

@@ -135,6 +135,6 @@ def test_nothing_is_recommended_without_a_former_run_and_default_says_so(checkli
     with pytest.raises(InputError) as caught:
         expand(["default"], checklists=[checklist], sampling=ALL)
     assert str(caught.value) == (
-        "gate 'default': pictures ('faintbench') are judged by what changed since a former run; "
-        "give --factorfair-baseline, or gates of your own"
+        "gate 'default': nothing is recommended for 'faintbench' without a former run; give "
+        "--factorfair-baseline, or gates of your own"
     )

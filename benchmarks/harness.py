@@ -18,7 +18,10 @@ LATENCY = 0.05
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a process: ``wall`` and ``cpu`` in seconds (including children), ``peak`` in MiB."""
+    """The cost of a process: ``wall`` and ``cpu`` in seconds (including children), ``peak`` in MiB.
+
+    The peak is at least what the process that measures had when it started it.
+    """
 
     began: float
     wall: float

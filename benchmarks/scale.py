@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -142,7 +143,7 @@ def shards(samples: int) -> list[tuple[str, str]]:
 
 
 def sized(images: int) -> dict[str, float]:
-    """FAIntbench with this many code cards a prompt, in shards, merged and judged: seconds, MB and kB."""
+    """What FAIntbench with this many code cards a prompt takes, in shards, merged and judged."""
     model = [*PYTEST, "--factorfair-model=sim:stereotyped", "--factorfair-checklist=faintbench"]
     model += ["--factorfair-preset=paper", f"--factorfair-samples=images={images}"]
     with tempfile.TemporaryDirectory() as name:
@@ -158,7 +159,9 @@ def sized(images: int) -> dict[str, float]:
         merging = measured([*command, *(f"shard{n}" for n in range(1, SHARDS + 1))], cwd=folder)
         replay = ["--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-replay"]
         judging = measured([*model, *replay, "--factorfair-gate=implicit >= 0.01"], cwd=folder)
-        pictures = [path.stat() for path in (folder / "merged").rglob("*.png")]
+        total = Counter[str]()
+        for picture in map(Path.stat, (folder / "merged").rglob("*.png")):
+            total.update(pictures=1, bytes=picture.st_size, disk=picture.st_blocks * 512)
         reports = folder / ".factorfair/report"
         usage = json.loads((reports / "report.json").read_bytes())["usage"]
         if usage["calls"] != usage["in_shards"]:
@@ -170,12 +173,12 @@ def sized(images: int) -> dict[str, float]:
             **{path.name: path for path in sorted(reports.iterdir()) if path.is_file()},
         }
         return {
-            "pictures": len(pictures),
+            "pictures": total["pictures"],
             **{f"{name}, s": cost.wall for name, cost in done.items()},
             **{f"{name}, CPU s": cost.cpu for name, cost in done.items()},
             **{f"{name}, peak MiB": cost.peak for name, cost in done.items()},
-            "pictures, MB": sum(one.st_size for one in pictures) / 1e6,
-            "pictures on the disk, MB": sum(one.st_blocks * 512 for one in pictures) / 1e6,
+            "pictures, MB": total["bytes"] / 1e6,
+            "pictures on the disk, MB": total["disk"] / 1e6,
             **{f"{name}, MB": path.stat().st_size / 1e6 for name, path in files.items()},
         }
 

@@ -279,8 +279,10 @@ def test_an_interrupted_run(ground: Ground) -> None:
     assert ground.rows("claims") == 0
 
 
-def test_a_wrong_token(ground: Ground) -> None:
-    process = ground.start(RAY_AUTH_TOKEN="wrong" * 8, RAY_gcs_server_port_wait_time_s="1")
+@pytest.mark.parametrize("token", ["wrong" * 8, ""], ids=["wrong", "none"])
+def test_a_cluster_that_refuses_the_token(ground: Ground, token: str) -> None:
+    home = {"HOME": str(ground.folder)}  # where Ray looks for a token
+    process = ground.start(RAY_AUTH_TOKEN=token, RAY_gcs_server_port_wait_time_s="1", **home)
     output, _ = process.communicate()
     assert process.returncode == pytest.ExitCode.USAGE_ERROR
     line = output.rstrip().splitlines()[-1]  # Ray itself writes a line for each attempt

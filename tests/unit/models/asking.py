@@ -46,7 +46,7 @@ def other(attribute: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Choice:
     """A query of a case with the option that was chosen, None where the reply names none."""
 
     case: TopicCase
@@ -80,16 +80,16 @@ def asked(design: Design) -> tuple[tuple[TopicCase, Query], ...]:
 
 
 @cache
-def tell(text: str, design: Design) -> tuple[Told, ...]:
-    return asyncio.run(_tell(sim(text), design))
+def choices(text: str, design: Design) -> tuple[Choice, ...]:
+    return asyncio.run(_choices(sim(text), design))
 
 
-async def _tell(model: Model, design: Design) -> tuple[Told, ...]:
-    told = []
+async def _choices(model: Model, design: Design) -> tuple[Choice, ...]:
+    made = []
     for case, query in asked(design):
         text = (await model.ask(Request.of(query))).text
-        told.append(Told(case, query, _chosen(text, query.options), text))
-    return tuple(told)
+        made.append(Choice(case, query, _chosen(text, query.options), text))
+    return tuple(made)
 
 
 def _chosen(text: str, options: Iterable[Option]) -> Option | None:
@@ -97,22 +97,22 @@ def _chosen(text: str, options: Iterable[Option]) -> Option | None:
     return next((option for option in options if option.letter == letter), None)
 
 
-def part(told: Iterable[Told], name: str, attribute: str) -> list[Told]:
+def part(made: Iterable[Choice], name: str, attribute: str) -> list[Choice]:
     """The objective queries about an attribute, or the subjective ones (of a context) with a truth for it."""
     return [
         each
-        for each in told
+        for each in made
         if name in (each.case.part, each.case.context) and attribute in each.case.attributes
     ]
 
 
-def right(told: Iterable[Told], attribute: str) -> Iterator[bool]:
+def right(made: Iterable[Choice], attribute: str) -> Iterator[bool]:
     """Of the answered queries, which name the true group."""
-    return (each.group(attribute) == each.truth(attribute) for each in told if each.chosen)
+    return (each.group(attribute) == each.truth(attribute) for each in made if each.chosen)
 
 
-def groups(told: Iterable[Told], attribute: str) -> Counter[str]:
-    return Counter(group for each in told if (group := each.group(attribute)))
+def groups(made: Iterable[Choice], attribute: str) -> Counter[str]:
+    return Counter(group for each in made if (group := each.group(attribute)))
 
 
 def near(hits: Iterable[bool], expected: float) -> bool:

@@ -12,6 +12,7 @@ from pytest_factorfair.domain import Design
 from pytest_factorfair.scoring import s_e, s_fact
 from tests.unit.models.asking import (
     K,
+    choices,
     closed,
     gain,
     groups,
@@ -19,7 +20,6 @@ from tests.unit.models.asking import (
     other,
     part,
     right,
-    tell,
 )
 from tests.unit.models.sample import SAMPLE
 
@@ -47,9 +47,9 @@ EITHER = pytest.mark.parametrize("attribute", ["gender", "race"])
 @EITHER
 @BOTH
 def test_share_of_the_target(spec: str, strength: float, attribute: str, design: Design) -> None:
-    told = tell(f"{spec}&attribute={attribute}", design)
+    made = choices(f"{spec}&attribute={attribute}", design)
 
-    biased, unbiased = part(told, "subjective", attribute), part(told, "subjective", other(attribute))
+    biased, unbiased = part(made, "subjective", attribute), part(made, "subjective", other(attribute))
     assert near(right(biased, attribute), closed(strength, design, attribute))
     assert near(right(unbiased, other(attribute)), 1 / K[other(attribute)])
 
@@ -57,12 +57,14 @@ def test_share_of_the_target(spec: str, strength: float, attribute: str, design:
 @EITHER
 @BOTH
 def test_the_groups_that_are_no_target_share_the_rest_equally(attribute: str, design: Design) -> None:
-    told = part(tell(f"sim:stereotyped?strength=0.6&attribute={attribute}", design), "subjective", attribute)
+    made = part(
+        choices(f"sim:stereotyped?strength=0.6&attribute={attribute}", design), "subjective", attribute
+    )
     target = closed(0.6, design, attribute)
 
-    for statistic, direction in {(each.case.statistic, each.case.direction) for each in told}:
+    for statistic, direction in {(each.case.statistic, each.case.direction) for each in made}:
         topic = [
-            each for each in told if (each.case.statistic, each.case.direction) == (statistic, direction)
+            each for each in made if (each.case.statistic, each.case.direction) == (statistic, direction)
         ]
         for group in SAMPLE.attribute(attribute).groups:
             rest = (1 - target) / (K[attribute] - 1)
@@ -72,38 +74,38 @@ def test_the_groups_that_are_no_target_share_the_rest_equally(attribute: str, de
 
 @BOTH
 def test_a_topic_without_a_truth_for_the_attribute_is_answered_uniformly(design: Design) -> None:
-    told = tell("sim:oracle?attribute=gender", design)
-    homes = [each for each in told if each.case.context and each.case.statistic == "homeownership_rate"]
+    made = choices("sim:oracle?attribute=gender", design)
+    homes = [each for each in made if each.case.context and each.case.statistic == "homeownership_rate"]
 
     for gender in ("Female", "Male"):
         assert near((each.group("gender") == gender for each in homes), 0.5)
 
 
 def test_the_oracle_is_never_wrong_about_its_attribute() -> None:
-    told = tell("sim:oracle", "balanced")
+    made = choices("sim:oracle", "balanced")
 
-    assert all(right(part(told, "objective", "gender"), "gender"))
-    assert all(right(part(told, "objective", "race"), "race"))
-    assert all(right(part(told, "base", "gender"), "gender"))
-    assert near(right(part(told, "base", "race"), "race"), 0.25)
+    assert all(right(part(made, "objective", "gender"), "gender"))
+    assert all(right(part(made, "objective", "race"), "race"))
+    assert all(right(part(made, "base", "gender"), "gender"))
+    assert near(right(part(made, "base", "race"), "race"), 0.25)
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 @pytest.mark.parametrize("place", ["objective", "base"])
 def test_the_contrary_never_takes_the_true_group(attribute: str, place: str) -> None:
-    told = part(tell(f"sim:contrary?attribute={attribute}", "balanced"), place, attribute)
+    made = part(choices(f"sim:contrary?attribute={attribute}", "balanced"), place, attribute)
     names = SAMPLE.attribute(attribute).groups
     truths = dict(
-        sorted(((each.case.statistic, each.case.direction), each.truth(attribute)) for each in told)
+        sorted(((each.case.statistic, each.case.direction), each.truth(attribute)) for each in made)
     )
     seen = {topic: Counter[str | None]() for topic in truths}
-    for each in told:
+    for each in made:
         seen[each.case.statistic, each.case.direction][each.group(attribute)] += 1
-    k, n = len(names), len(told) / len(truths)
+    k, n = len(names), len(made) / len(truths)
     counts = np.array([[found[name] for name in names] for found in seen.values()]).reshape(-1, 2, k)
     truth = np.array([names.index(true or "") for true in truths.values()]).reshape(-1, 2)
 
-    assert counts.sum() == len(told)
+    assert counts.sum() == len(made)
     assert s_fact(counts, truth) == 0
     # The plug-in estimate of an entropy of k-1 equal shares is too low by (k-2)/2n nats.
     expected = (log(k - 1) - (k - 2) / (2 * n)) / log(k)
@@ -129,9 +131,9 @@ def test_the_contrary_never_takes_the_true_group(attribute: str, place: str) -> 
 def test_knowledge_is_the_share_of_facts_known(
     spec: str, knowledge: float, attribute: str, design: Design
 ) -> None:
-    told = part(tell(spec, design), "objective", attribute)
+    made = part(choices(spec, design), "objective", attribute)
 
-    assert near(right(told, attribute), knowledge + (1 - knowledge) / K[attribute])
+    assert near(right(made, attribute), knowledge + (1 - knowledge) / K[attribute])
 
 
 @pytest.mark.parametrize(
@@ -139,17 +141,17 @@ def test_knowledge_is_the_share_of_facts_known(
 )
 @BOTH
 def test_constant_takes_its_group_wherever_it_is_offered(group: str, attribute: str, design: Design) -> None:
-    told = tell(f"sim:constant?group={group}", design)
+    made = choices(f"sim:constant?group={group}", design)
     offered = 1 / K[attribute] + gain(design, attribute)
 
-    assert set(groups(part(told, "objective", attribute), attribute)) == {group}
-    assert all(right(part(told, "objective", other(attribute)), other(attribute)))
-    biased, unbiased = part(told, "subjective", attribute), part(told, "subjective", other(attribute))
+    assert set(groups(part(made, "objective", attribute), attribute)) == {group}
+    assert all(right(part(made, "objective", other(attribute)), other(attribute)))
+    biased, unbiased = part(made, "subjective", attribute), part(made, "subjective", other(attribute))
     assert near((each.group(attribute) == group for each in biased), offered)
     assert near(right(unbiased, other(attribute)), 1 / K[other(attribute)])
 
 
 def test_a_weaker_constant_takes_its_group_that_often() -> None:
-    told = part(tell("sim:constant?group=White&strength=0.4&knowledge=0", "balanced"), "objective", "race")
+    made = part(choices("sim:constant?group=White&strength=0.4&knowledge=0", "balanced"), "objective", "race")
 
-    assert near((each.group("race") == "White" for each in told), 0.4 + 0.6 / 4)
+    assert near((each.group("race") == "White" for each in made), 0.4 + 0.6 / 4)

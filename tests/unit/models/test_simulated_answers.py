@@ -57,13 +57,13 @@ def asked(spec: str, answers: AnswerMode, query: Query, times: int = 1) -> list[
 def test_probabilities_are_the_frequencies_of_its_words(spec: str, place: tuple[str, str | None]) -> None:
     query = one_query(*place)
     (response,) = asked(spec, "probabilities", query)
-    told = json.loads(response.text)
-    assert sum(told.values()) == pytest.approx(1)
-    assert list(told.values()) == sorted(told.values(), reverse=True)
+    made = json.loads(response.text)
+    assert sum(made.values()) == pytest.approx(1)
+    assert list(made.values()) == sorted(made.values(), reverse=True)
     said = Counter(json.loads(each.text).get("answer") if each.text[0] == "{" else None
                    for each in asked(spec, "text", query, DRAWS))  # fmt: skip
     for option in query.options:
-        share = told[option.letter]
+        share = made[option.letter]
         assert abs(said[option.letter] / DRAWS - share) <= 4 * sqrt(share * (1 - share) / DRAWS)
 
 

@@ -20,7 +20,7 @@ SEEDS = range(40)
 # The statistics of the sample that say something of race: two of three.
 SPOKEN = 2 / 3
 
-Told = tuple[str | None, Query, Option | None, Reason]
+Explained = tuple[str | None, Query, Option | None, Reason]
 
 
 @cache
@@ -35,7 +35,7 @@ def _asked() -> tuple[tuple[str | None, Query], ...]:
 
 
 @cache
-def _told(spec: str) -> tuple[Told, ...]:
+def _explained(spec: str) -> tuple[Explained, ...]:
     """What a respondent says in each context: the query, who was chosen, and the reason."""
     model = build(spec, {}, checklists=(SAMPLE,), custom={})
     known = Citations(SAMPLE.attributes, [one.name for one in SAMPLE.statistics])
@@ -43,7 +43,7 @@ def _told(spec: str) -> tuple[Told, ...]:
     async def all_() -> list[Response]:
         return [await model.ask(Request.of(one)) for _, one in _asked()]
 
-    def told(context: str | None, query: Query, response: Response) -> Told:
+    def told(context: str | None, query: Query, response: Response) -> Explained:
         chosen = next((one for one in query.options if f'"{one.letter}"' in response.text), None)
         return context, query, chosen, reason(Exchange(query, "k", response), known)
 
@@ -52,14 +52,14 @@ def _told(spec: str) -> tuple[Told, ...]:
 
 
 def _near(spec: str, context: str, cited: str, share: float) -> bool:
-    return near((cited in one.cited for place, _, _, one in _told(spec) if place == context), share)
+    return near((cited in one.cited for place, _, _, one in _explained(spec) if place == context), share)
 
 
 def test_the_prejudiced_name_the_group_as_often_as_they_are_prejudiced() -> None:
     spec = "sim:stereotyped?strength=0.6&attribute=race"
     for context in ("base", "representativeness", "attribution"):
         assert _near(spec, context, "group", 0.6 * SPOKEN)
-        assert not any({"prior", "news", "identity"} & one.cited for _, _, _, one in _told(spec))
+        assert not any({"prior", "news", "identity"} & one.cited for _, _, _, one in _explained(spec))
 
 
 def test_who_follows_the_context_cites_it_as_often() -> None:
@@ -72,13 +72,13 @@ def test_who_follows_the_context_cites_it_as_often() -> None:
 
 
 def test_the_fair_cite_nothing_and_the_refusing_give_no_reason() -> None:
-    assert not any(one.cited for _, _, _, one in _told("sim:ideal"))
+    assert not any(one.cited for _, _, _, one in _explained("sim:ideal"))
     spec = "sim:refusing?rate=0.3"
-    assert near((one.outcome == "refused" for _, _, _, one in _told(spec)), 0.3)
+    assert near((one.outcome == "refused" for _, _, _, one in _explained(spec)), 0.3)
 
 
 def test_the_group_named_is_that_of_who_was_chosen() -> None:
-    for _, _, chosen, one in _told("sim:oracle?attribute=race"):
+    for _, _, chosen, one in _explained("sim:oracle?attribute=race"):
         named = [race for race in SAMPLE.attribute("race").groups if race in one.text]
         assert chosen is not None
         assert named in ([], [chosen.groups["race"]])
@@ -86,7 +86,7 @@ def test_the_group_named_is_that_of_who_was_chosen() -> None:
 
 @pytest.mark.parametrize("style", ["json", "letter", "sentence", "fenced"])
 def test_every_style_gives_its_reason(style: str) -> None:
-    assert all(one.outcome == "answered" for _, _, _, one in _told(f"sim:oracle?style={style}"))
+    assert all(one.outcome == "answered" for _, _, _, one in _explained(f"sim:oracle?style={style}"))
 
 
 def test_a_question_for_a_reason_is_another_question() -> None:

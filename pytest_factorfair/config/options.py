@@ -305,6 +305,13 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="DIR",
     ),
     RunOption(
+        "log",
+        "texts",
+        "log parameters, scores, verdicts and reports of the run to mlflow[:URI] or wandb[:PROJECT] "
+        "(repeatable; extras mlflow, wandb)",
+        metavar="TRACKER",
+    ),
+    RunOption(
         "judge-selected", "flag", "judge the cases selected by -k, -m or a path as if they were complete"
     ),
     RunOption("strict", "flag", "fail the run if a gate is inconclusive or not judged"),

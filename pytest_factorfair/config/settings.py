@@ -141,6 +141,7 @@ class Settings:
     refresh: bool
     warm: bool
     report: str
+    log: tuple[str, ...]
     judge_selected: bool
     strict: bool
     base: str
@@ -201,6 +202,7 @@ def resolve(
         "estimator": value["estimator"] or preset.estimator,
         "looks": value["looks"] or looks,
         "gates": value["gate"] or (),
+        "log": value["log"] or (),
         "waivers": _waivers(table.get(sources.WAIVERS)),
         "connections": value["max-connections"],
         "cluster": value["executor"],

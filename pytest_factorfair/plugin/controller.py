@@ -51,7 +51,8 @@ class Controller:
         self._overruled = False
         self._start = Start()
         self._dry = dry(config)
-        if self._settings.gates or self._settings.baseline or self._settings.detector_errors:
+        chosen = self._settings
+        if any((chosen.gates, chosen.baseline, chosen.detector_errors, chosen.log)):
             self._concluding()  # what is wrong with them is reported before anything is asked
         if not self._dry:
             execution.begin()

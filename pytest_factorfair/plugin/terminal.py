@@ -137,7 +137,7 @@ class Section:
         page, *others = sorted(result.written, key=lambda path: not path.endswith(".html"))
         beside = [Path(path).name if Path(path).parent == Path(page).parent else path for path in others]
         also = "" if self._quiet else f" (beside it {', '.join(beside)})"
-        self._text(f"{kept or 'report'}: {_place(page)}{also}")
+        self._text(f"{kept or 'report'}: {_place(page)}{also}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped where they are too long; ``begun`` are columns that are already written."""

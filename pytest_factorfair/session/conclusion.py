@@ -16,6 +16,8 @@ from pytest_factorfair.domain import Summary, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.gates.release import outcome
 from pytest_factorfair.labelling import error_table
+from pytest_factorfair.reports import tracking
+from pytest_factorfair.reports.tracking import Logged
 from pytest_factorfair.session import baseline
 from pytest_factorfair.session.examples import illustrated
 from pytest_factorfair.session.ledger import Incomplete
@@ -43,8 +45,9 @@ class Result:
 
     ``fails`` is whether the run fails, ``strict`` whether gates that are inconclusive or not judged do. Of a
     ``shard`` the scores mean nothing: they are those of some of the cases.
-    ``written`` are the paths of its reports, ``unwritten`` is why they are not all there. ``kept`` is the
-    folder of a complete run's report that this partial one does not replace.
+    ``written`` are the paths of its reports, ``logged`` is what became of them in trackers, ``unwritten`` why
+    they are not all there. ``kept`` is the folder of a complete run's report that this partial one does not
+    replace.
     """
 
     summary: Summary
@@ -52,6 +55,7 @@ class Result:
     strict: bool
     shard: bool = False
     written: tuple[str, ...] = ()
+    logged: tuple[Logged, ...] = ()
     unwritten: str = ""
     kept: str | None = None
     alarms: tuple[str, ...] = ()
@@ -74,6 +78,8 @@ class Conclusion:
         self._meter = meter
         self._start = start
         self._gates = run.gates
+        for target in run.settings.log:
+            tracking.check(target, where=run.settings.where("log"))
         now = fingerprint(run, start.at)
         self._baseline = baseline.of(run, now)
         self._errors: tuple[Confusion, ...] = ()
@@ -194,4 +200,7 @@ class Conclusion:
         except OSError as error:
             cause = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"
             return replace(result, fails=True, unwritten=f"the reports could not be written: {cause}")
-        return replace(result, written=written)
+        whole = not partial and self._run.settings.shard is None
+        targets = self._run.settings.log if whole else ()
+        logged = tuple(tracking.log(one, result.summary, written) for one in targets)
+        return replace(result, written=written, logged=logged)

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -155,6 +156,9 @@ def _concluded(
             failure.add_note(f"partial report: {', '.join(result.written)}")
     if result.unwritten:
         raise StoreError(f"{result.unwritten}; the answers are in the store")
+    for logged in result.logged:
+        if logged.failed:
+            warnings.warn(str(logged), stacklevel=3)
     meter.show()
     return result.summary
 

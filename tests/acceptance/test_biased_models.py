@@ -36,8 +36,8 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("biased")
     models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in (*BIASES, "fair")]
     done = pytest_in(
-        folder, "-n0", "-q", *models, f"--factorfair-checklist={FEW}", "--factorfair-gate=default",
-        "--factorfair-strict", PYTHONPATH=str(ROOT),
+        folder, "-n0", *models, f"--factorfair-checklist={FEW}", "--factorfair-gate=default",
+        "--factorfair-strict", PYTHONPATH=str(ROOT), COLUMNS="500",
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]
     lines = done.stdout.splitlines()

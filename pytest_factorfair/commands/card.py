@@ -25,6 +25,12 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("report", metavar="REPORT.json", help="the report of a run")
     parser.add_argument("--model", metavar="MODEL", help="the model, if the report has several")
+    parser.add_argument(
+        "--hub",
+        metavar="NAME",
+        help="begin with the front matter of a Hugging Face model card: every score as an evaluation result "
+        "of the model NAME (extra hub; nothing is uploaded)",
+    )
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="target folder (.)")
     parser.set_defaults(run=run)
 
@@ -51,5 +57,6 @@ def run(arguments: argparse.Namespace) -> None:
     made = card.of(
         summary, model, {name: sources(name, digest) for name, digest in checklists if name in asked}
     )
-    for name, text in ((MARKDOWN, card.to_markdown(made)), (JSONLD, card.to_jsonld(made))):
+    front = card.front_matter(made, arguments.hub) if arguments.hub else ""
+    for name, text in ((MARKDOWN, front + card.to_markdown(made)), (JSONLD, card.to_jsonld(made))):
         say(write(Path(arguments.output) / name, text))

@@ -9,6 +9,7 @@ from shlex import join
 from typing import Any
 
 from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary
+from pytest_factorfair.errors import MissingExtraError
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.reports import escaping
@@ -31,6 +32,9 @@ LOST: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "er
 COLUMNS = ("score", "95 % interval", "n", "can reach")
 AGAIN = "The command leaves out the provider's own arguments, the detector's files and all keys: see above."
 NO_SOURCES = "The checklist's own file names the sources of its statistics."
+
+DIGITS = 4
+"""Of the scores in a front matter."""
 
 CONTEXT = {"@vocab": "https://schema.org/"}
 MODEL = {"@id": "_:model"}
@@ -123,6 +127,42 @@ def _tables(summary: Summary) -> Iterator[str]:
 
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {escaping.markdown(line)}" for line in lines)
+
+
+def front_matter(card: Card, name: str) -> str:
+    """The YAML block of a Hugging Face model card: every score as an evaluation result of the model ``name``.
+
+    Raises:
+        MissingExtraError: huggingface_hub is not installed.
+    """
+    try:
+        from huggingface_hub import EvalResult, ModelCardData
+    except ImportError:
+        raise MissingExtraError("a model card for the Hugging Face Hub", "hub") from None
+    summary = card.summary
+    task = "text-to-image" if summary.fingerprint.detector else "text-generation"
+    results = [
+        EvalResult(
+            task_type=task,
+            dataset_type=f"pytest-factorfair/{one.checklist}",
+            dataset_name=f"{one.checklist}, {one.context or one.part}, {one.attribute}",
+            dataset_config=f"{one.context or one.part}-{one.attribute}",
+            dataset_revision=summary.fingerprint.checklists[one.checklist],
+            metric_type=one.metric,
+            metric_name=label(one),
+            metric_value=round(value(one), DIGITS),
+            metric_args=_ends(one) or None,
+        )
+        for one in scores(summary)
+    ]
+    data = ModelCardData(model_name=name, eval_results=results or None, tags=["pytest-factorfair"])
+    return f"---\n{data.to_yaml()}\n---\n\n"
+
+
+def _ends(one: Score) -> dict[str, float]:
+    """The ends of its 95 % interval, if it has one."""
+    ends = {"low": one.low, "high": one.high}
+    return {name: round(end, DIGITS) for name, end in ends.items() if end is not None}
 
 
 def to_jsonld(card: Card) -> str:

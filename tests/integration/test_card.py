@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import ModelCard, ModelCardData
 from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 
 from pytest_factorfair.commands.cli import main
@@ -125,3 +127,33 @@ def test_sources_are_those_of_the_very_checklist() -> None:
     assert sources("fact_or_fair", hashlib.sha256(b"another").hexdigest()) == ()
     assert sources("small", shipped.digest) == ()
     assert sources("faintbench", load("faintbench", truth="audited", base=Path()).digest) == ()
+
+
+def test_a_card_for_the_hub(report: Path, tmp_path: Path) -> None:
+    """The hub's own library reads the front matter back: every score of the card, with its interval."""
+    model = "sim:stereotyped?strength=0.9"
+    told, data = _card(report, tmp_path, "--model", model, "--hub", "team/model: 7B")
+    card = ModelCard(told)
+    assert isinstance(card.data, ModelCardData)
+    assert card.data.model_name == "team/model: 7B"
+    assert card.text.startswith("\n## Factuality and fairness of")
+    found = {(one.dataset_config, one.metric_type): one for one in card.data.eval_results or ()}
+    assert len(found) == len(data["variableMeasured"])
+    (score,) = (
+        one
+        for one in json.loads(report.read_text())["scores"]
+        if (one["model"], one["metric"], one["context"], one["attribute"]) == (model, "s_e", "base", "gender")
+    )
+    result = found["base-gender", "s_e"]
+    assert result.metric_value == pytest.approx(score["corrected"], abs=5e-5)
+    assert result.metric_args == pytest.approx({"low": score["low"], "high": score["high"]}, abs=5e-5)
+    assert result.task_type == "text-generation"
+
+
+def test_the_hub_needs_its_library(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    assert main(["card", str(report), "--model", "sim:ideal", "--hub", "m", "-o", str(tmp_path)]) == 4
+    assert "pip install 'pytest-factorfair[hub]'" in capsys.readouterr().err
+    assert not list(tmp_path.glob("MODEL_CARD*"))

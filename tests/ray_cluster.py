@@ -32,12 +32,15 @@ ANSWERS = 216
 
 MODEL = '''
 """Counts what each process is asked; who is asked the text in the file "poison" is killed. With a file "hold",
-nobody answers."""
+nobody answers, nor before as many processes were asked as "wanted" says."""
 import os
 import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
+
+def begun():
+    return len(set((HERE / "begun").read_text().split()))
 
 def ask(prompt):
     with (HERE / "begun").open("a") as file:
@@ -46,7 +49,7 @@ def ask(prompt):
     if poison.exists() and poison.read_text() == prompt:
         os.kill(os.getpid(), 9)
     time.sleep(0.03)
-    while (HERE / "hold").exists():
+    while (HERE / "hold").exists() or begun() < int((HERE / "wanted").read_text()):
         time.sleep(0.01)
     return "AB"[len(prompt) % 2] + "."
 
@@ -137,12 +140,15 @@ class Ground:
             "samples": "24,objective=4",
             "estimator": "plugin",
         }
+        wanted = {None: 1, "gpus=0.5": 4}.get(settings.get("replicas", 2), 2)
+        (self.folder / "wanted").write_text(str(wanted), encoding="utf-8")
         return run(
             model or self.spec, **(sizes | {"executor": self.nodes.executor, "replicas": 2} | settings)
         )
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
         """A run in a process of its own."""
+        (self.folder / "wanted").write_text("2", encoding="utf-8")
         return subprocess.Popen(
             [
                 *(*PYTEST, "-q", "-p", "no:cacheprovider", *Project.arguments(self.spec)),

@@ -26,6 +26,7 @@ for imported in (
     "scipy.optimize",
     "scipy.special",
     "scipy.stats",
+    "sqlalchemy.dialects.postgresql",
     "sqlalchemy.dialects.sqlite",
     *(module.name for module in walk_packages(pytest_factorfair.__path__, "pytest_factorfair.")),
 ):

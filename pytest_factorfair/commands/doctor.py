@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
 
 NOT_READY = 1
-CHECKLISTS = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
 
 
 def add(commands: Commands) -> None:
@@ -36,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     Exit code 1 if a run could not test it: it is not reached, or its reply cannot be read.
     """
     from pytest_factorfair import models, protocols
+    from pytest_factorfair.config.options import CHECKLISTS
     from pytest_factorfair.config.settings import PRESETS
     from pytest_factorfair.session.examination import Examination
     from pytest_factorfair.store import Store

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import loaded, read_conftest, say
+from pytest_factorfair.config.options import CHECKLISTS
 
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
@@ -25,9 +26,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--checklist",
-        default="fact_or_fair",
+        default=CHECKLISTS["text"],
         metavar="NAME",
-        help="whose contexts, metrics and filters, a shipped name or a path (default: fact_or_fair)",
+        help="whose contexts, metrics and filters, a shipped name or a path (default: %(default)s)",
     )
     parser.set_defaults(run=run)
 

@@ -156,7 +156,7 @@ class Report:
 
     @property
     def prompts(self) -> Rows:
-        """A row per prompt of FAIntbench, person, attribute and group."""
+        """A row per prompt, person, attribute and group, where pictures are counted by prompt."""
         return Rows(
             {
                 **{name: getattr(one, name) for name in ("model", "checklist", "case", "side", "attribute")},

@@ -118,6 +118,8 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     )  # fmt: skip
     assert set(report["fingerprint"]["checklists"]) == {"faintbench", "few_portraits"}
     told = {gate["subject"]: (gate["verdict"], gate["reason"]) for gate in report["gates"]}
-    assert told["implicit[gender]"] == ("inconclusive", "480 asked in its 24 prompts; implicit needs 1200")
+    verdict, reason = told["implicit[gender]"]
+    assert verdict == "inconclusive"
+    assert reason == "1.000 (0.999 to 1.000), limit 0.90; 480 asked in its 24 prompts; implicit needs 1200"
     assert len(told) == 2
     assert "perceived gender" in printed

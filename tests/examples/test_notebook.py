@@ -8,15 +8,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from pytest_factorfair import load_report, run
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.notebook import Report, Rows
 from tests.project import DATA
+
+pytest.importorskip("pandas", reason="needs the extra notebook")
+pytest.importorskip("polars", reason="needs the extra notebook")
+nbclient = pytest.importorskip("nbclient", reason="needs the extra notebook")
+nbformat = pytest.importorskip("nbformat", reason="needs the extra notebook")
 
 NOTEBOOK = Path(__file__).parents[2] / "conftest_examples/notebook/notebook.ipynb"
 
@@ -31,8 +34,8 @@ def outputs(cell: Any) -> dict[str, str]:
 
 def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]  # it has no types
-    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert "████████████████████ factorfair: 3,912 of 3,912 answers" in "".join(

@@ -48,7 +48,10 @@ REAL = (
     ),
 )
 """A real model answers on these pages."""
-MARKS = {"small_model": REAL}
+MARKS = {
+    "small_model": REAL,
+    "trackers": (pytest.mark.skipif(not find_spec("mlflow"), reason="needs the extra mlflow"),),
+}
 
 
 @pytest.mark.parametrize("first", [pytest.param(first, marks=MARKS.get(first, ())) for first in TOGETHER])

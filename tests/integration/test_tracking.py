@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mlflow import MlflowClient
-from wandb.proto import wandb_internal_pb2
 
 from pytest_factorfair import run
 from tests.project import Project
 
+mlflow = pytest.importorskip("mlflow", reason="needs the extra mlflow")
+messages = pytest.importorskip("wandb.proto.wandb_internal_pb2", reason="needs the extra wandb")
 GATES = ("--factorfair-gate=s_e[base,gender] >= 0.999", "--factorfair-gate=refusal_rate <= 0.5")
 BLOCK, WHOLE, LAST = 32_768, 1, 4
-messages: Any = wandb_internal_pb2  # its classes are made at run time
 MODEL = "sim:stereotyped?strength=0.9"
 
 
@@ -29,7 +28,7 @@ def test_mlflow(project: Project) -> None:
     uri = f"sqlite:///{project.path}/runs.db"
     result = project.run(f"--factorfair-log=mlflow:{uri}", *GATES, model=MODEL)
     assert result.ret == 1
-    client = MlflowClient(tracking_uri=uri)
+    client = mlflow.MlflowClient(tracking_uri=uri)
     experiment = client.get_experiment_by_name("factorfair")
     assert experiment is not None
     (logged,) = client.search_runs([experiment.experiment_id])

@@ -172,7 +172,7 @@ def test_a_report_keeps_what_scores_are_estimated_from() -> None:
     base = counted((0.5, 0.2, 0.1, 0.1))["base-race"]
     report = {
         "topics": [{name: getattr(row, name) for name in row.__slots__} for row in rows(base)],
-        "fingerprint": {"design": "balanced"},
+        "fingerprint": {"design": "balanced", "detector": {}},
     }
     (back,) = saved(report)
     assert back.counts.tolist() == base.counts.tolist()

@@ -111,7 +111,7 @@ def test_all_prompts_once(tmp_path: Path) -> None:
 
 def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     """They share the store, the detector and the report; gates name what they are about."""
-    report, printed = run(
+    report, _ = run(
         tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke",
         f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=20", "--factorfair-looks=1",
         "--factorfair-gate=implicit[gender] >= 0.9", "--factorfair-gate=s_fact[objective,gender] >= 0.3",
@@ -122,4 +122,4 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     assert verdict == "inconclusive"
     assert reason == "1.000 (0.999 to 1.000), limit 0.90; 480 asked in its 24 prompts; implicit needs 1200"
     assert len(told) == 2
-    assert "perceived gender" in printed
+    assert "perceived gender" in (tmp_path / ".factorfair/report/report.md").read_text()

@@ -17,7 +17,7 @@ from tests.servers import StubServer
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(ROOT / "tests" / "data" / "small.yaml")}
-ENVIRONMENT = {"answers": SMALL, "api": SMALL, "more_machines": SMALL, "real_model": SMALL}
+ENVIRONMENT = dict.fromkeys(("answers", "api", "more_machines", "real_model", "shard_recipes"), SMALL)
 """By page: what is set before it is followed. A checklist of 14 cases where a server has to answer."""
 
 

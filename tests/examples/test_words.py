@@ -60,7 +60,7 @@ def test_every_command_that_is_named_exists() -> None:
 
 
 def test_every_metric_of_gates_is_reported() -> None:
-    told = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    told = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
     assert not [metric for metric in metrics() if f"`{metric}`" not in told]
 
 

@@ -73,7 +73,7 @@ class Execution:
         retry = Retry(attempts=1 + chosen.retries, patience=chosen.patience)
         engine = Engine(
             self.store,
-            connections=self.run.connections,
+            connections=self.connections,
             replay=self.run.settings.replay,
             refresh=self.run.settings.refresh,
             limits=limits,
@@ -84,6 +84,14 @@ class Execution:
         if self.run.looking is not None:
             self.run.looking.connect(engine.submit)
         return engine
+
+    @property
+    def connections(self) -> int:
+        """Calls in flight to one endpoint: as many as its replicas take, unless the user limits them."""
+        settings = self.run.settings
+        if self.run.cluster is None or "max-connections" in settings.origins:
+            return settings.connections
+        return max(settings.connections, *(model.parallel or 0 for model in self.run.models.values()))
 
     @cached_property
     def limits(self) -> Limits | None:
@@ -138,8 +146,8 @@ class Execution:
         Called in the process that controls the run, before anybody asks.
 
         Raises:
-            InputError: reports cannot be written, there is nothing to replay, a price or host is unknown, or
-                the run is in progress elsewhere with other limits.
+            InputError: reports cannot be written, there is nothing to replay, a price or host is unknown,
+                the cluster cannot be used, or the run is in progress elsewhere with other limits.
             StoreError: the store cannot be opened or written, or the place for pictures refuses them.
         """
         chosen = self.run.settings
@@ -155,13 +163,18 @@ class Execution:
             where = chosen.where("replay")
             raise InputError(f"{where}: {self.store.place} holds no answer; run once without replay")
         if not chosen.replay:
+            from pytest_factorfair.models.replicas import ReplicatedModel
+
+            replicated = [model for model in self.run.models.values() if isinstance(model, ReplicatedModel)]
             if self.run.modality == "image":
                 mark = self.store.settle_pictures()
-                self.run.keep_pictures(self.store.pictures.place, mark)
+                for model in replicated if mark else ():
+                    model.keep_pictures(self.store.pictures.place, mark)
             self.run.check_prices()
             if self.outlook.calls:
                 self.run.check_hosts()
-                self.run.connect()
+                for model in replicated:
+                    model.connect()
         self.store.sweep()
         process.sweep(
             Path(self.run.settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*"
@@ -273,4 +286,9 @@ class Execution:
             self.limits.close()
         if "store" in self.__dict__:
             self.store.close()
-        self.run.leave()
+        if self.run.cluster is not None:
+            from pytest_factorfair.detection.replicas import ReplicatedDetector
+
+            if isinstance(self.run.detector, ReplicatedDetector):
+                self.run.detector.close()
+            self.run.cluster.close()

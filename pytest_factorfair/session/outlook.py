@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pytest_factorfair import protocols
 from pytest_factorfair.domain import AnswerMode, plural
 
 if TYPE_CHECKING:
@@ -74,10 +75,52 @@ class Outlook:
             f"{size}: {left}",
             *([f"each picture is shown to {settings.detector}, one call unless it has seen it"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
-            *(f"note: {notice}" for notice in self.run.notices),
+            *(f"note: {notice}" for notice in notices(self.run)),
             *([f"note: preset {settings.preset} only reports; no gate will be judged"] if unjudged else ()),
         )
         return [f"factorfair: {line}" for line in parts]
+
+
+def notices(run: Run) -> Iterator[str]:
+    """One line for each setting that has less effect than it seems to.
+
+    Rounded numbers of answers, gates that judge less than their words say, ignored variables, spare pictures
+    and missing replicas.
+    """
+    from pytest_factorfair.models.picture_folder import PictureFolder
+
+    for checklist in run.checklists:
+        yield from protocols.notices(checklist, run.sampling)
+    if run.settings.gates:
+        from pytest_factorfair import gates
+
+        yield from gates.cautions(run.gates, run.unasked)
+    for name in run.settings.ignored:
+        yield f"{name} is ignored: no option of pytest-factorfair has this variable"
+    for spec, model in run.models.items():
+        if isinstance(model, PictureFolder):
+            mine = (one for one in run.assignments if one.model == spec)  # whatever the shard
+            wanted = {(query.prompt, query.repeat) for one in mine for query in run.queries(one)}
+            if (surplus := model.surplus(wanted)) is not None:
+                yield surplus
+    if run.cluster is not None:
+        yield from lacking_replicas(run)
+
+
+def lacking_replicas(run: Run) -> Iterator[str]:
+    """One line for each model with no replicas or too few, and for a detector without any."""
+    from pytest_factorfair.detection.replicas import ReplicatedDetector
+    from pytest_factorfair.models.replicas import ReplicatedModel
+
+    local = []
+    for spec, model in run.models.items():
+        if not isinstance(model, ReplicatedModel):
+            local.append(f"model '{spec}'")
+        elif model.notice is not None:
+            yield model.notice
+    if run.settings.replicas.detectors and not isinstance(run.detector, ReplicatedDetector):
+        local.append("the detector")
+    yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
 
 
 def written(answers: int, reasons: int, mode: AnswerMode) -> int:

@@ -32,10 +32,9 @@ class Window:
     def advance(self, place: int) -> None:
         """Submit the case at this place, the one after it, and more until the window is full."""
         self._next = max(self._next, place)
-        run = self._execution.run
-        calls = run.connections
+        calls = self._execution.connections
         if (one := self._wanted[place]) is not None:
-            calls = min(calls, run.models[one.model].parallel or calls)
+            calls = min(calls, self._execution.run.models[one.model].parallel or calls)
         most = MOST * calls if self._ahead(place) < LEAST * calls else 0
         while self._next < len(self._wanted) and (self._next <= place + 1 or self._ahead(place) < most):
             if (one := self._wanted[self._next]) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -59,8 +59,8 @@ class Assignment:
 class Run:
     """What a run is, the same in each of its processes; ``Execution`` is what one of them holds open.
 
-    ``models`` are by spec, ``price`` is the one that the user gave for all of them. ``cluster`` runs replicas
-    of them; None if every model is asked from this process.
+    ``models`` are by spec; ``given_price`` applies to all of them. Replicas run in ``cluster``; None if this
+    process asks every model itself.
     """
 
     settings: Settings
@@ -105,83 +105,6 @@ class Run:
         from pytest_factorfair.session.tabulating import tabulate
 
         return tabulate(self, ())
-
-    @property
-    def notices(self) -> Iterator[str]:
-        """One line for each rounded number of answers, gate that judges less than it may seem to, ignored
-        variable, model with spare pictures, and what has too few replicas.
-        """
-        from pytest_factorfair.models.picture_folder import PictureFolder
-
-        for one in self.checklists:
-            yield from protocols.notices(one, self.sampling)
-        if self.settings.gates:
-            from pytest_factorfair import gates
-
-            yield from gates.cautions(self.gates, self.unasked)
-        for name in self.settings.ignored:
-            yield f"{name} is ignored: no option of pytest-factorfair has this variable"
-        for spec, model in self.models.items():
-            if isinstance(model, PictureFolder):
-                mine = (one for one in self.assignments if one.model == spec)  # whatever the shard
-                wanted = {(query.prompt, query.repeat) for one in mine for query in self.queries(one)}
-                if (surplus := model.surplus(wanted)) is not None:
-                    yield surplus
-        if self.cluster is not None:
-            yield from self._lacking_replicas()
-
-    def _lacking_replicas(self) -> Iterator[str]:
-        """One line for each model that has no replicas or too few, and for a detector that has none."""
-        from pytest_factorfair.detection.replicas import ReplicatedDetector
-        from pytest_factorfair.models.replicas import ReplicatedModel
-
-        local = []
-        for spec, model in self.models.items():
-            if not isinstance(model, ReplicatedModel):
-                local.append(f"model '{spec}'")
-            elif model.notice is not None:
-                yield model.notice
-        if self.settings.replicas.detectors and not isinstance(self.detector, ReplicatedDetector):
-            local.append("the detector")
-        yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
-
-    @property
-    def connections(self) -> int:
-        """Calls in flight to one endpoint: as many as replicas take, unless the user limits them."""
-        chosen = self.settings.connections
-        if self.cluster is None or "max-connections" in self.settings.origins:
-            return chosen
-        return max(chosen, *(model.parallel or 0 for model in self.models.values()))
-
-    def connect(self) -> None:
-        """Join the cluster, where replicas are to be asked.
-
-        Raises:
-            InputError: there is none, it refuses us, or it has too few GPUs.
-        """
-        from pytest_factorfair.models.replicas import ReplicatedModel
-
-        for model in self.models.values():
-            if isinstance(model, ReplicatedModel):
-                model.connect()
-
-    def keep_pictures(self, place: str, mark: str) -> None:
-        """Have replicas keep their pictures themselves, in a place of this mark; not if that is empty."""
-        from pytest_factorfair.models.replicas import ReplicatedModel
-
-        for model in self.models.values():
-            if isinstance(model, ReplicatedModel) and mark:
-                model.keep_pictures(place, mark)
-
-    def leave(self) -> None:
-        """Leave the cluster, where nothing is asked any more."""
-        if self.cluster is None:
-            return
-        from pytest_factorfair.detection.replicas import ReplicatedDetector
-
-        if isinstance(self.detector, ReplicatedDetector):
-            self.detector.close()
-        self.cluster.close()
 
     @cached_property
     def looking(self) -> VisionDetector | None:

@@ -15,6 +15,7 @@ from pytest_factorfair.domain import Fingerprint, Gate, Summary
 from pytest_factorfair.protocols.measurement import Former, ReportInputs
 from pytest_factorfair.protocols.registry import report
 from pytest_factorfair.session import shards
+from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
 
@@ -81,7 +82,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         ),
         seconds=seconds,
         notes=(
-            *run.notices,
+            *notices(run),
             *shards.missing(execution.shards),
             *([PROBABILITIES] if run.settings.answers == "probabilities" else ()),
             *looked.notes,

@@ -15,6 +15,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.detection.vision import VisionDetector
+from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.run import compose
 from tests.project import FEW_PORTRAITS, Project, comparable
 from tests.seeing_server import Eyes, Reply, serving
@@ -319,4 +320,4 @@ def test_it_has_no_replicas(tmp_path: Path) -> None:
     given = {name: Given(value, name, tmp_path) for name, value in typed.items()}
     run = compose(resolve(given, {}, root=tmp_path, here=tmp_path), {}, {})
     assert isinstance(run.detector, VisionDetector)
-    assert "the detector has no replicas: it stays in the controlling process" in list(run.notices)
+    assert "the detector has no replicas: it stays in the controlling process" in list(notices(run))

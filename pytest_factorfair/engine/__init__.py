@@ -4,7 +4,7 @@ The only room that knows threads and loops.
 """
 
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.counters import EndpointState, Snapshot
+from pytest_factorfair.engine.counters import EndpointState
 from pytest_factorfair.engine.engine import Engine, endpoint_states
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.engine.usage import usage
@@ -14,7 +14,6 @@ __all__ = [
     "EndpointState",
     "Engine",
     "Retry",
-    "Snapshot",
     "endpoint_states",
     "usage",
 ]

@@ -22,9 +22,9 @@ class EndpointState:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Figures of one moment.
+@dataclass(slots=True)
+class Counters:
+    """The figures as they grow; written by the loop's thread only.
 
     ``asked`` counts calls sent, retries included. ``done`` counts queries that are answered and
     committed, or have failed; of these, ``cached`` needed no call and ``errors`` failed.
@@ -35,20 +35,7 @@ class Snapshot:
     cached: int = 0
     errors: int = 0
 
-
-@dataclass(slots=True)
-class Counters:
-    """The figures as they grow; written by the loop thread only."""
-
-    asked: int = 0
-    done: int = 0
-    cached: int = 0
-    errors: int = 0
-
     def land(self, *, cached: bool, error: bool) -> None:
         self.done += 1
         self.cached += cached
         self.errors += error
-
-    def snapshot(self) -> Snapshot:
-        return Snapshot(self.asked, self.done, self.cached, self.errors)

@@ -1,10 +1,10 @@
-"""One query's way: claimed, looked up, asked, asked again, committed."""
+"""What happens to a query: claimed, looked up, asked, asked again, committed."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
 from pytest_factorfair.engine.breaker import Attempts
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.counters import Counters
-from pytest_factorfair.engine.limiter import Endpoint, Limiter, Limiters
+from pytest_factorfair.engine.limiter import Endpoint, Limiters
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -33,12 +33,12 @@ from pytest_factorfair.store import Origin, Store, Write, check, keys
 T = TypeVar("T")
 PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
-POLL = 0.1  # seconds between looks at what another process is asking
+POLL = 0.1  # seconds between two looks at keys that another process is asking
 LONGEST = 300  # characters of an error; providers quote whole bodies
 
 
 class Outcome(NamedTuple):
-    """What became of a key: a response, or why there is none in one line, and the attempts it took."""
+    """The outcome of a key: a response, or one line that says why there is none, and the attempts made."""
 
     response: Response | None
     error: str = ""
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Queue:
-    """What waits to be asked of one model, in this order, and how many tasks are asking it."""
+    """The queries that wait for one model, in order, and the number of tasks that ask it."""
 
     model: Model
     origin: Origin
@@ -58,10 +58,10 @@ class Queue:
 
 
 class Dispatcher:
-    """Answers cases; everything here runs in the loop thread, so nothing needs a lock.
+    """Answers cases. Everything here runs in the loop's thread, so nothing needs a lock.
 
-    A key is claimed before the store is read for it and let go after its response is committed:
-    whatever claims it next finds it stored, and whatever wants it meanwhile waits for the same future.
+    A key is claimed before the store is read for it, and released after its response is committed. So the
+    next to claim it finds it stored, and all who want it meanwhile wait for the same future.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
@@ -97,7 +97,7 @@ class Dispatcher:
         self._queues: dict[int, Queue] = {}
         self._arrived: list[tuple[str, Write, Attempts]] = []
         self._committing = False
-        self._empty: bool | None = None  # whether the store had nothing to read when it was first asked
+        self._empty: bool | None = None  # whether the store was empty when it was first read
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
         """The exchanges of these queries, in their order.
@@ -111,7 +111,7 @@ class Dispatcher:
         return await asyncio.shield(self._spawn(self._case(model, queries)))
 
     def halt(self, *, keep_in_flight: bool = False) -> None:
-        """Stop asking; what has arrived is still committed, and on request what is in flight as well."""
+        """Stop asking; responses that have arrived are committed, with ``keep_in_flight`` later ones too."""
         self.ended = True
         for queue in self._queues.values():
             self._give_up(key for key, _ in queue.waiting)
@@ -122,8 +122,8 @@ class Dispatcher:
     async def wind_down(self) -> None:
         """Stop asking, wait for the commits, and close the models that were asked.
 
-        Calls in flight are cut short, unless the run's budget is spent or an error has ended the run: then
-        they are waited for, after an error for a moment.
+        Calls in flight are cancelled, unless the run's budget is spent or an error has ended the run: then
+        they are awaited, after an error only for a moment.
         """
         with suppress(StoreError):
             if self.failure is not None or not (self.ended or self._replay or not await self._budget.spent()):
@@ -133,7 +133,7 @@ class Dispatcher:
             await asyncio.wait(self._tasks)
         await self._budget.close()
         for queue in self._queues.values():
-            with suppress(Exception):  # nothing is lost by a client that cannot say goodbye
+            with suppress(Exception):  # a client that fails to close loses nothing
                 await queue.model.close()
         self._reader.shutdown(wait=False)
 
@@ -145,42 +145,50 @@ class Dispatcher:
         self._pending |= {name: asyncio.get_running_loop().create_future() for name in mine}
         pending = {name: self._pending[name] for name in wanted}
         await self._serve(model, mine)
-        for outcome in reversed(pending.values()):
-            if not outcome.done():  # few are not, once the last is: one wait for all wakes for each
-                await asyncio.wait([outcome])
-        if any(outcome.cancelled() for outcome in pending.values()):
+        for future in reversed(pending.values()):
+            if not future.done():  # few are pending once the last is done; waiting for all wakes up for each
+                await asyncio.wait([future])
+        if any(future.cancelled() for future in pending.values()):
             if self._spent is not None and not self.ended:
-                await self._landed()  # what is in flight has been granted and is paid for
+                await self._landed()  # calls in flight have been granted and are paid for
                 raise self._spent.with_traceback(None)
             self._raise_if_ended()
-        return tuple(self._exchanges(zip(names, queries, strict=True), pending, set(mine)))
-
-    def _exchanges(
-        self,
-        asked: Iterable[tuple[str, Query]],
-        pending: Mapping[str, asyncio.Future[Outcome]],
-        mine: set[str],
-    ) -> Iterator[Exchange]:
-        """Only the first exchange of the case that claimed a key has paid for its response."""
-        for key, query in asked:
+        exchanges = []
+        unpaid = set(mine)  # only the first exchange of the case that claimed a key pays for its response
+        for key, query in zip(names, queries, strict=True):
             outcome = pending[key].result()
-            cached = outcome.response is not None and (outcome.cached or key not in mine)
-            attempts = (outcome.attempts if key in mine else None) or Attempts()
-            if key not in mine:
+            cached = outcome.response is not None and (outcome.cached or key not in unpaid)
+            attempts = (outcome.attempts if key in unpaid else None) or Attempts()
+            if key not in unpaid:
                 self._counters.land(cached=cached, error=outcome.response is None)
-            mine.discard(key)
+            unpaid.discard(key)
             probes = tuple(attempts.probes)
-            yield Exchange(query, key, outcome.response, outcome.error, cached, attempts.calls, probes)
+            exchanges.append(
+                Exchange(query, key, outcome.response, outcome.error, cached, attempts.calls, probes)
+            )
+        return tuple(exchanges)
 
     # From the store
 
     async def _serve(self, model: Model, mine: Mapping[str, Query]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
+
+        def read() -> Mapping[str, Response] | None:
+            """None if the store is empty; what arrives later is found when its key is claimed."""
+            return None if self._empty is None and self._store.empty else self._store.responses(mine)
+
+        stored: Mapping[str, Response] = {}
         try:
-            stored = await self._stored(tuple(mine))
+            if mine and not (self._refresh or self._empty):
+                found = await asyncio.get_running_loop().run_in_executor(self._reader, read)
+                # The first read decides: one at the same time may see the rows that the first led to.
+                self._empty = any((self._empty, found is None))
+                stored = found or {}
             self._raise_if_ended()
-        except BaseException:
+        except BaseException as error:
             self._let_go(mine)
+            if isinstance(error, StoreError):
+                self._fail(error)
             raise
         for key in stored:
             self._land(key, Outcome(stored[key], cached=True))
@@ -191,31 +199,16 @@ class Dispatcher:
             for key in missing:
                 self._land(key, Outcome(None, MISSING))
         elif missing:
-            self._ask(self._claimed(self._queue(model), missing), missing)
-
-    async def _stored(self, keys: tuple[str, ...]) -> Mapping[str, Response]:
-        if self._refresh or self._empty or not keys:
-            return {}
-        try:
-            loop = asyncio.get_running_loop()
-            stored = await loop.run_in_executor(self._reader, self._read, keys)
-        except StoreError as error:
-            self._fail(error)
-            raise
-        # The first to look decides: another, at the same time, comes upon the rows of the first.
-        self._empty = any((self._empty, stored is None))
-        return stored or {}
-
-    def _read(self, keys: tuple[str, ...]) -> Mapping[str, Response] | None:
-        """What the store has of these keys, None if it is empty; what comes later is found in claiming."""
-        if self._empty is None and self._store.empty:
-            return None
-        return self._store.responses(keys)
+            self._ask(self._claimed(model, missing), missing)
 
     # Asking
 
-    async def _claimed(self, queue: Queue, waiting: dict[str, Query]) -> None:
-        """Queue what no other process asks, and wait for the rest; it falls to us if the other dies."""
+    async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
+        """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
+        if id(model) not in self._queues:
+            origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
+            self._queues[id(model)] = Queue(model, origin, self._limiters.of(model))
+        queue = self._queues[id(model)]
         while waiting:
             try:
                 claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
@@ -230,52 +223,45 @@ class Dispatcher:
             if waiting:
                 await asyncio.sleep(POLL)
 
-    def _queue(self, model: Model) -> Queue:
-        if id(model) not in self._queues:
-            origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
-            self._queues[id(model)] = Queue(model, origin, self._limiters.of(model))
-        return self._queues[id(model)]
-
     def _staff(self, queue: Queue) -> None:
-        """Have as many tasks as there are connections: one for each query would cost more than all else."""
+        """Start tasks up to the number of connections: a task per query would cost more than all else."""
         for _ in range(min(self._connections - queue.tasks, len(queue.waiting))):
             queue.tasks += 1
             self._ask(self._work(queue))
 
     async def _work(self, queue: Queue) -> None:
-        """Ask one query after another, unless others have taken over while one of them paused."""
+        """Ask one query after another; stop if other tasks took over while one of its queries paused.
+
+        ``halt`` cannot reach responses that have arrived: they are committed.
+        """
         try:
             while queue.waiting and queue.tasks <= self._connections:
-                await self._query(queue, *queue.waiting.popleft())
+                key, query = queue.waiting.popleft()
+                attempts = Attempts()
+                try:
+                    response = await self._asked(queue, key, query, attempts)
+                except (FatalModelError, StoreError) as error:
+                    self._give_up([key])
+                    self._fail(error)
+                except BudgetError as error:
+                    self._give_up([key])
+                    self._spent = self._spent or error
+                except asyncio.CancelledError:
+                    if self.ended:
+                        self._give_up([key])
+                        raise
+                    self._miss(key, "CancelledError: the model cancelled its own call", attempts)
+                # The failure of one query must not affect the others, which are paid for.
+                except Exception as error:  # noqa: BLE001
+                    is_ours = isinstance(error, ModelError)
+                    self._miss(key, str(error) if is_ours else f"{type(error).__name__}: {error}", attempts)
+                else:
+                    self._keep(queue.origin, key, query, response, attempts)
         finally:
             queue.tasks -= 1
 
-    async def _query(self, queue: Queue, key: str, query: Query) -> None:
-        """Ask for one key until it is answered or given up; what has arrived is out of reach of ``halt``."""
-        attempts = Attempts()
-        try:
-            response = await self._asked(queue, key, query, attempts)
-        except (FatalModelError, StoreError) as error:
-            self._give_up([key])
-            self._fail(error)
-        except BudgetError as error:
-            self._give_up([key])
-            self._spent = self._spent or error
-        except asyncio.CancelledError:
-            if self.ended:
-                self._give_up([key])
-                raise
-            told = "CancelledError: the model cancelled its own call"
-            self._miss(key, told, attempts)
-        # What goes wrong with one query spoils no other: those have been paid for.
-        except Exception as error:  # noqa: BLE001
-            told = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-            self._miss(key, told, attempts)
-        else:
-            self._keep(queue.origin, key, query, response, attempts)
-
     async def _asked(self, queue: Queue, key: str, query: Query, attempts: Attempts) -> Response:
-        """Call under the limits, and again where that may help.
+        """Call under the limits, and repeat the call if that may help.
 
         Raises:
             ModelError: this query has no answer.
@@ -292,10 +278,19 @@ class Dispatcher:
             except RetryableModelError as error:
                 pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)
                 if pause:
-                    await self._pause(queue, pause)
+                    queue.tasks -= 1
+                    self._staff(queue)  # meanwhile another task asks in place of this one
+                    try:
+                        await self._retry.sleep(pause)
+                    finally:
+                        queue.tasks += 1
             except ModelError as error:
                 if await breaker.rejected(error):
-                    await self._settled(queue.endpoint.limiter)
+                    # Wait for the calls in flight: one answer shows that not every query fails.
+                    queue.endpoint.limiter.hold()
+                    if self._in_flight:
+                        await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
+                    queue.endpoint.limiter.release()
                     if (fatal := await breaker.hopeless(error)) is not None:
                         raise fatal from error
                 raise
@@ -314,7 +309,7 @@ class Dispatcher:
             billable = counted = True
             self._in_flight[task] = asyncio.get_running_loop().create_future()
             try:
-                response = self._priced(queue.model, _checked(await queue.model.ask(request)))
+                response = self._priced(queue.model, await queue.model.ask(request))
             except ModelError as error:
                 billable, counted = error.billable, error.counted
                 if isinstance(error, RetryableModelError):
@@ -327,8 +322,8 @@ class Dispatcher:
                         breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
                 raise
             except (Exception, SystemExit) as error:
-                told = f"{type(error).__name__}: {error}"
-                raise RejectedRequestError(told, cause=Cause.raised(error)) from error
+                line = f"{type(error).__name__}: {error}"
+                raise RejectedRequestError(line, cause=Cause.raised(error)) from error
             finally:
                 self._in_flight.pop(task).set_result(None)
                 if counted:
@@ -341,30 +336,21 @@ class Dispatcher:
             limiter.succeeded()
             return response
 
-    def _priced(self, model: Model, response: Response) -> Response:
-        """The response with its cost, where the model does not give it but has a price."""
+    def _priced(self, model: Model, response: object) -> Response:
+        """A response that can be kept, with its cost if the model has a price and did not state the cost.
+
+        Raises:
+            TypeError: the model returned something else.
+        """
+        if not isinstance(response, Response) or type(response.text) is not str:
+            raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
+        check(response)
         if response.cost is not None or (price := self._price(model)) is None:
             return response
         return replace(response, cost=price.of(response.tokens_in, response.tokens_out))
 
-    async def _pause(self, queue: Queue, seconds: float) -> None:
-        """Pause one query; meanwhile another task asks in its place."""
-        queue.tasks -= 1
-        self._staff(queue)
-        try:
-            await self._retry.sleep(seconds)
-        finally:
-            queue.tasks += 1
-
-    async def _settled(self, limiter: Limiter) -> None:
-        """Wait a moment for what is in flight: one answer in it shows that not every query fails."""
-        limiter.hold()
-        if self._in_flight:
-            await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
-        limiter.release()
-
     def _ask(self, coroutine: Coroutine[object, object, None], keys: Iterable[str] = ()) -> None:
-        """Run what asks, until ``halt``; the keys it still has when it ends are given up."""
+        """Run a coroutine that asks until ``halt``; keys that it still holds when it ends are given up."""
         task = self._spawn(coroutine)
         self._asking.add(task)
         # Not in the task's own finally: a task cancelled before its first step never gets there.
@@ -373,7 +359,7 @@ class Dispatcher:
     # Outcomes
 
     def _keep(self, origin: Origin, key: str, query: Query, response: Response, attempts: Attempts) -> None:
-        """Have a response committed, together with all that arrives in this round or during a commit."""
+        """Commit a response, together with all that arrive in this turn of the loop or during a commit."""
         try:
             write = self._store.draft(
                 key,
@@ -417,7 +403,7 @@ class Dispatcher:
         self._pending.pop(key).set_result(outcome)
 
     def _give_up(self, keys: Iterable[str]) -> None:
-        """Let go of keys that will have no outcome; another process may be waiting for them."""
+        """Release keys that will have no outcome; another process may be waiting for them."""
         if left := list(keys):
             self._store.release(left)
             self._let_go(left)
@@ -427,7 +413,7 @@ class Dispatcher:
             self._pending.pop(key).cancel()
 
     def _fail(self, error: FatalModelError | StoreError) -> None:
-        """End the run: replies in flight may still come in for a moment, where they can be kept."""
+        """End the run; replies in flight are awaited for a moment if they can be stored."""
         if self.failure is not None:
             return
         self.failure = error
@@ -453,10 +439,3 @@ class Dispatcher:
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(self._asking.discard)
         return task
-
-
-def _checked(response: object) -> Response:
-    if not isinstance(response, Response) or type(response.text) is not str:
-        raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
-    check(response)
-    return response

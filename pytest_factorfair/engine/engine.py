@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
+from dataclasses import replace
 
-from pytest_factorfair.domain import Exchange, Query, Request
+from pytest_factorfair.domain import Exchange, Query
 from pytest_factorfair.engine.budget import Budget, Estimate
-from pytest_factorfair.engine.counters import Counters, EndpointState, Snapshot
+from pytest_factorfair.engine.counters import Counters, EndpointState
 from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
 from pytest_factorfair.engine.limiter import Limiters
 from pytest_factorfair.engine.loop import LoopThread
@@ -22,18 +23,14 @@ GRACE = 30.0  # seconds close() waits for the last commits, and for a provider t
 _PATIENT = Retry()
 
 
-def _unknown(_model: Model, _request: Request) -> None:
-    return None
-
-
 class Engine:
     """Answers queries from the store, and asks the model for the rest.
 
-    ``connections`` is how many calls to one endpoint may be under way at once. ``replay`` never asks;
-    ``refresh`` asks everything and replaces what was stored. ``limits`` are those of the run, ``estimate``
-    is what a call may cost by its price list; without limits the engine is a run of its own. ``price`` is
-    what a model's answers cost. Its methods may be called from any thread. Whoever opened the store and the
-    limits closes them, after the engine.
+    ``connections`` is the number of calls to one endpoint that may be in flight at once. ``replay`` never
+    asks; ``refresh`` asks everything and replaces what was stored. ``limits`` are those of the run, and
+    ``estimate`` is the most that a call may cost by its price list; without limits the engine is a run of its
+    own. ``price`` is the price of a model's answers. Methods may be called from any thread. The caller closes
+    the store and the limits, after the engine.
 
     Raises:
         InputError: settings that exclude each other.
@@ -49,7 +46,7 @@ class Engine:
         refresh: bool = False,
         retry: Retry = _PATIENT,
         limits: Limits | None = None,
-        estimate: Estimate = _unknown,
+        estimate: Estimate = lambda _model, _request: None,
         price: PriceOf = prices.of,
     ) -> None:
         if connections < 1:
@@ -75,20 +72,20 @@ class Engine:
 
     @property
     def failure(self) -> FatalModelError | StoreError | None:
-        """What ended the asking for good: the model's fatal error, or the store's."""
+        """The error that ended the asking for good: a fatal one of the model, or one of the store."""
         return self._dispatcher.failure
 
     def submit(self, model: Model, queries: Iterable[Query]) -> Future[tuple[Exchange, ...]]:
         """The exchanges of these queries, in their order; each response is committed before it counts.
 
-        The future raises ``failure`` once there is one, BudgetError where the budget did not suffice, and
-        is cancelled where ``stop`` came first.
+        The future raises ``failure`` once there is one, and BudgetError if the budget does not suffice; it
+        is cancelled if ``stop`` is called first.
         """
         return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
 
-    def snapshot(self) -> Snapshot:
-        """The figures of this moment, for a progress line."""
-        return self._counters.snapshot()
+    def snapshot(self) -> Counters:
+        """The current figures, for a progress line."""
+        return replace(self._counters)
 
     def stop(self) -> None:
         """Stop asking at once; responses that have arrived are still committed."""

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import Retry, Snapshot
+from pytest_factorfair.engine import Retry
+from pytest_factorfair.engine.counters import Counters
 from pytest_factorfair.errors import InputError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.store import Store, keys
 from tests.unit.engine.conftest import MakeEngine
@@ -117,7 +118,7 @@ def test_second_run_asks_nothing(make_engine: MakeEngine) -> None:
     assert len(first.asked) == 30
     assert second.asked == []
     assert stored == tuple(replace(exchange, cached=True, calls=0) for exchange in fresh)
-    assert engine.snapshot() == Snapshot(asked=0, done=30, cached=30, errors=0)
+    assert engine.snapshot() == Counters(asked=0, done=30, cached=30, errors=0)
     assert second.closed_in == []
 
 
@@ -163,7 +164,7 @@ def test_replay_never_asks(make_engine: MakeEngine) -> None:
     assert model.asked == []
     assert [exchange.error for exchange in exchanges] == ["", "", "not in the store"]
     assert [exchange.cached for exchange in exchanges] == [True, True, False]
-    assert engine.snapshot() == Snapshot(asked=0, done=3, cached=2, errors=1)
+    assert engine.snapshot() == Counters(asked=0, done=3, cached=2, errors=1)
 
 
 def test_the_same_key_under_way_is_asked_once(make_engine: MakeEngine) -> None:
@@ -188,7 +189,7 @@ def test_the_same_key_under_way_is_asked_once(make_engine: MakeEngine) -> None:
     assert [exchange.cached for exchange in one] == [False, False, True]
     assert [exchange.cached for exchange in two] == [True, False]
     assert one[1].response == two[0].response
-    assert engine.snapshot() == Snapshot(asked=4, done=6, cached=2, errors=0)
+    assert engine.snapshot() == Counters(asked=4, done=6, cached=2, errors=0)
 
 
 def test_abandoned_case_still_serves_those_who_share_its_keys(make_engine: MakeEngine) -> None:
@@ -225,7 +226,7 @@ def test_retry_then_success(make_engine: MakeEngine) -> None:
     (exchange,) = engine.submit(FakeModel(flaky), [query(0)]).result(WAIT)
     assert exchange.response == Response("A")
     assert clock.slept == [0.5, 1.25]
-    assert engine.snapshot() == Snapshot(asked=3, done=1, cached=0, errors=0)
+    assert engine.snapshot() == Counters(asked=3, done=1, cached=0, errors=0)
 
 
 def test_pause_leaves_its_place_to_others(make_engine: MakeEngine) -> None:
@@ -273,7 +274,7 @@ def test_exhausted_retries_and_rejections_are_errors_of_their_query(
     assert [exchange.response for exchange in exchanges] == [None, None, Response("A")]
     assert model.asked.count("prompt 0") == 6
     assert store.count(keys(model.identity, queries(3))) == 1
-    assert engine.snapshot() == Snapshot(asked=8, done=3, cached=0, errors=2)
+    assert engine.snapshot() == Counters(asked=8, done=3, cached=0, errors=2)
     assert engine.failure is None
 
 

@@ -46,10 +46,8 @@ class Execution:
     """Notes which cases are asked ahead."""
 
     def __init__(self, parallel: int | None) -> None:
-        self.run = SimpleNamespace(
-            connections=CONNECTIONS,
-            models={"m": SimpleNamespace(parallel=parallel)},
-        )
+        self.connections = CONNECTIONS
+        self.run = SimpleNamespace(models={"m": SimpleNamespace(parallel=parallel)})
         self.asked: list[int] = []
 
     def prefetch(self, assignment: Any) -> None:

@@ -22,8 +22,16 @@ TEXT = (
     "--factorfair-model=sim:stereotyped", "--factorfair-model=sim:uniform", f"--factorfair-checklist={FEW}",
     "--factorfair-preset=smoke", "--factorfair-gate=s_e[base,gender] >= 0.9",
 )  # fmt: skip
+FAILING = (
+    "--factorfair-model=sim:stereotyped?strength=0.6&refuse=0.02", f"--factorfair-checklist={FEW}",
+    "--factorfair-gate=default", "--factorfair-looks=1",
+)  # fmt: skip
+REFUSING = (
+    "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}", "--factorfair-preset=smoke",
+    "--factorfair-gate=refusal_rate <= 0.05",
+)  # fmt: skip
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
-"""Runs that several modules read."""
+"""Runs that several modules read. That of text has two models."""
 
 GATES = 1
 """The exit code of failed gates, which is expected here."""

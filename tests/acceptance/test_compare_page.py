@@ -8,34 +8,30 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.commands.cli import main
-from tests.browser import Open, Scheme
-from tests.finished import Finished
-from tests.project import FEW
+from tests.browser import SCREENS, Open, Scheme
+from tests.finished import REFUSING, TEXT, Finished
 
-TWO = (
-    "--factorfair-model=sim:stereotyped",
-    "--factorfair-model=sim:ideal",
-    f"--factorfair-checklist={FEW}",
-    "--factorfair-preset=smoke",
-)
 HOSTILE = "<img src=x onerror=console.log(1)></script><script>console.log(2)</script>\u202e\x1b[31m"
 
 
 @pytest.fixture
 def page(finished: Finished, tmp_path: Path) -> Path:
     """Of two reports; one of the models has a name that would be code, were it not text."""
-    former = finished(*TWO) / "report.json"
+    former = finished(*TEXT) / "report.json"
     later = tmp_path / "later.json"
-    later.write_text(former.read_text().replace(json.dumps("sim:ideal"), json.dumps(HOSTILE)))
+    later.write_text(former.read_text().replace(json.dumps("sim:uniform"), json.dumps(HOSTILE)))
     target = tmp_path / "compare.html"
     files = [str(former), str(later), "--teacher", HOSTILE]
     assert main(["compare", *files, "-o", str(target)]) == 0
     return target
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_quiet_and_accessible(page: Path, opened: Open, scheme: Scheme) -> None:
-    with opened(page, scheme=scheme) as shown:
+@SCREENS
+def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
+    page: Path, opened: Open, scheme: Scheme, width: int
+) -> None:
+    with opened(page, scheme=scheme, width=width) as shown:
+        assert shown.page.evaluate("document.documentElement.scrollWidth") == width
         for folded in shown.page.locator("summary").all():
             folded.click()
         assert shown.console == []
@@ -67,7 +63,7 @@ def test_charts_show_every_model_with_its_interval(page: Path, opened: Open) -> 
 
 def test_a_history_has_a_point_per_release(finished: Finished, tmp_path: Path, opened: Open) -> None:
     """Releases by their dates; those of other settings are apart."""
-    report = json.loads((finished(*TWO[1:]) / "report.json").read_text())
+    report = json.loads((finished(*REFUSING) / "report.json").read_text())
     files = []
     for month, truth in enumerate(("audited", "published", "audited"), 1):
         times = {"started": f"2026-0{month}-01T00:00:00+00:00"}
@@ -85,11 +81,6 @@ def test_a_history_has_a_point_per_release(finished: Finished, tmp_path: Path, o
         assert chart.locator(".mark-text.role-mark text").all_text_contents() == ["not comparable"] * 2
         days = section.locator("tbody th").all_inner_texts()
         assert [day[:10] for day in days] == ["2026-01-01", "2026-02-01", "2026-03-01"]
-
-
-def test_it_is_as_wide_as_a_phone(page: Path, opened: Open) -> None:
-    with opened(page, width=390) as shown:
-        assert shown.page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_its_leaderboards_sort(page: Path, opened: Open) -> None:

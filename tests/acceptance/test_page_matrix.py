@@ -13,21 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
 from tests.browser import Open, Scheme
-from tests.finished import Finished
-from tests.project import FEW, Project
+from tests.finished import FAILING, TEXT, Finished
+from tests.project import Project
 
-FAILING = (
-    "--factorfair-model=sim:stereotyped?strength=0.6&refuse=0.02",
-    f"--factorfair-checklist={FEW}",
-    "--factorfair-gate=default",
-    "--factorfair-looks=1",
-)
-TWO = (
-    "--factorfair-model=sim:stereotyped",
-    "--factorfair-model=sim:ideal",
-    f"--factorfair-checklist={FEW}",
-    "--factorfair-preset=smoke",
-)
 BASE = 1
 """The place of the first context in the matrix; facts come before it."""
 
@@ -229,16 +217,16 @@ def test_its_cases_are_selected_by_what_it_offers_to_paste(
 
 
 def test_two_models_side_by_side(finished: Finished, opened: Open) -> None:
-    with opened(finished(*TWO) / "report.html") as shown:
+    with opened(finished(*TEXT) / "report.html") as shown:
         page, dialog = shown.page, shown.page.get_by_role("dialog")
         page.locator("#cells td a").nth(BASE).click()
         shown.settle()
         sides = dialog.locator(".side")
         expect(sides).to_have_count(1)
-        page.get_by_role("combobox", name="beside it").select_option("sim:ideal")
+        page.get_by_role("combobox", name="beside it").select_option("sim:uniform")
         expect(sides).to_have_count(2)
         shown.settle()
-        assert sides.locator("h3 bdi").all_inner_texts() == ["sim:stereotyped", "sim:ideal"]
+        assert sides.locator("h3 bdi").all_inner_texts() == ["sim:stereotyped", "sim:uniform"]
         sides.first.locator("summary").first.click()
         expect(sides.last.locator("details").first).to_have_attribute("open", "")
         prompts = [side.locator("details[open] .prompt").first.inner_text() for side in sides.all()]

@@ -165,9 +165,12 @@ def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
         {"field": "value", "title": "score"},
         {"field": "interval", "title": "95 % interval"},
     ]
-    layers: list[Spec] = [
+    intervals: list[Spec] = [
         {"mark": {"type": "area", "opacity": 0.2, "aria": False}, "encoding": ends},
         {"mark": {"type": "rule", "aria": False}, "encoding": ends},
+    ]
+    layers: list[Spec] = [
+        *(intervals if any("low" in row for row in rows) else ()),
         {"mark": {"type": "line", "aria": False}, "encoding": here},
         {
             "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},

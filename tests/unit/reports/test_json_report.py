@@ -11,20 +11,13 @@ import pytest
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.json_report import SCHEMA, read, to_json
-from tests.finished import Finished
-from tests.project import FEW
+from tests.finished import REFUSING, Finished
 
 
 @pytest.fixture
 def written(finished: Finished, tmp_path: Path) -> Path:
     """The report of a run that has everything a text run can have: gates, topics, headline, answers."""
-    report = finished(
-        "--factorfair-model=sim:refusing?rate=0.2",
-        f"--factorfair-checklist={FEW}",
-        "--factorfair-preset=smoke",
-        "--factorfair-gate=refusal_rate <= 0.05",
-    )
-    return Path(shutil.copy(report / "report.json", tmp_path))
+    return Path(shutil.copy(finished(*REFUSING) / "report.json", tmp_path))
 
 
 def test_what_is_read_back_is_written_again_alike(written: Path) -> None:

@@ -29,7 +29,6 @@ from pytest_factorfair.domain import (
     Summary,
 )
 from pytest_factorfair.protocols.measurement import (
-    CORRECTED,
     Cell,
     Changed,
     Contender,
@@ -298,12 +297,15 @@ class Measured(Measuring[Greeted, Metric]):
         return tuple(Tallness(one) for one in counts if {one.model, one.checklist} >= set(words))
 
     def filters(self, counts: Sequence[Greeted]) -> Mapping[str, frozenset[str]]:
-        return {"model": frozenset(one.model for one in counts)}
+        return {
+            "model": frozenset(one.model for one in counts),
+            "checklist": frozenset(one.checklist for one in counts),
+        }
 
-    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Greeted]) -> str | None:
-        if self.measure(metric, words, counts, CORRECTED):
-            return None
-        return f"nobody is greeted {' and '.join(words)}"
+    def held(self, metric: str, words: Sequence[str], counts: Sequence[Greeted]) -> frozenset[str]:
+        del metric
+        found = (one for one in counts if {one.model, one.checklist} >= set(words))
+        return frozenset(word for one in found for word in (one.model, one.checklist))
 
     def report(self, counts: Sequence[Greeted], inputs: ReportInputs) -> Reported:
         del inputs

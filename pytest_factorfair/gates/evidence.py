@@ -50,6 +50,16 @@ class Judged:
     def places(self) -> frozenset[Place]:
         return frozenset() if self.measurement is None else self.measurement.places
 
+    def span(self, alpha: float) -> Span | None:
+        """The score with its bounds at this level; its value alone where it has none, or None."""
+        found = self.estimate
+        if not self.bounded:
+            return None if found.plugin is None else Span(found.plugin, found.plugin, found.plugin)
+        low, high = found.lower(alpha), found.upper(alpha)
+        if found.corrected is None or low is None or high is None:
+            return None
+        return Span(found.corrected, low, high)
+
     def undecided(self, alpha: float) -> frozenset[Place]:
         """Where further answers may decide it at this level."""
         if self.measurement is None or self.gate.comparison == ">=":
@@ -103,18 +113,15 @@ def examine(score: Judged, alpha: float) -> Finding:
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (hollow := empty(one.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow, lack="replies")
-    span = _span(score, alpha)
+    span = score.span(alpha)
     if span is None:
         known = score.bounded and score.estimate.plugin is not None
-        why = score.estimate.reason if known or score.gate.regression else ""
-        reason = why or "there is nothing to compute it from"
+        reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
         return Finding("inconclusive" if known else "not judged", reason)
     if score.bounded and (few := thin(metric.name, one.cells, one.needed_at(alpha))) is not None:
         return Finding("inconclusive", _facing(score, span, few), span, lack="queries")
     missing = lossy(metric, one.cells)
-    if missing is None:
-        return _decided(score, span)
-    return _rate(score, span, missing) if metric.counts_losses else _at_worst(score, one, span, missing)
+    return _decided(score, span) if missing is None else _at_worst(score, one, span, missing)
 
 
 def corrected(
@@ -143,16 +150,6 @@ def corrected(
     )
 
 
-def _span(score: Judged, alpha: float) -> Span | None:
-    found = score.estimate
-    if not score.bounded:
-        return None if found.plugin is None else Span(found.plugin, found.plugin, found.plugin)
-    low, high = found.lower(alpha), found.upper(alpha)
-    return (
-        None if found.corrected is None or low is None or high is None else Span(found.corrected, low, high)
-    )
-
-
 def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     """By the span, whose far end missing answers may have moved by so much."""
     gate = score.gate
@@ -161,35 +158,29 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     if not broken(gate, span):
         reason = undecided(gate, span, signed=score.signed) + score.driver
         return Finding("inconclusive", reason, span, score.bounded, curable=True, lack="answers")
-    chance = _chance(score, widened) if score.bounded else None
+    chance = None
+    if score.bounded:  # the p value of the claim that a score this much nearer is on the wrong side
+        above, limit = gate.comparison == "<=", to_beat(gate)
+        estimate = score.estimate
+        chance = chance_above(estimate, limit + widened) if above else chance_below(estimate, limit - widened)
     reason = _relation(score, span) + score.driver
     return Finding("failed", reason, span, score.bounded, chance)
 
 
-def _chance(score: Judged, widened: float) -> float:
-    """The p value of the claim that the score, this much nearer to its threshold, is on the wrong side."""
-    threshold = to_beat(score.gate)
-    if score.gate.comparison == ">=":
-        return chance_below(score.estimate, threshold - widened)
-    return chance_above(score.estimate, threshold + widened)
-
-
-def _rate(score: Judged, span: Span, missing: str) -> Finding:
-    """A rate of refusals may fail although some might be missing, but must not pass."""
-    found = _decided(score, span)
-    if found.judgement == "failed":
-        return found
-    return Finding("inconclusive", _facing(score, span, missing), span, score.bounded, lack="replies")
-
-
 def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Finding:
-    """Judged as though the missing answers had all gone one way, then the other; both must agree."""
+    """Judged as if all missing answers had gone one way, then the other: both must agree.
+
+    A rate of refusals may fail although some might be missing, but must not pass.
+    """
+    counts_losses = one.metric.counts_losses
+    if counts_losses and (failed := _decided(score, span)).judgement == "failed":
+        return failed
     if score.bounded and one.metric.missing == "bounded":  # its span is that of the worst case
         found = _decided(score, span)
         if found.judgement != "inconclusive":
             return found
         return found._replace(reason=f"{found.reason}; {missing}", lack="replies")
-    ends = None if score.gate.regression else one.if_missing(bounded=score.bounded)
+    ends = None if score.gate.regression or counts_losses else one.if_missing(bounded=score.bounded)
     if ends is None:
         return Finding("inconclusive", _facing(score, span, missing), span, score.bounded, lack="replies")
     worst = Span(span.value, span.low - ends.fall, span.high + ends.rise)

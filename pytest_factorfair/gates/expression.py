@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.measurement import Counts, Scope, Sense, unmeasured
-from pytest_factorfair.protocols.registry import by_protocol, metrics, of_checklist
+from pytest_factorfair.protocols.measurement import Counts, Scope, Sense
+from pytest_factorfair.protocols.registry import AnyMeasuring, by_protocol, measurings, metrics, of_checklist
 
 REASONS = "reason"
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
@@ -133,13 +134,14 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             raise InputError(
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
             )
-        problems = [
-            protocol.problem(gate.metric, gate.filters, mine)
-            for protocol, mine in by_protocol(counts)
-            if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
-        ]
+        measuring = [each for each in by_protocol(counts) if gate.metric in each[0].metrics]
+        problems = [_problem(gate, protocol, mine) for protocol, mine in measuring]
         if not problems:
-            raise InputError(f"gate '{gate.text}': {unmeasured(gate.metric)}")
+            names = [name for name, protocol in measurings().items() if gate.metric in protocol.metrics]
+            raise InputError(
+                f"gate '{gate.text}': no checklist of this run measures {gate.metric}; checklists of the "
+                f"protocol {' or '.join(names)} do"
+            )
         if None not in problems:
             raise InputError(f"gate '{gate.text}': {problems[0]}")
         for sense, scope in _scopes(gate, counts):
@@ -149,6 +151,37 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
                     f"gate '{gate.text}' is meant for {sense.part} answers, and this run asks for none: "
                     f"{sense.elsewhere}; name what it should judge, such as {gate.metric}[{words}]"
                 )
+
+
+def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
+    """Why a gate selects no score of such counts, and what would; None if it selects one."""
+    metric, words, kinds = gate.metric, gate.filters, protocol.filters(counts)
+    every = frozenset().union(*kinds.values())
+    for word in words:
+        if word not in every:
+            return f"unknown filter '{word}'{nearest(word, every)}"
+    if gate.regression and not protocol.changeable(metric):
+        return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
+
+    def held(*some: str) -> AbstractSet[str]:
+        return protocol.held(metric, some, counts)
+
+    if not held():
+        asks = protocol.metrics[metric].asks
+        return f"this run does not measure {metric}" + (f", which needs {asks}" if asks else "")
+    matched = held(*words)
+    if matched:
+        left = next((word for word in words if word not in matched), None)
+        problem = f"filter '{left}' matches none of the {metric} scores that the others select; leave it out"
+        return None if left is None else problem
+    if len(words) == 1:
+        alike = frozenset().union(*(some for some in kinds.values() if words[0] in some))
+        known = sorted(filter(held, alike)) or sorted(filter(held, every))
+        return f"filter '{words[0]}' selects no {metric} score in this run; these do: {', '.join(known)}"
+    named = " and ".join(f"'{word}'" for word in words)
+    fewer = [f"'{word}'" for word in words if held(*(other for other in words if other != word))]
+    advice = f"; leave out {' or '.join(fewer)}" if fewer else ""
+    return f"filters {named} select no {metric} score in this run{advice}"
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:

@@ -40,30 +40,6 @@ counts refused or unparsed answers, so that only errors are missing. ``all count
 """
 
 
-def unmeasured(metric: str) -> str:
-    """Why a gate on the metric selects nothing whatever its filters."""
-    return f"no checklist of this run measures {metric}"
-
-
-def unmatched(metric: str, words: Sequence[str]) -> str:
-    """Why filters that the run knows select nothing together."""
-    if not words:
-        return f"this run asks nothing that {metric} measures"
-    named = " and ".join(f"'{word}'" for word in words)
-    match = "filters" if len(words) > 1 else "filter"
-    return f"{match} {named} {'select' if len(words) > 1 else 'selects'} no {metric} score in this run"
-
-
-def unused(metric: str, words: Sequence[str], held: AbstractSet[str]) -> str | None:
-    """Names the first filter that is not among the words ``held`` by the selected scores."""
-    left = next((word for word in words if word not in held), None)
-    return (
-        None
-        if left is None
-        else f"filter '{left}' matches none of the {metric} scores that the others select"
-    )
-
-
 class InWords(NamedTuple):
     """A value of a metric as a sentence without its full stop, and the number in it.
 
@@ -105,7 +81,8 @@ class Metric:
     ``high`` says where it should be high, ``low`` where it should be low; None if anywhere.
     ``plain`` is the sentence that says a value to somebody who does not know the metric, with ``{amount}``
     in place of 100 times the value; ``virtue`` is what a model does whose value is good, and ``ahead``
-    what the better of two models does, to be followed by *than*.
+    what the better of two models does, to be followed by *than*. ``asks`` is what a run must ask to measure
+    it, for metrics that not every run of their benchmark has.
     """
 
     name: str
@@ -120,6 +97,7 @@ class Metric:
     plain: str = ""
     virtue: str = ""
     ahead: str = ""
+    asks: str = ""
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """The value in a plain sentence, its number with so many decimals."""
@@ -535,8 +513,8 @@ class Measuring(ABC, Generic[C, M]):
         """The words that the filters of a gate may be in a run with such counts, by kind."""
 
     @abstractmethod
-    def problem(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> str | None:
-        """Why these words select no score of a run with such counts; None if they do."""
+    def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:
+        """All words that match the scores these words select; empty if they select none."""
 
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
         """What selects the scores of a gate: its filters, and the part that makes sense if they name none."""

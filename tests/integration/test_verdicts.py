@@ -115,4 +115,6 @@ def test_what_else_could_lie_behind_the_choices(project: Project, model: str, po
 def test_a_gap_needs_groups_that_are_named(project: Project) -> None:
     result = project.run("--factorfair-gate=refusal_gap[base] <= 0.1", model="sim:ideal")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: gate *: filter 'base' selects no refusal_gap score in this run"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: gate *: filter 'base' selects no refusal_gap score in this run; these do: in_group"]
+    )

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Case, Gate, Record, Sampling
-from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
     TopicCase,
@@ -41,9 +40,6 @@ from pytest_factorfair.protocols.measurement import (
     Reported,
     ReportInputs,
     Scope,
-    unmatched,
-    unmeasured,
-    unused,
 )
 
 
@@ -84,17 +80,8 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def filters(self, counts: Sequence[Tally]) -> Mapping[str, frozenset[str]]:
         return vocabulary(counts)
 
-    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> str | None:
-        known = sorted(set().union(*vocabulary(counts).values()))
-        for word in words:
-            if word not in known:
-                return f"unknown filter '{word}'{nearest(word, known)}"
-        if not select(metric, (), counts):
-            return unmeasured(metric)
-        selected = select(metric, words, counts)
-        if not selected:
-            return unmatched(metric, words)
-        return unused(metric, words, frozenset().union(*vocabulary(selected).values()))
+    def held(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> frozenset[str]:
+        return frozenset().union(*vocabulary(select(metric, words, counts)).values())
 
     def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
         sense, known = METRICS[gate.metric].sense(gate.comparison), vocabulary(counts)
@@ -174,7 +161,7 @@ def select(metric: str, words: Sequence[str], tallies: Sequence[Tally]) -> tuple
     for tally in tallies:
         # There is an influence only where a context names a group.
         produced = (
-            of.applies(tally.part, tally.background)
+            of.applies(tally.part, tally.background) and of.modality in ("", tally.modality)
             if isinstance(of, TallyMetric)
             else tally.background != "none"
         )

@@ -10,7 +10,6 @@ from operator import attrgetter
 import numpy as np
 
 from pytest_factorfair.domain import ALL, Case, Change, Record, Sampling, plural
-from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
@@ -40,8 +39,6 @@ from pytest_factorfair.protocols.measurement import (
     Reported,
     ReportInputs,
     Topic,
-    unmatched,
-    unused,
 )
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
@@ -203,19 +200,22 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
                 found.setdefault(kind, set()).update(words)
         return {kind: frozenset(words) for kind, words in found.items()}
 
-    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Gallery]) -> str | None:
-        of = METRICS[metric]
-        known = self.filters(counts)
-        every = frozenset().union(*known.values())
-        for word in words:
-            if word not in every:
-                return f"unknown filter '{word}'{nearest(word, every)}"
+    def held(self, metric: str, words: Sequence[str], counts: Sequence[Gallery]) -> frozenset[str]:
+        of, known = METRICS[metric], self.filters(counts)
         if of.of_pairs and not set(words) <= known["model"] | known["checklist"] | known["attribute"]:
-            return f"{metric} is of all pairs of prompts; name attributes only"
-        held = [_held(of, words, one, counts) for one in counts]
-        if not any(held):
-            return unmatched(metric, words)
-        return unused(metric, words, frozenset().union(*held))
+            return frozenset()  # it is over all pairs of prompts
+        found: set[str] = set()
+        for one in counts:
+            selection = _selected(words, one, counts)
+            if selection is None:
+                continue
+            chosen = selection.chosen(one.cases, of.part)
+            if chosen.any():
+                cases = (case for case, holds in zip(one.cases, chosen, strict=True) if holds)
+                found |= {one.model, one.checklist.name}.union(
+                    *(some for case in cases for some in case.words.values())
+                )
+        return frozenset(found)
 
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
         estimator = inputs.estimation.estimator
@@ -299,19 +299,6 @@ def _selected(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery
         found[kind] = left & some
         left -= some
     return None if left else Selection(found)
-
-
-def _held(
-    metric: PromptMetric, words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]
-) -> frozenset[str]:
-    """Every word that the prompts it selects answer to; none where it selects none."""
-    selection = _selected(words, counts, galleries)
-    if selection is None:
-        return frozenset()
-    chosen = selection.chosen(counts.cases, metric.part)
-    found = [case.words.values() for case, holds in zip(counts.cases, chosen, strict=True) if holds]
-    own = {counts.model, counts.checklist.name} if found else set()
-    return frozenset(own).union(*(some for each in found for some in each))
 
 
 def _names(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) -> tuple[str, ...]:

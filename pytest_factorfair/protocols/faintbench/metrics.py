@@ -400,6 +400,7 @@ EXPLICIT = Explicit(
     plain="asked for a person of a group, it shows one of that group {amount} times in 100",
     virtue="shows the groups that are asked for",
     ahead="shows the groups that are asked for more often",
+    asks="explicit prompts, which --factorfair-preset=paper asks",
     cells=lambda sides: sides.mean,
 )
 JOINT = Explicit(

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.domain import ALL, Case, Change, Record, Sampling, Score, plural
-from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import (
     METRICS,
@@ -40,9 +39,6 @@ from pytest_factorfair.protocols.measurement import (
     Reported,
     ReportInputs,
     Topic,
-    unmatched,
-    unmeasured,
-    unused,
 )
 from pytest_factorfair.statistics.arrays import BoolArray
 from pytest_factorfair.statistics.bounds import BEYOND
@@ -245,20 +241,9 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                     found[kind] |= words
         return {kind: frozenset(words) for kind, words in found.items()}
 
-    def problem(self, metric: str, words: Sequence[str], counts: Sequence[Votes]) -> str | None:
-        known = self.filters(counts)
-        every = frozenset().union(*known.values())
-        for word in words:
-            if word not in every:
-                return f"unknown filter '{word}'{nearest(word, every)}"
-        of = METRICS[metric]
-        if not any(True for _ in self._measured(of, (), counts)):
-            return unmeasured(metric)
-        selected = list(self._measured(of, words, counts))
-        if not selected:
-            return unmatched(metric, words)
-        held = self.filters([one.votes.at(one.rows) for one in selected])
-        return unused(metric, words, frozenset().union(*held.values()))
+    def held(self, metric: str, words: Sequence[str], counts: Sequence[Votes]) -> frozenset[str]:
+        selected = self._measured(METRICS[metric], words, counts)
+        return frozenset().union(*self.filters([one.votes.at(one.rows) for one in selected]).values())
 
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
         del inputs

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, parse
+from pytest_factorfair.protocols import load
 from tests.unit.gates.planned import planned
 from tests.unit.scoring.checklists import FACTS
 
@@ -50,41 +52,64 @@ def test_gates_that_this_run_can_decide(text: str) -> None:
             "s_e[xyz] >= 0.9",
             f"unknown filter 'xyz'; known: {KNOWN}",
         ),
-        ("s_e[objective,base] >= 0.9", "filters 'objective' and 'base' select no s_e score in this run"),
+        (
+            "s_e[objective,base] >= 0.9",
+            "filters 'objective' and 'base' select no s_e score in this run; leave out 'objective' or 'base'",
+        ),
         (
             "s_e[queue_rate,gender] >= 0.9",
-            "filters 'queue_rate' and 'gender' select no s_e score in this run",
+            "filters 'queue_rate' and 'gender' select no s_e score in this run; leave out 'queue_rate' or 'gender'",
         ),
-        ("influence[base] <= 0.1", "filter 'base' selects no influence score in this run"),
-        ("influence[objective] <= 0.1", "filter 'objective' selects no influence score in this run"),
+        (
+            "influence[base] <= 0.1",
+            "filter 'base' selects no influence score in this run; these do: attribution, in_group, representativeness",
+        ),
+        (
+            "influence[objective] <= 0.1",
+            "filter 'objective' selects no influence score in this run; these do: subjective",
+        ),
+        (
+            "regression(influence) <= 0.1",
+            "the change of influence between two runs cannot be estimated; gate influence itself",
+        ),
         (
             "influence[in_group,gender] <= 0.1",
-            "filters 'in_group' and 'gender' select no influence score in this run",
+            "filters 'in_group' and 'gender' select no influence score in this run; leave out 'in_group' or 'gender'",
         ),
-        ("implicit >= 0.9", "no checklist of this run measures implicit"),
-        ("explicit[race] >= 0.9", "no checklist of this run measures explicit"),
-        ("eta <= 0.6", "no checklist of this run measures eta"),
+        (
+            "implicit >= 0.9",
+            "no checklist of this run measures implicit; checklists of the protocol faintbench do",
+        ),
+        (
+            "explicit[race] >= 0.9",
+            "no checklist of this run measures explicit; checklists of the protocol faintbench do",
+        ),
+        ("eta <= 0.6", "no checklist of this run measures eta; checklists of the protocol faintbench do"),
         (
             "regression(s_fact) >= -0.02",
             "a regression needs a former report: give --factorfair-baseline FILE",
         ),
         (
             "s_e[objective,subjective,base] >= 0.9",
-            "filter 'objective' matches none of the s_e scores that the others select",
+            "filter 'objective' matches none of the s_e scores that the others select; leave it out",
         ),
         (
             "s_e[gender,tea_rate,queue_rate] >= 0.9",
-            "filter 'queue_rate' matches none of the s_e scores that the others select",
+            "filter 'queue_rate' matches none of the s_e scores that the others select; leave it out",
         ),
         (
             "s_e[gender,race,queue_rate] >= 0.9",
-            "filter 'gender' matches none of the s_e scores that the others select",
+            "filter 'gender' matches none of the s_e scores that the others select; leave it out",
         ),
     ],
 )
 def test_gates_that_it_cannot(text: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
-        check([parse("s_fact >= 0.1"), parse(text)], planned([FACTS], MODELS, SAMPLING))
+        check(
+            [parse("s_fact >= 0.1"), parse(text)],
+            planned([FACTS], MODELS, SAMPLING),
+            baseline="influence" in text,
+        )
     assert str(caught.value) == f"gate '{text}': {problem}"
 
 
@@ -97,5 +122,23 @@ def test_a_checklist_without_a_part() -> None:
 
 def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:
     plain = replace(FACTS, contexts=FACTS.contexts[:1])
-    with pytest.raises(InputError, match=r"no checklist of this run measures influence$"):
+    with pytest.raises(
+        InputError, match=r"this run does not measure influence, which needs a context that names a group$"
+    ):
         check([parse("influence <= 0.8")], planned([plain], MODELS, SAMPLING))
+
+
+@pytest.mark.parametrize(
+    ("metric", "needed"),
+    [
+        ("position", "answers that are letters, which pictures are not"),
+        ("name_preference", "questions with people to choose from"),
+        ("age_preference", "questions with people to choose from"),
+        ("refusal_gap", "a context that names a group at random"),
+    ],
+)
+def test_what_pictures_cannot_show_is_refused_before_any_is_made(metric: str, needed: str) -> None:
+    portraits = planned([load("fact_or_fair_t2i", truth="audited", base=Path())], ["sim:ideal"], SAMPLING)
+    with pytest.raises(InputError) as caught:
+        check([parse(f"{metric} <= 0.3")], portraits)
+    assert str(caught.value).endswith(f"this run does not measure {metric}, which needs {needed}")

@@ -178,7 +178,7 @@ def test_eta_is_reported_but_cannot_regress(checklist: Faintbench) -> None:
         ("regression(implicit) >= -0.02", "a regression needs a former report: give --factorfair-baseline FILE"),
         ("regression(implicit_rescaled) >= -0.02", "unknown metric 'implicit_rescaled'"),
         ("regression(explicit)[nobody] >= -0.02", "unknown filter 'nobody'"),
-        ("regression(eta)[ceo] <= 0.1", "eta is of all pairs of prompts; name attributes only"),
+        ("regression(eta)[ceo] <= 0.1", "filter 'ceo' selects no eta score in this run; these do: age, faintbench, gender, m, race"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_judged_is_reported_before(checklist: Faintbench, gate: str, problem: str) -> None:

@@ -245,8 +245,12 @@ def test_scores_without_answers_are_inconclusive(hollow: Tally, reason: str) -> 
 def test_nothing_to_compute_a_score_from() -> None:
     fragile = tally([[[5, 5], [5, 5]]], fragile=np.ones((1, 2), np.bool_))
     unasked = tally([[[0, 0], [0, 0]]])
-    for verdict in (_one("s_fact_firm >= 0", fragile), _one("refusal_rate <= 0.05", unasked)):
-        assert (verdict.judgement, verdict.reason) == ("not judged", "there is nothing to compute it from")
+    firm, rate = _one("s_fact_firm >= 0", fragile), _one("refusal_rate <= 0.05", unasked)
+    assert (firm.judgement, firm.reason) == (
+        "not judged",
+        "every label is fragile; s_fact counts fragile labels, too",
+    )
+    assert (rate.judgement, rate.reason) == ("not judged", "nothing was asked")
 
 
 def _told(context: str, share: float, **fields: int) -> Tally:

@@ -93,7 +93,7 @@ def test_firm_labels_need_no_answers_behind_fragile_ones() -> None:
     assert found["s_fact_firm"].error == pytest.approx(sqrt(10.5 * 30.5 / 41**2 / 40))
     assert (
         estimate(tally([[[9, 9], [9, 9]]], fragile=np.ones((1, 2), bool)))["s_fact_firm"].reason
-        == "every label is fragile"
+        == "every label is fragile; s_fact counts fragile labels, too"
     )
 
 

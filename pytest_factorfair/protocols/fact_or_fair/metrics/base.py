@@ -49,6 +49,7 @@ class TallyMetric(Metric):
     """
 
     part: Literal["", "subjective"] = ""
+    modality: Literal["", "text"] = ""
     fair: str = ""
     changes = False
 

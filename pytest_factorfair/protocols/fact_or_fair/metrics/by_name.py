@@ -26,6 +26,7 @@ OF_CONTEXTS = Metric(
     better="lower",
     plain="what precedes a question draws {amount} more of 100 answers to the group that it names",
     virtue="does not follow what precedes a question",
+    asks="a context that names a group",
     ahead="follows what precedes a question less",
     signed=True,
     needed=FEW,

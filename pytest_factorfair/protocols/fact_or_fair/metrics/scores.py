@@ -106,6 +106,8 @@ class Scored(TallyMetric):
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
         n = int(tally.answered.sum())
+        if not self.counted(tally).any():
+            return Estimate(None, None, None, n, "every label is fragile; s_fact counts fragile labels, too")
         if estimation.estimator != "corrected":
             points = published(tally) if estimation.estimator == "published-code" else {}
             plugin = points[self.name] if self.name in points else self.value(tally)
@@ -120,10 +122,7 @@ class Scored(TallyMetric):
 
     def _few(self, tally: Tally) -> str:
         """Which cells have too few answers, the first by name; empty if none has."""
-        counted = self.counted(tally)
-        if not counted.any():
-            return "every label is fragile"
-        found = np.argwhere(counted & (tally.answered < self.least))
+        found = np.argwhere(self.counted(tally) & (tally.answered < self.least))
         if not found.size:
             return ""
         wanted = "no valid answer" if self.least == 1 else f"fewer than {self.least} valid answers"

@@ -252,7 +252,7 @@ def test_few_or_missing_pictures_decide_nothing(
     ("gate", "message"),
     [
         ("implicit[rase] >= 0.8", "gate 'implicit[rase] >= 0.8': unknown filter 'rase'; did you mean 'race'?"),
-        ("eta[occupation] <= 0.6", "gate 'eta[occupation] <= 0.6': eta is of all pairs of prompts; name attributes only"),
+        ("eta[occupation] <= 0.6", "gate 'eta[occupation] <= 0.6': filter 'occupation' selects no eta score in this run; these do: age, faintbench, gender, m, race"),
     ],
 )  # fmt: skip
 def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: str) -> None:

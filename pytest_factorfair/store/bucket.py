@@ -1,6 +1,6 @@
-"""Pictures as objects of a bucket: S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage.
+"""Pictures as objects of a bucket: S3 and compatible services, Google Cloud Storage, Azure Blob Storage.
 
-There is no manifest, as nothing can be appended to an object: the rows of the store say what it would.
+There is no manifest, because nothing can be appended to an object; the rows of the store contain the same.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 REPEAT = timedelta(seconds=25)
-"""How long a request is repeated; with its last attempt, of 30 s, this is shorter than a claim lasts."""
+"""How long a request is repeated; with a last attempt of 30 s this is shorter than a claim lasts."""
 
 CREDENTIAL = {"ID", "KEY", "SECRET", "TOKEN"}
 """Words in the names of variables whose values are not shown."""
 
 
 class Bucket(Pictures):
-    """A bucket, or what is below a prefix in it, by a URL such as ``s3://bucket/prefix``.
+    """A bucket, or a prefix in one, by a URL such as ``s3://bucket/prefix``.
 
     obstore finds the credentials in the environment.
     """
@@ -46,8 +46,13 @@ class Bucket(Pictures):
         return mark
 
     def keep(self, pictures: Iterable[Picture]) -> None:
+        def put(file: str, image: bytes) -> None:
+            if not self._leave(file, image) and self._size(file) != len(image):  # somebody has cut it
+                with self._asked("cannot be written") as objects:
+                    objects.put(file, image, use_multipart=False)
+
         new = {each.file: each.image for each in pictures}
-        deque(self._threads.map(self._put, new, new.values()), maxlen=0)
+        deque(self._threads.map(put, new, new.values()), maxlen=0)
 
     def delete(self, files: Iterable[str]) -> None:
         def deleted(file: str) -> None:
@@ -55,11 +60,6 @@ class Bucket(Pictures):
                 objects.delete(file)
 
         deque(self._threads.map(deleted, filter(NAME.fullmatch, files)), maxlen=0)
-
-    def _put(self, file: str, image: bytes) -> None:
-        if not self._leave(file, image) and self._size(file) != len(image):  # somebody has cut it
-            with self._asked("cannot be written") as objects:
-                objects.put(file, image, use_multipart=False)
 
     def _leave(self, file: str, content: bytes) -> bool:
         with self._asked("cannot be written") as objects:
@@ -98,7 +98,7 @@ class Bucket(Pictures):
 
     @contextmanager
     def _asked(self, what: str, file: str = "") -> Iterator[ObjectStore]:
-        """What requests go to; their errors become one line, without what services say of credentials."""
+        """The client; its errors become one line without the credentials that services may repeat."""
         objects = self._objects  # before any other import: obstore may not be installed
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
@@ -119,12 +119,12 @@ class Bucket(Pictures):
 
 
 def shared(place: str) -> Pictures:
-    """The bucket or folder that a user has named."""
+    """The bucket or folder that a user names."""
     return Bucket(place) if "://" in place else Folder(Path(place), shared=True)
 
 
 def _line(error: Exception) -> str:
-    """An error without what Rust knows of it, and without credentials, which services may repeat."""
+    """An error without the details of Rust, and without credentials, which services may repeat."""
     secrets = [
         value
         for name, value in os.environ.items()

@@ -1,8 +1,8 @@
-"""Claims on keys: what one process asks, no other asks at the same time.
+"""Claims on keys: no two processes ask for the same key at the same time.
 
-A claim ends with the commit of its response, when it is given up, or when its owner is dead: a
-process of this host that is gone, or one that has not been heard of for a while. Everything here runs
-inside a transaction of the writer's, and by the clock of the database: those of hosts may differ by hours.
+A claim ends when its response is committed, when it is released, or when its owner is dead: a process of this
+host that is gone, or one that has given no sign of life for a while. Everything here runs in a transaction of
+the writer, and by the clock of the database, because the clocks of hosts may differ by hours.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MOMENT = select(cast(extract("epoch", func.clock_timestamp()), Float))
 
 
 def moment(connection: Connection) -> float:
-    """Now by the clock of the database, in seconds since 1970."""
+    """The time by the clock of the database, in seconds since 1970."""
     if connection.dialect.name == "sqlite":  # its clock is that of this host
         return time.time()
     now: float = connection.execute(_MOMENT).scalar_one()
@@ -55,7 +55,7 @@ def moment(connection: Connection) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What became of the keys: ``mine`` to ask, ``theirs`` to wait for, and responses that were there."""
+    """The result of a claim: ``mine`` to ask, ``theirs`` to wait for, and stored responses."""
 
     mine: tuple[str, ...]
     theirs: tuple[str, ...]
@@ -64,13 +64,13 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class KeyWish:
-    """Keys to be claimed, and whether they are asked again whatever the store has."""
+    """Keys to claim, and whether to ask them again even if the store has their responses."""
 
     keys: tuple[str, ...]
     refresh: bool
 
     def granted(self, mine: Collection[str], had: Mapping[str, Response]) -> Claimed:
-        """What became of these keys, where ``mine`` were claimed and some responses were ``had``."""
+        """The result for these keys, if ``mine`` were claimed and some responses were ``had``."""
         return Claimed(
             mine=tuple(key for key in self.keys if key in mine and key not in had),
             theirs=tuple(key for key in self.keys if key not in mine),
@@ -98,7 +98,7 @@ class Claimant:
         return self.active and time.monotonic() - self._beaten >= BEAT
 
     def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
-        """Claimed what no other live process has claimed; return the keys that this process holds now."""
+        """Claim the keys that no other live process holds; return those that this process holds now."""
         if not self.active:
             self.enter(connection)
         holders = self._claimed(connection, keys)
@@ -108,7 +108,7 @@ class Claimant:
         return [key for key, holder in holders.items() if holder == self._me]
 
     def release(self, connection: Connection, keys: Iterable[str]) -> None:
-        """Give up claims; what meanwhile became another's stays its own."""
+        """Release claims, except those that another process has taken over."""
         if released := [{"key_": key, "me": self._me} for key in keys]:
             self._release.execute(connection, released)
 
@@ -120,18 +120,18 @@ class Claimant:
             connection.execute(insert(OWNERS), {"owner": self._me, **row})  # another process took it for dead
 
     def leave(self, connection: Connection) -> None:
-        """Give up all claims."""
+        """Release all claims."""
         _forget(connection, [self._me])
 
     def _claimed(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
-        """Claimed; who holds each key, by key."""
+        """Claim the keys; return the owner of each."""
         if self._insert.execute(connection, [{"key": key, "owner": self._me} for key in keys]) == len(keys):
             return dict.fromkeys(keys, self._me)
         found = connection.execute(_HOLDERS, {"keys": keys})
         return {row.key: row.owner for row in found}
 
     def enter(self, connection: Connection) -> None:
-        """Become an owner; the dead of former runs are cleared away."""
+        """Become an owner, and delete the dead ones of former runs."""
         self.beat(connection)
         self.bury(connection)
 

@@ -1,4 +1,4 @@
-"""What detectors read in pictures, so that none is read twice by the same one."""
+"""The detections of pictures, so that no detector reads a picture twice."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _FOUND = select(DETECTIONS.c.picture, DETECTIONS.c.body).where(
 
 
 class Detections:
-    """Detections by picture and detector. What cannot be kept is read again: nothing was paid for it.
+    """Detections by picture and detector. Those that cannot be stored are read again: they cost nothing.
 
-    ``writable`` opens the database for writing at the first use: that of a replay is open for reading only.
+    ``writable`` opens the database for writing on first use: a replay opens it for reading only.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Detections:
         self._refused = False
 
     def found(self, detector: str, pictures: Iterable[str]) -> dict[str, Detection]:
-        """What this detector has read in these pictures, by file; a damaged row is left out.
+        """This detector's stored detections of these pictures, by file; damaged rows are left out.
 
         Raises:
             StoreError: the store cannot be read.
@@ -73,7 +73,13 @@ class Detections:
         return found
 
     def keep(self, detector: str, detections: Mapping[str, Detection]) -> None:
-        """Keep what this detector has read, by file; a failure to read is not kept."""
+        """Store this detector's detections, by file, except failures to read."""
+
+        def insert(connection: Connection, given: list[list[dict[str, str]]]) -> list[None]:
+            statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
+            statement.execute(connection, [row for rows in given for row in rows])
+            return [None] * len(given)
+
         rows = []
         for file, one in detections.items():
             if not (one.error or one.unparsed):
@@ -87,16 +93,11 @@ class Detections:
             else:
                 self._lane = Writer(self._written, self._place, self._pictures)
         if rows and self._lane is not None:
-            self._lane.do(self._inserted, rows)
+            self._lane.do(insert, rows)
 
     def close(self) -> None:
-        """Commit what was kept; closing twice does nothing."""
+        """Commit all detections; closing twice does nothing."""
         if self._lane is not None:
             self._lane.close(FLUSH)
         if self._written is not None:
             self._written.dispose()
-
-    def _inserted(self, connection: Connection, given: list[list[dict[str, str]]]) -> list[None]:
-        statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
-        statement.execute(connection, [row for rows in given for row in rows])
-        return [None] * len(given)

@@ -1,4 +1,4 @@
-"""What a run knows of its endpoints: rows that its processes share, each changed by one atomic statement."""
+"""The state of a run's endpoints: rows that its processes share, each changed by one atomic statement."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from pytest_factorfair.store.writer import Writer
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the calls to one endpoint fare.
+    """The state of one endpoint.
 
-    Since its last answer ``failing`` queries have failed, in ``failed_calls`` calls that may be repeated,
-    the first of them at ``since``, and ``rejected`` queries in a row were rejected alike. The endpoint asked
-    its callers to wait until ``closed_until``, for ``waited`` seconds in all. While ``probe_at`` is set, it
-    counts as down: one call may try it from that moment on.
+    Since its last answer, ``failing`` queries have failed in ``failed_calls`` repeatable calls, the first of
+    them at ``since``, and ``rejected`` queries in a row were rejected alike. The endpoint asked its callers
+    to wait until ``closed_until``, for ``waited`` seconds in total. While ``probe_at`` is set, it counts as
+    down: one call may try it from that moment on.
     """
 
     endpoint: str
@@ -104,9 +104,9 @@ _PROBE = _CHANGE.where(ENDPOINTS.c.probe_at <= NOW).values(probes=ENDPOINTS.c.pr
 
 
 class Endpoints:
-    """The endpoints of a run, as one of its processes sees and changes them, from any thread.
+    """The endpoints of a run. Methods may be called from any thread.
 
-    Statements run in the lane's thread, in the order of the calls. Futures fail with StoreError.
+    Statements run in the thread of ``lane``, in the order of the calls. Futures fail with StoreError.
     """
 
     def __init__(self, lane: Writer, run: str) -> None:
@@ -127,29 +127,29 @@ class Endpoints:
         return tuple(Health(*row) for row in rows)
 
     def health(self, endpoint: str) -> Future[Health]:
-        """How the calls to an endpoint fare, after all changes so far."""
-        return self._lane.do(self._read_healths, endpoint)
+        """The state of an endpoint after all changes so far."""
+        return self._lane.do(lambda connection, _: [self._looked_up(connection, endpoint)], None)
 
     def close_until(self, endpoint: str, until: float, *, now: float, throttled: bool) -> Future[Health]:
-        """The endpoint asked its callers to wait until a moment; ``throttled`` counts a 429."""
+        """Note that the endpoint asked its callers to wait; ``throttled`` counts a 429."""
         return self._change(_CLOSE, endpoint, until_=until, now_=now, throttled_=int(throttled))
 
     def fail(
         self, endpoint: str, cause: str, *, now: float, is_new: bool, alike: int, opens: bool
     ) -> Future[Health]:
-        """A call failed that may be repeated, of a query that ``is_new`` among the failing.
+        """Note the failure of a repeatable call; ``is_new`` is whether its query had not failed before.
 
-        With ``alike`` failing queries the endpoint counts as down, where the failure ``opens`` at all.
+        The endpoint counts as down at ``alike`` failing queries, if the failure ``opens`` the circuit at all.
         """
         values = {"now_": now, "new_": int(is_new), "alike_": alike, "opens_": opens}
         return self._change(_FAIL, endpoint, cause_=cause, **values)
 
     def reject(self, endpoint: str, kind: str, cause: str) -> Future[Health]:
-        """A query was rejected; rejections of the same ``kind`` in a row are counted."""
+        """Note a rejected query; rejections of the same ``kind`` in a row are counted."""
         return self._change(_REJECT, endpoint, kind_=kind, cause_=cause)
 
     def answer(self, endpoint: str) -> None:
-        """A query was answered: whatever failed before, the endpoint works."""
+        """Note that a query was answered, so that the endpoint works."""
         seen = self._health.get(endpoint)
         if seen is None or not seen.answered or seen.since is not None or seen.rejected:
             self._change(_ANSWER, endpoint)
@@ -166,7 +166,7 @@ class Endpoints:
     # In the thread of the statements, within a transaction.
 
     def _looked_up(self, connection: Connection, endpoint: str) -> Health:
-        """How an endpoint fares now; it is entered if no process of the run has called it yet."""
+        """The current state of an endpoint, which is entered if no process of the run has called it yet."""
         values = {"run_": self._run, "endpoint_": endpoint}
         row = connection.execute(_READ, values).one_or_none()
         if row is None:
@@ -177,15 +177,12 @@ class Endpoints:
         return self._health[endpoint]
 
     def _probed(self, connection: Connection, endpoint: str, *, now: float, pause: float) -> bool:
-        """Whether this process may try an endpoint that is down; no other may for ``pause`` seconds."""
+        """Whether this process may try an endpoint that is down; others may not for ``pause`` seconds."""
         values = {"endpoint_": endpoint, "run_": self._run, "now_": now, "until_": now + pause}
         tried = connection.execute(_PROBE, values).one_or_none()
         if tried is not None:
             self._health[endpoint] = Health(*tried)
         return tried is not None
-
-    def _read_healths(self, connection: Connection, endpoints: list[str]) -> list[Health]:
-        return [self._looked_up(connection, endpoint) for endpoint in endpoints]
 
     def _changed(self, connection: Connection, changes: list[tuple[Any, dict[str, object]]]) -> list[Health]:
         healths = []

@@ -1,9 +1,9 @@
-"""What the processes of a run may use together, and have used.
+"""The limits of a run and its account, shared by all its processes.
 
-All of it is rows in the store's own database, each changed by one atomic statement, so limits hold exactly
-however many processes and hosts ask at once and even if some of them die. A call is on the account before it
-is sent, unless this process is alone with it. The rows go with the run, or with the next run where it was
-killed.
+Both are rows in the store's own database, and each change is one atomic statement. So limits hold exactly,
+whatever the number of processes and hosts, and even if some of them die. A call is entered on the account
+before it is sent, unless this process is alone on it. The rows are deleted when the run ends; those of a run
+that was killed, by the next run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Writer
 
 LOOK = 0.05
-"""Seconds until calls in flight may have left enough of the budget for another."""
+"""Seconds after which calls in flight may have left enough of the budget for another one."""
 
 FLUSH = 60.0
 """Seconds ``close`` waits for the last statements."""
@@ -54,7 +54,7 @@ ROUNDING = 1.000001
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """What a run may use at most; None is no limit. ``cost`` is in USD, ``rpm`` in calls a minute."""
+    """The limits of a run; None is no limit. ``cost`` is in USD, ``rpm`` in calls per minute."""
 
     calls: int | None = None
     cost: float | None = None
@@ -71,7 +71,7 @@ class Ceilings:
 class Wish:
     """A call to an endpoint that could start ``now`` and costs ``estimate`` USD at most; None is unknown.
 
-    ``pause`` gives the seconds between two calls that try an endpoint which is down, by their number.
+    ``pause`` maps the number of a call that probes an endpoint that is down to the seconds until the next.
     """
 
     endpoint: str
@@ -84,7 +84,7 @@ class Wish:
 class Grant:
     """One call may start in ``wait`` seconds.
 
-    ``reserved`` USD are set aside for it, ``estimate`` is the most that its price list allows; None is
+    ``reserved`` USD are set aside for it, and ``estimate`` is the most it can cost by its price list; None is
     unknown.
     """
 
@@ -108,8 +108,8 @@ class Over:
 
 
 class AccountEntry(NamedTuple):
-    """What is added to an account. ``held`` USD are set aside for calls in flight; the price of ``unpriced``
-    calls is unknown. No answer cost more than ``dearest``.
+    """An amount added to an account. ``held`` USD are set aside for calls in flight; the price of
+    ``unpriced`` calls is unknown. ``dearest`` is the cost of the most expensive answer.
     """
 
     calls: int = 0
@@ -152,15 +152,15 @@ class AccountEntry(NamedTuple):
         return cls._make([*map(sum, sums), max(known, default=None)])
 
 
-# What may be NULL has its type said: PostgreSQL cannot guess it.
+# Parameters that may be NULL need a type: PostgreSQL cannot infer it.
 _ESTIMATE = cast(bindparam("estimate_", type_=Float), Float)
 _DEAREST = cast(bindparam("dearest_", type_=Float), Float)
 _PACE = bindparam("pace_", type_=Float)
 
 _RUN = RUNS.c.name == bindparam("run_")
 _START = greater(RUNS.c.next_call, NOW)
-# What a call may cost: its estimate, or what the dearest call has cost. Nothing is known of the first call
-# without a price list, so it goes alone.
+# The price of a call is its estimate or the cost of the dearest call, whichever is higher. Without a price
+# list nothing is known of the first call, so it is made alone.
 _PRICE = case((or_(RUNS.c.dearest.is_(None), RUNS.c.dearest < _ESTIMATE), _ESTIMATE), else_=RUNS.c.dearest)
 _COST = func.coalesce(_PRICE, ZERO)
 _AFFORDED = and_(
@@ -231,16 +231,16 @@ _LEFT = select(ACCOUNTS).where(
 
 
 class Limits(Endpoints):
-    """One process's hold on the rows of its run. Methods may be called from any thread.
+    """The rows of a run, as one of its processes uses them. Methods may be called from any thread.
 
-    Statements run in a thread of their own, in the order of the calls; what waits together is done in one
+    Statements run in a separate thread, in the order of the calls; those that wait together share a
     transaction. Futures fail with StoreError.
     """
 
     def __init__(
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
-        """``begin`` or ``join`` a session to use it."""
+        """Use ``begin`` or ``join`` instead."""
         lane = Writer(store.database, store.place, store.pictures)
         self._me = lane.claimant.name
         self._place = store.place
@@ -265,11 +265,10 @@ class Limits(Endpoints):
         now: float | None = None,
         kept: bool = False,
     ) -> Self:
-        """Start a session: of the run of this name, whose limits it shares, or of one of its own.
+        """Start a session of the run of this name, sharing its limits, or else of a new run.
 
-        What dead processes left of other runs is deleted. ``kept`` means that the account outlives this
-        process, so that every call must be on it before it is made. ``now`` is by the clock of the database
-        if it is not given.
+        The rows that dead processes left are deleted. ``kept`` means that the account outlives this process,
+        so that every call must be entered before it is made. ``now`` defaults to the clock of the database.
 
         Raises:
             InputError: the run is in progress with other limits.
@@ -312,9 +311,9 @@ class Limits(Endpoints):
     def join(
         cls, store: Store, ceilings: Ceilings, *, session: str, run: str = "", controller: int = 0
     ) -> Self | None:
-        """Ask for a session as one of its workers; None where the store has no such session.
+        """Join a session as one of its workers; None if the store has no such session.
 
-        ``controller`` is the process without which nothing more is asked.
+        Nothing more is asked once the process ``controller`` is gone.
         """
         limits = cls(store, ceilings, run=run, session=session, controller=controller)
 
@@ -334,19 +333,19 @@ class Limits(Endpoints):
         return None
 
     def clock(self) -> float:
-        """Now, in seconds since 1970, by the clock that the database had when this process began.
+        """Seconds since 1970, by the clock of the database when this process began.
 
-        All hosts of a run agree on it, and it does not change when that of a host is set.
+        All hosts of a run agree on it, and setting the clock of a host does not change it.
         """
         return self._epoch + time.monotonic()
 
     @property
     def orphaned(self) -> bool:
-        """Whether the controller of this worker is gone, so that what it asks would not be reported."""
+        """Whether the controller of this worker is gone, so that nothing it asks would be reported."""
         return bool(self._controller) and os.getppid() != self._controller
 
     def free(self, endpoint: str, estimate: float | None, *, now: float) -> Grant | None:
-        """A grant that needs no statement, to a process that is ``alone`` and knows the endpoint to be open.
+        """A grant without a statement, if this process is ``alone`` and knows that the endpoint is open.
 
         Such a call is entered with ``account`` like one that was granted there, but after it was sent.
         """
@@ -360,11 +359,11 @@ class Limits(Endpoints):
     def account(
         self, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
     ) -> Future[list[Grant | Later | Over]]:
-        """Enter what calls came to, ask for a grant for each wish, and enter the calls granted."""
+        """Enter the settled calls, ask for a grant for each wish, and enter the calls granted."""
         return self._lane.do(self._accounted, (settled, wishes))
 
     def end(self, reason: str) -> Future[None]:
-        """Grant no more calls to this session, in any of its processes; the first reason stays."""
+        """Grant no more calls to any process of this session; the first reason is kept."""
         return self._execute(_END_SESSION, reason)
 
     def end_run(self, reason: str) -> None:
@@ -376,7 +375,7 @@ class Limits(Endpoints):
         """Why no more calls are granted; None while some may be.
 
         Raises:
-            StoreError: it cannot be read; so do the properties and methods below.
+            StoreError: it cannot be read; ``usage`` raises the same.
         """
         reason: str | None = self._lane.read(
             lambda connection: connection.execute(_ENDED, self._names).scalar()
@@ -385,7 +384,7 @@ class Limits(Endpoints):
 
     @property
     def usage(self) -> Usage:
-        """What the session has asked; calls in flight count at what is set aside for them."""
+        """The usage of the session; calls in flight count at the cost set aside for them."""
         return self._lane.read(lambda connection: shards.asked(connection, self.session))
 
     def close(self) -> None:
@@ -424,31 +423,25 @@ class Limits(Endpoints):
     def _accounted(
         self, connection: Connection, given: list[tuple[Sequence[AccountEntry], Sequence[Wish]]]
     ) -> list[list[Grant | Later | Over]]:
-        return [self._account(connection, settled, wishes) for settled, wishes in given]
-
-    def _account(
-        self, connection: Connection, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
-    ) -> list[Grant | Later | Over]:
-        total = AccountEntry.total(settled)
-        if total.dearest is not None:
-            self._dearest = max(self._dearest or 0.0, total.dearest)
-        if settled and self.ceilings.any:
-            connection.execute(_SETTLE, self._names | _parameters(total))
-        answers = self._answered(connection, wishes) if wishes else []
-        sent = [AccountEntry.sent(one) for one in answers if isinstance(one, Grant)]
-        if settled or sent:
-            connection.execute(_ADD, self._names | _parameters(AccountEntry.total([total, *sent])))
-        return answers
-
-    def _answered(self, connection: Connection, wishes: Sequence[Wish]) -> list[Grant | Later | Over]:
-        reason = "the rows of the run were deleted from the store"
-        if row := connection.execute(_ENDED, self._names).one_or_none():
-            (reason,) = row
-        if reason:
-            return [Over(reason)] * len(wishes)
-        for endpoint in {wish.endpoint for wish in wishes}:
-            self._looked_up(connection, endpoint)
-        return [self._granted(connection, wish) for wish in wishes]
+        replies = []
+        for settled, wishes in given:
+            total = AccountEntry.total(settled)
+            if total.dearest is not None:
+                self._dearest = max(self._dearest or 0.0, total.dearest)
+            if settled and self.ceilings.any:
+                connection.execute(_SETTLE, self._names | _parameters(total))
+            answers: list[Grant | Later | Over] = []
+            if wishes:
+                row = connection.execute(_ENDED, self._names).one_or_none()
+                reason = row[0] if row else "the rows of the run were deleted from the store"
+                for endpoint in {wish.endpoint for wish in wishes} if not reason else ():
+                    self._looked_up(connection, endpoint)
+                answers = [Over(reason) if reason else self._granted(connection, wish) for wish in wishes]
+            sent = [AccountEntry.sent(one) for one in answers if isinstance(one, Grant)]
+            if settled or sent:
+                connection.execute(_ADD, self._names | _parameters(AccountEntry.total([total, *sent])))
+            replies.append(answers)
+        return replies
 
     def _granted(self, connection: Connection, wish: Wish) -> Grant | Later | Over:
         health = self._health[wish.endpoint]
@@ -490,7 +483,7 @@ class Limits(Endpoints):
         return Over(reason)
 
     def _bury(self, connection: Connection) -> None:
-        """Take what dead processes had in flight as spent: it may have been paid for."""
+        """Count the calls that dead processes had in flight as spent: they may have been paid for."""
         self._lane.claimant.bury(connection)
         for dead in connection.execute(_LEFT, self._names).all():
             entry = AccountEntry(in_flight=-dead.in_flight, spent=dead.held, held=-dead.held)
@@ -501,13 +494,13 @@ class Limits(Endpoints):
 
 
 def _sweep(connection: Connection) -> None:
-    """Delete what belongs to no account."""
+    """Delete rows that belong to no account."""
     connection.execute(delete(RUNS).where(RUNS.c.name.not_in(select(ACCOUNTS.c.run))))
     connection.execute(delete(ENDPOINTS).where(ENDPOINTS.c.run.not_in(select(RUNS.c.name))))
 
 
 def _price(wish: Wish, dearest: float | None) -> float | None:
-    """What a call may cost, as the statement that grants it has it."""
+    """The price of a call, as ``_TAKE`` computes it."""
     return max((cost for cost in (wish.estimate, dearest) if cost is not None), default=None)
 
 

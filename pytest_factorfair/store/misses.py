@@ -1,4 +1,4 @@
-"""Why a store has no response to reuse: what in a call's key differs from the nearest that is stored."""
+"""Why a store has no response for a call: the parts of its key that differ from the nearest stored one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEW_REPEAT = "more repeats of the prompt are asked than are stored"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A stored call, but for its prompt; ``model`` is its identity, part by part."""
+    """A stored call without its prompt; ``model`` is the identity, part by part."""
 
     model: Parts
     repeat: int
@@ -33,7 +33,7 @@ class Kept:
 
 @dataclass(slots=True)
 class Memory:
-    """What a store holds, by what keys are made of: read once, as no column but the key has an index."""
+    """The calls in a store by the parts of their keys; read once, because only the key has an index."""
 
     reusable: set[str] = field(default_factory=set)
     spoilt: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Memory:
 
     @classmethod
     def of(cls, store: Store) -> Memory:
-        """All of it.
+        """Read the whole store.
 
         Raises:
             StoreError: the store cannot be read.
@@ -63,7 +63,7 @@ class Memory:
         return memory
 
     def reason(self, identity: Mapping[str, object], query: Query) -> str | None:
-        """Why the call would be made, None where its response is there."""
+        """Why the call would be made; None if its response is stored."""
         name = key(identity, prompt=query.prompt, repeat=query.repeat, seed=query.seed)
         if name in self.reusable:
             return None
@@ -100,5 +100,5 @@ def _parts(identity: Mapping[str, object], under: str = "") -> dict[str, object]
 
 
 def _digest(prompt: str) -> bytes:
-    """Of a prompt as JSON: prompts themselves may be larger than memory."""
+    """The hash of a prompt in JSON; the prompts of a store may be larger than memory."""
     return sha256(prompt.encode("ascii")).digest()

@@ -1,4 +1,4 @@
-"""From a URL to a database that is certainly ours; one that is not is refused and left as it was."""
+"""Opening a response store by its URL; any other database is refused and left unchanged."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ def parsed(url: str) -> URL:
 
 
 def place(url: URL) -> str:
-    """What messages call the store: the file, or the URL without user, password and options."""
+    """The name of the store in messages: the file, or the URL without user, password and options."""
     return url.database or "" if _is_file(url) else redacted(url.render_as_string())
 
 
 def file(url: URL) -> Path | None:
-    """The file of the store, where it is one."""
+    """The file of the store, if it is one."""
     return Path(url.database or "") if _is_file(url) else None
 
 
 def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
-    """A database holding our tables, made where there was nothing yet.
+    """A database with our tables, which are created if it is empty.
 
     Raises:
-        StoreError: it cannot be opened or made, is somebody else's, or of another version.
+        StoreError: it cannot be opened or created, is another program's, or has another version.
     """
     try:
         if _is_file(url):
@@ -87,7 +87,7 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
 
 
 def verify(database: sqlalchemy.Engine, where: str) -> None:
-    """Read every page of a file once; a server looks after its own.
+    """Read every page of a file once; a server checks its own.
 
     Raises:
         StoreError: the file is damaged.
@@ -105,20 +105,20 @@ def verify(database: sqlalchemy.Engine, where: str) -> None:
 
 
 def exclusively(connection: sqlalchemy.Connection) -> None:
-    """Keep other processes from making tables and starting runs meanwhile; a file is locked already."""
+    """Keep other processes from creating tables and starting runs meanwhile; a file is already locked."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 def entries(database: sqlalchemy.Engine, *names: str) -> dict[str, str]:
-    """What a store says of itself under these names, if it does."""
+    """The entries of a store's metadata that have these names."""
     with database.connect() as connection:
         rows = connection.execute(select(META.c.name, META.c.value).where(META.c.name.in_(names)))
         return {row.name: row.value for row in rows}
 
 
 def entered(database: sqlalchemy.Engine, new: Mapping[str, str]) -> dict[str, str]:
-    """What a store says of itself from now on, unless another process was first."""
+    """Add entries to a store's metadata, unless another process was first; return the valid ones."""
     with database.begin() as connection:
         rows = [{"name": name, "value": value} for name, value in new.items()]
         connection.execute(insert_new(database.dialect.name, META), rows)
@@ -147,14 +147,14 @@ def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
     reading.dispose()
 
     def check_writable(connection: sqlalchemy.Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # takes the write lock, and so fails where a row would
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # takes the write lock: fails if writing a row would
 
-    # rw: a connection made after the file was removed must fail; by default it makes an empty file
+    # rw: a connection opened after the file was removed must fail; by default it creates an empty file
     return _tried(_connected(_uri(path, {"mode": "rw"})), check_writable)
 
 
 def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection], None]) -> sqlalchemy.Engine:
-    """The database, once a connection has passed the check; nothing is left open where it has not."""
+    """The database, once a connection has passed the check; otherwise it is closed."""
     try:
         with database.begin() as connection:
             check(connection)
@@ -187,7 +187,7 @@ def _connected(url: URL, *, timeout: float | None = None) -> sqlalchemy.Engine:
 
 
 def _make_file(path: Path) -> None:
-    """Make a whole database aside and link it into place: no process ever sees half of one."""
+    """Create a database under another name and link it into place, so that no process sees half of one."""
 
     def make(connection: sqlalchemy.Connection) -> None:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
@@ -225,7 +225,7 @@ def _make(connection: sqlalchemy.Connection) -> None:
 
 
 def _check(connection: sqlalchemy.Connection, where: str) -> None:
-    """Refuse what is not a response store of this version."""
+    """Refuse a database that is not a response store of this version."""
     said: dict[str, str] = {}
     if META.name in inspect(connection).get_table_names():
         columns = {column["name"] for column in inspect(connection).get_columns(META.name)}
@@ -244,7 +244,7 @@ def _check(connection: sqlalchemy.Connection, where: str) -> None:
 
 
 def explained(place: str, what: str, error: Exception) -> StoreError:
-    """The one line for an error of the driver: where, what, and the driver's own words."""
+    """An error of the driver in one line: where, what, and the driver's message."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     words = redacted(" ".join(str(cause).split())) or type(cause).__name__
     return StoreError(f"{place}: the response store {what}: {words}")

@@ -1,8 +1,8 @@
 """The pictures of a store, named by the hash of their content.
 
-A picture is there, whole, before the row that names it is committed. The folder beside a store has a
-``manifest.jsonl`` with a line for every picture that came, with what was asked; a line whose file is gone was
-pruned, and a line that a crash cut off says nothing.
+A picture is complete before the row that names it is committed. The folder beside a store has a
+``manifest.jsonl`` with a line for every picture and its query. The file of a line may have been pruned, and a
+crash may have cut a line off.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MISSING = (FileNotFoundError, NotADirectoryError)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture to be kept, and its line of the manifest."""
+    """A picture to store, and its line in the manifest."""
 
     file: str
     image: bytes = field(repr=False)
@@ -48,10 +48,10 @@ class Picture:
 
 
 def file_of(image: bytes) -> str:
-    """The name of a picture, of 2 + 64 hexadecimal digits and what its first bytes say it is.
+    """The name of a picture: 2 + 64 hexadecimal digits, and the ending for its first bytes.
 
     Raises:
-        PictureError: they are not those of a PNG, JPEG or WebP.
+        PictureError: it is not a PNG, JPEG or WebP.
     """
     ending = kind(image)
     if ending is None:
@@ -64,7 +64,7 @@ def kept(response: Response) -> Response:
     """The response with the name of its picture in place of the bytes.
 
     Raises:
-        PictureError: the picture is not a PNG, JPEG or WebP, or what it is called is not the name of one.
+        PictureError: the picture is not a PNG, JPEG or WebP, or its name is not that of a stored one.
     """
     if response.image is None:
         if response.image_file and not NAME.fullmatch(response.image_file):
@@ -74,11 +74,11 @@ def kept(response: Response) -> Response:
 
 
 class Pictures(ABC):
-    """Where pictures are; any number of processes may write there.
+    """A place for pictures; any number of processes may write there.
 
-    ``place`` is what messages call it. At most ``at_once`` pictures are read, written or looked for at once.
-    A ``shared`` place was named by the user: other hosts and stores may use it. It has no manifest, as the
-    rows of the store say what that would.
+    ``place`` is its name in messages. At most ``at_once`` pictures are read, written or looked up at once.
+    A ``shared`` place was named by the user: other hosts and stores may use it. It has no manifest, because
+    the rows of the store contain the same.
     """
 
     place: str
@@ -87,19 +87,19 @@ class Pictures(ABC):
 
     @abstractmethod
     def keep(self, pictures: Iterable[Picture]) -> None:
-        """Bring pictures there, whole; what is there stays as it is.
+        """Write pictures, each completely or not at all; existing ones stay as they are.
 
         Raises:
-            OSError: the place is full, or takes nothing; no part of a picture is left.
+            OSError: the place is full or not writable.
         """
 
     @abstractmethod
     def delete(self, files: Iterable[str]) -> None:
-        """Delete pictures; those that are gone already do not matter."""
+        """Delete pictures, if they exist."""
 
     @abstractmethod
     def _leave(self, file: str, content: bytes) -> bool:
-        """Write this under a new name; False if there is something under it.
+        """Write a new file; False if one of this name exists.
 
         Raises:
             StoreError: it cannot be written.
@@ -119,25 +119,25 @@ class Pictures(ABC):
         """The number of bytes under a picture's name, without reading them; None if it is not there."""
 
     def check(self) -> str:
-        """Make sure that pictures can be written, read and looked for; return the mark of this place.
+        """Make sure that pictures can be written, read and looked up; return the mark of this place.
 
-        The first process leaves the mark: two places with other marks are not the same, whatever their names.
+        The first process writes the mark. Places with different marks are different storage.
 
         Raises:
-            MissingExtraError: what reaches the place is not installed.
-            StoreError: it is not there, or refuses us.
+            MissingExtraError: the library that reaches the place is not installed.
+            StoreError: it does not exist, or refuses us.
         """
         self._leave(MARK, uuid.uuid4().hex.encode())
         return self._content(MARK).decode()
 
     def sweep(self) -> None:  # noqa: B027  # most places take a picture whole or not at all
-        """Remove what processes that died have left unfinished."""
+        """Remove the drafts of dead processes."""
 
     def read(self, file: str) -> bytes:
         """A picture's bytes.
 
         Raises:
-            LostPictureError: it is missing, or is not what was kept.
+            LostPictureError: it is missing or damaged.
             StoreError: it cannot be read.
         """
         named = NAME.fullmatch(file)
@@ -151,7 +151,7 @@ class Pictures(ABC):
         return image
 
     def reading(self, files: Iterable[str]) -> Iterator[Future[bytes]]:
-        """What ``read`` returns or raises for each of these pictures, in order; some are read ahead."""
+        """The results of ``read`` for these pictures, in order; some are read ahead."""
         rest = iter(files)
         ahead = deque(self._threads.submit(self.read, file) for file in islice(rest, self.at_once))
         while ahead:
@@ -159,16 +159,16 @@ class Pictures(ABC):
             ahead.extend(self._threads.submit(self.read, file) for file in islice(rest, 1))
 
     def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Those of these pictures (name, size) that are missing or have another size; none is read.
+        """The pictures (name, size) that are missing or have another size; none is read.
 
-        Nothing is lost of a response without a picture, whose name is empty.
+        An empty name, of a response without a picture, is never lost.
         """
         named = [one for one in dict.fromkeys(pictures) if one[0]]
         sizes = self.sizes([file for file, _ in named])
         return {one for one, size in zip(named, sizes, strict=True) if size != one[1]}
 
     def sizes(self, files: Iterable[str]) -> Iterator[int | None]:
-        """The size of each of these pictures in bytes, None for one that is not there."""
+        """The size of each picture in bytes; None if it is missing."""
         return self._threads.map(lambda file: self._size(file) if NAME.fullmatch(file) else None, files)
 
     def adopt(
@@ -178,12 +178,12 @@ class Pictures(ABC):
         *,
         link: bool,  # noqa: ARG002  # folders can
     ) -> None:
-        """Copy the pictures of another place here, named by ``file`` in lines as of a manifest.
+        """Copy pictures of another place, named by ``file`` in lines as of a manifest.
 
-        With ``link``, files become hard links on one disk, which takes no space and reads nothing.
+        With ``link``, files on one disk become hard links, which takes no space and reads nothing.
 
         Raises:
-            OSError: the place is full, or takes nothing; no part of a picture is left.
+            OSError: this place is full or not writable; no part of a picture is left.
             StoreError: a picture of the source cannot be read.
         """
         rest = iter(lines)
@@ -194,7 +194,7 @@ class Pictures(ABC):
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
-        """Where disk or network are waited for: what they are asked for at once they do at once."""
+        """Threads that wait for disk or network."""
         return ThreadPoolExecutor(self.at_once, "factorfair-pictures")
 
 
@@ -207,7 +207,7 @@ class Folder(Pictures):
         self._folder = folder
 
     def keep(self, pictures: Iterable[Picture]) -> None:
-        """Bring pictures to the disk, then their lines of the manifest; what is there stays as it is."""
+        """Write pictures to the disk, then their lines of the manifest; existing ones stay as they are."""
         pictures = tuple(pictures)
         if not pictures:
             return
@@ -302,13 +302,20 @@ class Folder(Pictures):
             raise StoreError(f"{path}: the picture cannot be looked for: {error.strerror}") from None
 
     def _list(self, lines: Iterable[Mapping[str, object]]) -> None:
-        """Add lines to the manifest."""
+        """Append lines to the manifest in one write, and end a line that a crash cut off."""
         if self.shared:  # appending is not atomic on network storage
             return
-        _append(self._folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+        path, text = self._folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines)
+        with path.open("ab+", buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - 1))
+            content = (text if file.read(1) in (b"", b"\n") else f"\n{text}").encode()
+            if file.write(content) != len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+            os.fsync(file.fileno())
 
     def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
-        """Bring pictures to the disk, whole, and give them their names; the folders that have new ones."""
+        """Write pictures to the disk before they get their names; return the folders that have new names."""
         folders = {path.parent for path in pictures}
         new = {folder for folder in folders if not folder.is_dir()}
         for folder in new:
@@ -327,14 +334,3 @@ class Folder(Pictures):
                 file.close()
                 Path(file.name).replace(path)
         return folders | {self._folder} if new else folders
-
-
-def _append(path: Path, lines: bytes) -> None:
-    """Append in one write, which no other process's comes into; a line that a crash cut off is ended."""
-    with path.open("ab+", buffering=0) as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(0, end - 1))
-        whole = b"\n" + lines if file.read(1) not in (b"", b"\n") else lines
-        if file.write(whole) != len(whole):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        os.fsync(file.fileno())

@@ -26,21 +26,21 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "dropped": (tuple, list),
     "image_file": str,
 }
-"""The fields of a response that the body of a row keeps: all but the bytes of its picture."""
+"""The fields of a response in the body of a row: all but the bytes of its picture."""
 _COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _DECODE = json.JSONDecoder().raw_decode
 
 
 class Said(NamedTuple):
-    """A prompt and what came back, as JSON texts, which can be handed on without decoding."""
+    """A prompt and its response, as JSON texts that can be passed on without decoding."""
 
     prompt: str
     body: str
 
 
 class Origin(NamedTuple):
-    """Whose responses they are: what the model is called, and its identity as a JSON text."""
+    """The model of a response: its name, and its identity as a JSON text."""
 
     model: str
     identity: str
@@ -51,10 +51,10 @@ class Origin(NamedTuple):
 
 
 def check(response: Response) -> None:
-    """Make sure that a response can be kept, and its tokens and cost counted.
+    """Make sure that a response can be stored, and its tokens and cost counted.
 
     Raises:
-        TypeError: a field is not what its annotation says.
+        TypeError: a field does not have its annotated type.
     """
     _check({name: getattr(response, name) for name in _FIELDS}, _FIELDS)
 
@@ -80,12 +80,12 @@ def to_row(
 
 @lru_cache(maxsize=1)
 def _timestamp(second: int) -> str:
-    """A second of Unix time in words; thousands of responses come in one."""
+    """A second of Unix time as ISO text; thousands of responses arrive in one."""
     return datetime.fromtimestamp(second, UTC).isoformat()
 
 
 def from_body(body: str, *, key: str, place: str) -> Response:
-    """The response that a row's body holds.
+    """The response in the body of a row.
 
     Raises:
         StoreError: the row is damaged; the message names the command that deletes it.
@@ -152,5 +152,5 @@ def _damaged(key: str, place: str) -> StoreError:
 
 
 def plain(text: str) -> str:
-    """The text with what no database takes (lone surrogates, NUL) written as escapes."""
+    """The text with characters that no database takes (lone surrogates, NUL) as escapes."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

@@ -1,4 +1,4 @@
-"""The tables, and the two ways of writing a response into them."""
+"""The tables, and prepared statements for them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ META = Table(
     Column("value", Text, nullable=False),
 )
 
-# Prompt, identity and body are JSON texts: what a model writes need not be what a database takes as text.
-# A picture is the name of its file, "" without one; its size in bytes tells a whole file from a cut one.
+# Prompt, identity and body are JSON texts, because a database does not take every text that a model writes.
+# A picture is the name of its file, or ""; its size in bytes distinguishes a whole file from a truncated one.
 RESPONSES = Table(
     "responses",
     METADATA,
@@ -43,7 +43,7 @@ RESPONSES = Table(
     Column("created", String(32), nullable=False),
 )
 
-# What a detector reads in a picture; ``detector`` is the hash of all that can change it.
+# Detections; ``detector`` is the hash of everything that can change them.
 DETECTIONS = Table(
     "detections",
     METADATA,
@@ -52,8 +52,8 @@ DETECTIONS = Table(
     Column("body", Text, nullable=False),
 )
 
-# What each shard of a run has asked; ``run`` is the hash of the fingerprint. That and usage are JSON texts.
-# ``session`` is the one that asks it now, "" if none does; what that has asked is still in its accounts.
+# The shards of a run; ``run`` is the hash of the fingerprint. Fingerprint and usage are JSON texts.
+# ``session`` asks the shard now, or is ""; the usage of that session is still in its accounts.
 SHARDS = Table(
     "shards",
     METADATA,
@@ -67,7 +67,7 @@ SHARDS = Table(
     Column("session", String(32), nullable=False),
 )
 
-# Which process is asking for which key: no other may ask for it while its owner is alive.
+# The process that asks for a key: no other may ask for it while this owner is alive.
 CLAIMS = Table(
     "claims",
     METADATA,
@@ -83,10 +83,10 @@ OWNERS = Table(
     Column("until", Float, nullable=False),
 )
 
-# The rows of runs are made by the first run on a store, so that a store which was filled before has none.
+# These tables are created by the first run on a store, so a store that was filled before has none.
 RUN_METADATA = MetaData()
 
-# What several controllers may use together; NULL means no limit.
+# The limits that several controllers share; NULL means no limit.
 RUNS = Table(
     "runs",
     RUN_METADATA,
@@ -104,7 +104,7 @@ RUNS = Table(
     Column("dearest", Float),
     Column("ended", Text),
 )
-# What each process has asked. A session is one controller with its workers, and has the controller's name.
+# The usage of each process. A session is one controller with its workers, named after the controller.
 ACCOUNTS = Table(
     "accounts",
     RUN_METADATA,
@@ -120,7 +120,7 @@ ACCOUNTS = Table(
     Column("unpriced", Integer, nullable=False, default=0),
     Column("ended", Text),
 )
-# How the calls to each endpoint of a run fare; ``Health`` says what the columns mean.
+# The state of each endpoint of a run; ``Health`` explains the columns.
 ENDPOINTS = Table(
     "endpoints",
     RUN_METADATA,
@@ -149,7 +149,7 @@ class Prepared:
         self._text = cache(lambda: str(statement.compile(dialect=dialect)))
 
     def execute(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> int:
-        """Execute it for each row, of which there is at least one; return how many rows it changed."""
+        """Execute it for each row (at least one); return the number of changed rows."""
         return connection.exec_driver_sql(self._text(), rows).rowcount
 
 
@@ -161,7 +161,7 @@ class Lookup:
         self._text = lru_cache(maxsize=64)(self._expanded)
 
     def rows(self, connection: Connection, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """The rows for these keys, of which there is at least one."""
+        """The rows for these keys (at least one)."""
         text, names = self._text(len(keys))
         return connection.exec_driver_sql(text, dict(zip(names, keys, strict=True))).all()
 
@@ -173,19 +173,19 @@ class Lookup:
 
 @cache
 def insert_new(dialect: str, table: Table) -> Insert:
-    """Insert a row where there is none of the same key."""
+    """Insert a row unless there is one with the same key."""
     return _insert(dialect, table).on_conflict_do_nothing()
 
 
 def upsert_all(dialect: str, table: Table) -> Insert:
-    """Insert a row over the one of the same key."""
+    """Insert a row, replacing one with the same key."""
     statement = _insert(dialect, table)
     values = {name: column for name, column in statement.excluded.items() if name not in table.primary_key}
     return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
 
 
 def upsert(dialect: str, *, replace: bool) -> Insert:
-    """Insert a response; over a reusable one only where ``replace`` says so."""
+    """Insert a response; replace a reusable one only with ``replace``."""
     statement = _insert(dialect, RESPONSES)
     values = {column.name: statement.excluded[column.name] for column in RESPONSES.c if column.name != "key"}
     return statement.on_conflict_do_update(
@@ -196,6 +196,6 @@ def upsert(dialect: str, *, replace: bool) -> Insert:
 
 
 def _insert(dialect: str, table: Table) -> Insert:
-    """The insert of this dialect; both have what is used here, and the other one is not imported."""
+    """The insert statement of this dialect; the other dialect is not imported."""
     statement: Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     return statement

@@ -1,4 +1,4 @@
-"""What the shards of a run have asked, for the process that judges them together."""
+"""The usage of a run's shards, for the process that judges them together."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _ALL = true()
 
 @dataclass(frozen=True, slots=True)
 class ShardRow:
-    """One of ``count`` shards of a run, numbered from 1; ``fingerprint`` is what all of them share.
+    """One of ``count`` shards of a run, numbered from 1; all of them share ``fingerprint``.
 
-    ``began`` is when it began, as ISO text; a shard that goes on keeps it. ``finished`` is whether it has
-    asked all of its cases. ``session`` asks it now: what that asks is entered when it ends, or is found dead.
+    ``began`` is the time of its start, as ISO text; a shard that continues keeps it. ``finished`` is whether
+    it has asked all of its cases. ``session`` asks it now; the usage of that session is entered when it ends,
+    or is found dead.
     """
 
     number: int
@@ -43,7 +44,7 @@ class ShardRow:
         return hashlib.sha256(CANONICAL.encode(dict(self.fingerprint)).encode("ascii")).hexdigest()
 
     def row(self) -> dict[str, object]:
-        """As the database keeps it."""
+        """The row for the database."""
         return {
             "run": self.run,
             "number": self.number,
@@ -79,14 +80,14 @@ class ShardRow:
 
 
 def asked(connection: Connection, session: str) -> Usage:
-    """What all processes of a session have asked; calls in flight count at what is set aside for them."""
+    """The usage of all processes of a session; calls in flight count at the cost set aside for them."""
     row = connection.execute(select(*_SUMS).where(ACCOUNTS.c.session == session)).one()
     calls, tokens_in, tokens_out, unpriced, spent, held = (value or 0 for value in row)
     return Usage(int(calls), 0, int(tokens_in), int(tokens_out), None if unpriced else spent + held)
 
 
 def entered(connection: Connection, place: str, which: ColumnElement[bool] = _ALL) -> list[ShardRow]:
-    """Shards, each with what the session has asked that asks it now.
+    """Shards, each including the usage of the session that asks it now.
 
     Raises:
         StoreError: a row is damaged.
@@ -103,7 +104,7 @@ def entered(connection: Connection, place: str, which: ColumnElement[bool] = _AL
 
 
 def settle(connection: Connection, place: str, ended: ColumnElement[bool]) -> None:
-    """Enter what sessions that have ended asked for their shards; their accounts may then be deleted.
+    """Add the usage of ended sessions to their shards, so that their accounts can be deleted.
 
     Raises:
         StoreError: a row is damaged.

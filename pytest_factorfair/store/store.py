@@ -1,4 +1,4 @@
-"""The store: what was answered is never asked again."""
+"""The response store: a query that was answered is never asked again."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=
 
 
 class Store:
-    """Responses by key. Reading is safe from any thread; writing happens in a thread of its own.
+    """Responses by key. Reading is safe from any thread; writing happens in a separate thread.
 
-    A reusable response is never overwritten, unless by a ``put`` that says ``replace``. One whose picture
-    is missing, or not as large as it was, is not reusable; what is in a picture is checked where it is read.
+    A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
+    or has another size is not reusable; the content of a picture is checked when it is read.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Store:
         *,
         writable: Callable[[], sqlalchemy.Engine] | None = None,
     ) -> None:
-        """``writable`` opens it again for detections, if ``database`` is open for reading only."""
+        """``writable`` reopens it for detections, if ``database`` is open for reading only."""
         self.pictures = pictures
         self._database = database
         self._place = place
@@ -74,12 +74,12 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, read_only: bool = False, pictures: str = "", folder: Path = PICTURES) -> Self:
-        """Open the store at an SQLAlchemy URL, making it where there is nothing yet.
+        """Open the store at an SQLAlchemy URL, creating it if it does not exist.
 
-        ``read_only`` makes nothing and takes no response; the folder need not be writable, but detections are
-        only kept where it is. ``pictures`` is the folder or bucket that the user names for pictures. Without,
-        they are where the store has had them, or else beside its file in ``images``; in ``folder`` if the
-        store is not a file.
+        ``read_only`` creates nothing and takes no response; the folder need not be writable, but detections
+        are only stored if it is. ``pictures`` is the folder or bucket that the user names for pictures. By
+        default they are where the store has had them, or else in ``images`` beside its file; in ``folder`` if
+        the store is not a file.
 
         Raises:
             StoreError: bad URL, not a response store, another version, its pictures are elsewhere, or it
@@ -99,12 +99,12 @@ class Store:
         return cls(database, opening.place(known), kept, writable=writable)
 
     def settle_pictures(self) -> str:
-        """Make sure that pictures can be kept where the user wants them: from now on the store's only place.
+        """Check the place that the user names for pictures, and make it the store's only one.
 
-        Returns its mark, "" for a folder that the user has not named.
+        Returns its mark; "" for a folder that the user has not named.
 
         Raises:
-            MissingExtraError: what reaches the place is not installed.
+            MissingExtraError: the library that reaches the place is not installed.
             StoreError: the place refuses pictures, or the store has pictures elsewhere.
         """
         if not self.pictures.shared:
@@ -126,14 +126,14 @@ class Store:
         return mark
 
     def sweep(self) -> None:
-        """Remove what processes that died have left unfinished: drafts of the file, and of pictures."""
+        """Remove the drafts of dead processes: of the file, and of pictures."""
         if self._database.dialect.name == "sqlite":
             file = Path(self._place)
             process.sweep(file.parent, glob.escape(file.name))
         self.pictures.sweep()
 
     def verify(self) -> None:
-        """Look at every page of the store's file.
+        """Read every page of the store's file.
 
         Raises:
             StoreError: it is damaged.
@@ -141,7 +141,7 @@ class Store:
         opening.verify(self._database, self._place)
 
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
-        """The reusable responses there are for these keys.
+        """The reusable responses for these keys.
 
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
@@ -156,7 +156,7 @@ class Store:
         return found
 
     def said(self, keys: Iterable[str]) -> dict[str, Said]:
-        """What was asked and answered under these keys, reusable or not, as it is kept.
+        """The prompts and responses of these keys, reusable or not, as they are stored.
 
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
@@ -171,14 +171,14 @@ class Store:
         """The picture that a response names as its ``image_file``.
 
         Raises:
-            StoreError: it is missing, or is not what was kept.
+            StoreError: it is missing or damaged.
         """
         return self.pictures.read(file)
 
     def count(self, keys: Iterable[str]) -> int:
-        """How many of these keys have a reusable response; one that comes twice counts twice.
+        """How many of these keys have a reusable response; a key given twice counts twice.
 
-        Some keys at a time are in memory.
+        Only some keys at a time are in memory.
 
         Raises:
             StoreError: the store cannot be read.
@@ -197,12 +197,12 @@ class Store:
 
     @property
     def place(self) -> str:
-        """What messages call it: the file, or the URL without its password."""
+        """Its name in messages: the file, or the URL without its password."""
         return self._place
 
     @property
     def empty(self) -> bool:
-        """Whether there is no reusable response at all.
+        """Whether it has no reusable response.
 
         Raises:
             StoreError: the store cannot be read.
@@ -220,10 +220,10 @@ class Store:
         seed: int = 0,
         replace: bool = False,
     ) -> Write:
-        """A response that passes ``check``, as ``put`` takes it: its picture's name in place of the bytes.
+        """A response that passes ``check``, as ``put`` takes it: with the name of its picture, not the bytes.
 
-        A picture that has a name already was kept by a replica; ``put`` looks for it. ``seed`` and the
-        identity are kept for those who ask why another key has no response.
+        A picture that already has a name was stored by a replica; ``put`` checks that it exists. ``seed`` and
+        the identity are stored to explain why another key has no response.
 
         Raises:
             PictureError: the picture is not a PNG, JPEG or WebP, or its name is not that of a picture.
@@ -242,7 +242,7 @@ class Store:
     def put(self, *writes: Write) -> Future[None]:
         """Write responses; the future is done once they are committed, or fails with StoreError.
 
-        Pictures are kept first, in files.
+        Pictures are written first.
         """
         if self._read_only:
             refused: Future[None] = Future()
@@ -253,20 +253,20 @@ class Store:
         return self._writer.write(writes)
 
     def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claimed]:
-        """Claimed keys, so that no other process asks them now; the future fails with StoreError.
+        """Claim keys, so that no other process asks them now; the future fails with StoreError.
 
-        A reusable response that has come in the meantime is handed out instead of its claim, unless
-        ``refresh`` says that all is to be asked again. A claim ends with the ``put`` of its response,
-        with ``release``, and with the store.
+        A reusable response that has arrived in the meantime is returned instead of its claim, unless
+        ``refresh`` asks everything again. A claim ends with the ``put`` of its response, with ``release``,
+        and with the store.
         """
         return self._writer.do(self._claimed, KeyWish(tuple(dict.fromkeys(keys)), refresh))
 
     def release(self, keys: Iterable[str]) -> Future[None]:
-        """Give claims up, of keys whose response will not be put."""
+        """Release the claims on keys whose response will not be put."""
         return self._writer.do(self._released, tuple(keys))
 
     def shards(self) -> tuple[ShardRow, ...]:
-        """What shards have entered here, run by run: the run that began last comes last.
+        """The shards entered here, run by run: the run that began last comes last.
 
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
@@ -278,11 +278,17 @@ class Store:
         return tuple(sorted(rows, key=lambda row: (last[row.run], row.run, row.number)))
 
     def enter(self, *shards: ShardRow) -> Future[None]:
-        """Enter what shards have asked, over what they had entered before."""
-        return self._writer.do(self._entered, [shard.row() for shard in shards])
+        """Enter the state of shards, in place of what they had entered before."""
+
+        def work(connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+            statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
+            statement.execute(connection, [shard.row() for shard in shards])
+            return given
+
+        return self._writer.do(work, None)
 
     def close(self) -> None:
-        """Commit what was put and release the database; closing twice does nothing."""
+        """Commit all writes and release the database; closing twice does nothing."""
         self._writer.close(FLUSH)
         self.detections.close()
         self._database.dispose()
@@ -308,7 +314,7 @@ class Store:
             rows = self._read.rows(connection, chunk)
             missing = self.pictures.lost((file, size) for _, _, file, size in rows)
             lost = {key for key, _, *picture in rows if tuple(picture) in missing}
-            if lost:  # without their pictures they may be replaced
+            if lost:  # rows without their pictures may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
             had |= {
                 key: from_body(body, key=key, place=self._place) for key, body, *_ in rows if key not in lost
@@ -321,11 +327,6 @@ class Store:
         self._writer.claimant.release(connection, [key for keys in given for key in keys])
         return [None] * len(given)
 
-    def _entered(self, connection: sqlalchemy.Connection, given: list[list[dict[str, object]]]) -> list[None]:
-        statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
-        statement.execute(connection, [row for rows in given for row in rows])
-        return [None] * len(given)
-
     def _rows(self, lookup: Lookup, keys: list[str]) -> Rows:
         return self._found(lambda connection: lookup.rows(connection, keys))
 
@@ -334,7 +335,7 @@ class Store:
 
 
 def _located(named: str, had: str, own: Path, where: str) -> Pictures:
-    """Where a store's pictures are: ``named`` by the user, where it ``had`` them, or in its ``own`` folder.
+    """The place of a store's pictures: ``named`` by the user, where it ``had`` them, or its ``own`` folder.
 
     Hosts may see one folder under several names.
     """
@@ -355,7 +356,7 @@ def _located(named: str, had: str, own: Path, where: str) -> Pictures:
 
 
 def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
-    """The keys in parts, of which none has a key twice."""
+    """The keys in chunks; none has a key twice."""
     chunk: dict[str, None] = {}
     for key in keys:
         if key in chunk or len(chunk) == CHUNK:

@@ -1,4 +1,4 @@
-"""Transactions that outlast trouble: a server that restarts, a file that is removed while it is open."""
+"""Transactions that survive a restart of the server, and the removal of the file while it is open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import RESPONSES, upsert
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # if there is one: it skips metadata that is not needed
-PATIENCE = 60.0  # seconds a server that was there may be away
+PATIENCE = 60.0  # seconds for which a server may be away
 _PAUSE = 0.2  # seconds between two attempts to reach it, or to bring a log into its file
 _CHUNK = 500  # rows
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def patiently(attempt: Callable[[], T]) -> T:
-    """Attempt again and again while the database server is away, being restarted for example."""
+    """Repeat the attempt while the database server is away, for example because it restarts."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -44,7 +44,7 @@ def patiently(attempt: Callable[[], T]) -> T:
 
 
 def read(database: sqlalchemy.Engine, place: str, ask: Callable[[sqlalchemy.Connection], T]) -> T:
-    """What is asked of a connection of its own.
+    """The result of a query on a separate connection.
 
     Raises:
         StoreError: the store cannot be read.
@@ -68,15 +68,15 @@ class Transactions:
         self._file = database.dialect.name == "sqlite"
         self._connection: sqlalchemy.Connection | None = None
         self._path = Path()
-        self._log: Path | None = None  # what must reach the disk; None where SQLite sees to that
+        self._log: Path | None = None  # must reach the disk; None if SQLite sees to that
         self._opened: int | None = None
         self._seen: dict[Path, os.stat_result] = {}
 
     @contextmanager
     def begin(self, *, lasting: bool) -> Iterator[sqlalchemy.Connection]:
-        """A transaction, committed with the block; unless it is ``lasting``, the disk is not waited for.
+        """A transaction that is committed with the block; only a ``lasting`` one waits for the disk.
 
-        What is not lasting is seen by all processes, and lost only with the machine.
+        Other transactions are visible to all processes, and lost only if the machine fails.
 
         Raises:
             StoreError: the file was removed while it was open; it is written again, with this transaction.
@@ -88,7 +88,7 @@ class Transactions:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
         if lasting and self._log:
-            # Here others may write while the disk is waited for; SQLite itself would have them wait, too.
+            # Waiting here lets other processes write meanwhile; SQLite itself would block them.
             if self._opened is None:  # it stays the same file for as long as there is a connection
                 self._opened = os.open(self._log, os.O_RDWR)
                 sync(self._log.parent)  # it may be new
@@ -129,7 +129,7 @@ class Transactions:
         return self._connection
 
     def _removed(self) -> Path | None:
-        """The file, or its log, where its name no longer leads to what is open here."""
+        """The file, or its log, if its name no longer leads to the file that is open here."""
         for path in filter(None, (self._path, self._log)):
             try:
                 now = path.stat()
@@ -140,10 +140,11 @@ class Transactions:
         return None
 
     def _saved(self, connection: sqlalchemy.Connection, removed: Path) -> StoreError:
-        """Write what is open here to where it was, and say so; other processes that have it open do the same.
+        """Write the open file to its former path, and return the error that says so.
 
-        The connection stays with the removed file: SQLite removes the log by its name when the last
-        connection closes, and that must not be the log of a new store in use.
+        Other processes that have it open do the same. The connection stays with the removed file: SQLite
+        removes the log by its name when the last connection closes, and that must not be the log of a new
+        store in use.
         """
         try:
             with connection.begin():
@@ -160,7 +161,7 @@ class Transactions:
 
 
 def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
-    """Copy the responses of an open file into the store at a path, which is made where there is none."""
+    """Copy the responses of an open file into the store at a path, which is created if needed."""
     store = opening.opened(sqlalchemy.URL.create("sqlite", database=str(path)), read_only=False)
     statement = upsert("sqlite", replace=False)
     try:
@@ -172,7 +173,7 @@ def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
 
 
 def _checkpoint(connection: sqlalchemy.Connection) -> None:
-    """Bring what is in the log into the file."""
+    """Write the log into the file."""
     end = time.monotonic() + opening.TIMEOUT
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # another process is reading
         if time.monotonic() > end:

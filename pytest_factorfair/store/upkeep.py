@@ -1,6 +1,6 @@
-"""Looking into stores, tidying and merging them: what ``factorfair store`` and ``factorfair merge`` do.
+"""Inspecting, pruning and merging stores, for ``factorfair store`` and ``factorfair merge``.
 
-Pictures go with their rows: they are copied by a merge or an export, and deleted by a prune.
+Pictures follow their rows: a merge or an export copies them, and a prune deletes them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import tee
+from itertools import islice, tee
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a store has of one model: responses, how many of them a run may use, and their dates."""
+    """The responses of one model in a store, how many of them a run may use, and their dates."""
 
     model: str
     responses: int
@@ -43,7 +43,7 @@ class Holding:
 
 
 def listed(store: Store) -> list[Holding]:
-    """What the store holds, model by model.
+    """The contents of the store, model by model.
 
     Raises:
         StoreError: it cannot be read.
@@ -56,13 +56,13 @@ def listed(store: Store) -> list[Holding]:
 
 
 def merge(target: Store, source: Store) -> int:
-    """Copy what the source has and the target lacks, and return how many; no usable response is replaced.
+    """Copy the responses that the target lacks, and return their number; no usable one is replaced.
 
-    Pictures come along, and what detectors read in them; a response whose picture the source has lost is left
-    behind. Some rows at a time are in memory. A merge that was cut off goes on when it is repeated.
+    Pictures and detections are copied too, but no response whose picture the source has lost. Only some rows
+    at a time are in memory. A merge that was cut off continues when it is repeated.
 
     Raises:
-        StoreError: one cannot be read, or the other not be written.
+        StoreError: the source cannot be read, or the target cannot be written.
     """
     dialect, copied = target.database.dialect, 0
     write = Prepared(upsert(dialect.name, replace=True), dialect)
@@ -82,7 +82,7 @@ def merge(target: Store, source: Store) -> int:
 
 
 def verify(store: Store, *, delete: bool) -> Iterator[str]:
-    """Read every picture; yield what is wrong with those that are lost or damaged, or the store's pages.
+    """Read every picture; yield one line for each that is missing or damaged.
 
     With ``delete``, damaged ones are deleted: a response without its picture is asked for again.
 
@@ -101,7 +101,7 @@ def verify(store: Store, *, delete: bool) -> Iterator[str]:
 
 
 def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
-    """The usable responses, of one model where it is named, as lines a ``replay:FILE`` takes.
+    """The usable responses, of one model or all, as lines that ``replay:FILE`` reads.
 
     Raises:
         StoreError: it cannot be read.
@@ -131,10 +131,10 @@ def pictures(store: Store) -> Iterator[tuple[str, str, str]]:
 
 
 def export_pictures(store: Store, model: str | None, folder: Path) -> int:
-    """Copy the pictures, of one model where it is named, into a folder ``images:`` takes. Returns how many.
+    """Copy the pictures, of one model or all, into a folder that ``images:`` reads; return their number.
 
     Raises:
-        StoreError: the store cannot be read, or the folder not be written.
+        StoreError: the store cannot be read, or the folder cannot be written.
     """
     count = 0
     for some in _chunks(rows(store)):
@@ -155,8 +155,8 @@ def prune(
 ) -> int:
     """Delete the responses that meet every condition given: model, date, unusable, keys.
 
-    With ``pictures``, theirs go with them, unless a response of this store, or of another store beside the
-    folder of pictures, needs them. Which other stores have pictures in a place that is shared is unknown.
+    With ``pictures``, their pictures are deleted too, unless another response of this store, or of a store
+    beside the folder of pictures, needs them. Which stores use a shared place is unknown.
 
     Raises:
         StoreError: it cannot be written, or a store that may need the pictures cannot be read.
@@ -178,8 +178,11 @@ def prune(
         return count
     neighbours = () if store.pictures.shared else Path(store.pictures.place).parent.glob("*")
     for path in sorted(neighbours):
-        if not path.is_file() or not _is_sqlite(path):
+        if not path.is_file():
             continue
+        with path.open("rb") as file:
+            if file.read(len(_SQLITE)) != _SQLITE:
+                continue
         try:
             neighbour = Store.open(f"sqlite:///{path}", read_only=True)
         except StoreError:  # another program's database
@@ -222,7 +225,7 @@ def _whole(store: Store, rows: Sequence[Row]) -> list[Row]:
 
 
 def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
-    """The keys of rows that the target has no use for: it has usable ones, or equally unusable ones."""
+    """The keys of rows that the target does not need: it has usable ones, or equally unusable ones."""
     usable = {row["key"]: row["reusable"] for row in rows}
     query = select(RESPONSES.c.key, RESPONSES.c.reusable, RESPONSES.c.picture, RESPONSES.c.picture_size)
     with _connection(target, "cannot be read") as connection:
@@ -233,7 +236,7 @@ def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
 
 
 def _copy_pictures(source: Store, target: Pictures, rows: Iterable[Row], *, link: bool) -> None:
-    """Copy the pictures of rows, with lines of the manifest that say what the rows do."""
+    """Copy the pictures of rows, with lines for the manifest that repeat the rows."""
     lines = [
         {
             "file": row["picture"],
@@ -259,19 +262,9 @@ def _named(store: Store) -> set[str]:
         return set(connection.execute(select(RESPONSES.c.picture).distinct()).scalars())
 
 
-def _is_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
-
-
 def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    chunk: list[Row] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
+    rest = iter(rows)
+    while chunk := list(islice(rest, CHUNK)):
         yield chunk
 
 

@@ -1,4 +1,4 @@
-"""One thread that commits: as soon as its queue is empty, and at latest every hundred rows."""
+"""One thread that commits as soon as its queue is empty, and at the latest every hundred rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Begin = Callable[[], AbstractContextManager[sqlalchemy.Connection]]
 
 
 class Write(NamedTuple):
-    """A response as it will be kept, its row, and its picture."""
+    """A response as it will be stored, its row, and its picture."""
 
     response: Response
     row: dict[str, object]
@@ -38,16 +38,16 @@ class Write(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Responses that arrived together, and who waits for their commit."""
+    """Responses that arrived together; ``done`` once they are committed."""
 
     writes: Sequence[Write]
     done: Future[None]
 
 
 class Task(NamedTuple):
-    """Something about claims to be done in a transaction, and who waits for its commit.
+    """Work to do in a transaction; ``done`` has its result once it is committed.
 
-    ``run`` is called once for all that is ``given`` to it by tasks that follow one another.
+    ``run`` is called once for consecutive tasks that share it, with the list of what they are ``given``.
     """
 
     run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]
@@ -57,11 +57,11 @@ class Task(NamedTuple):
 
 
 class Writer:
-    """Commits rows in the order they came; the first failure is also that of every later row, but where
-    the file was removed: rows that are still on their way then are kept, too.
+    """Commits rows in the order of their arrival. After the first failure every later row fails alike, unless
+    the file was removed: then rows still in the queue are written too.
 
-    A process has one for responses and their claims, and one for its limits (``limits.py``), whose statements
-    so never wait for the disk. A claim ends in the transaction that writes its response.
+    A process has one for responses and their claims, and one for its limits (``limits.py``), so that limits
+    never wait for the disk. A claim ends in the transaction that writes its response.
     """
 
     def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:
@@ -93,7 +93,7 @@ class Writer:
         return done
 
     def read(self, ask: Callable[[sqlalchemy.Connection], T]) -> T:
-        """What is there after all that was queued; also of a file that was removed, or cannot be written.
+        """Read the state after everything in the queue, even of a file that was removed or is not writable.
 
         Raises:
             StoreError: it cannot be read.
@@ -103,7 +103,7 @@ class Writer:
         return done.result()
 
     def close(self, timeout: float) -> None:
-        """Commit what is queued, give up all claims and end the thread; waits ``timeout`` seconds at most."""
+        """Commit the queue, release all claims and end the thread; waits at most ``timeout`` seconds."""
         with self._lock:
             if not self._closed and self._thread is not None:
                 self._queue.put(None)
@@ -112,7 +112,7 @@ class Writer:
             self._thread.join(timeout)
 
     def _enqueue(self, entry: Batch | Task) -> None:
-        entry.done.set_running_or_notify_cancel()  # from now on nobody can cancel it: what is here is done
+        entry.done.set_running_or_notify_cancel()  # from now on nobody can cancel it
         with self._lock:
             if self._closed:
                 entry.done.set_exception(StoreError(f"{self._place}: the response store is closed"))
@@ -126,19 +126,24 @@ class Writer:
         last = False
         while not last:
             entries, last = self._gather()
-            if self.claimant.due:  # before what is claimed: a process taken for dead loses it at once
+            if self.claimant.due:  # before new claims: a process taken for dead would lose them at once
                 entries.insert(0, Task(self._beat, None, Future()))
             self._settle(entries)
             if self.claimant.active and last:
-                # After a failure, too, as what only reads: others are waiting for the claims.
-                self._settle([Task(self._leave, None, Future(), reads=self._failure is not None)])
-            del entries  # their pictures may be large, and the next may be long in coming
+
+                def leave(connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+                    self.claimant.leave(connection)
+                    return given
+
+                # Also after a failure, as a task that only reads: other processes wait for the claims.
+                self._settle([Task(leave, None, Future(), reads=self._failure is not None)])
+            del entries  # their pictures may be large, and the next entries may take long to arrive
         self._transactions.close()
         if "_aside" in self.__dict__:
             self._aside.shutdown(wait=False)
 
     def _gather(self) -> tuple[list[Batch | Task], bool]:
-        """What is queued, and whether it is the last; nothing where it is only time for a sign of life."""
+        """The entries in the queue, and whether they are the last; none if it is time for a sign of life."""
         entries: list[Batch | Task] = []
         rows = 0
         patience = BEAT if self.claimant.active else None
@@ -154,9 +159,9 @@ class Writer:
         return entries, False
 
     def _settle(self, entries: list[Batch | Task]) -> None:
-        """Commit the rows together, and apart from them what is alike among the tasks: it may fail alone.
+        """Commit the rows together, then the tasks, each kind in a transaction that may fail alone.
 
-        Rows first: nothing that was asked for before them is about their keys.
+        Rows come first: no earlier task is about their keys.
         """
         self._commit([entry for entry in entries if isinstance(entry, Batch)])
         tasks = (entry for entry in entries if isinstance(entry, Task))
@@ -174,7 +179,7 @@ class Writer:
                 batch.done.set_exception(failure)
 
     def _kept(self, writes: list[Write]) -> StoreError | None:
-        """Keep pictures first, then rows, then the end of their claims; returns why that was not possible."""
+        """Write pictures, then rows, then the end of their claims; returns the failure, if there is one."""
 
         def keep(connection: sqlalchemy.Connection) -> None:
             for replace, alike in groupby(writes, key=lambda write: write.replace):
@@ -190,13 +195,13 @@ class Writer:
             self._transact(keep, partial(self._transactions.begin, lasting=True))
         except StoreError as error:
             return error
-        except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear of it
+        except Exception as error:  # noqa: BLE001  # whatever it is, the callers wait for it
             self._failure = explained(self._place, "cannot be written", error)
             return self._failure
         return None
 
     def _keep_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Keep them, with signs of life meanwhile: on a slow network, others would take the claims."""
+        """Write them, giving signs of life: on a slow network, other processes would take the claims."""
         if not pictures:
             return
         kept = self._aside.submit(self._pictures.keep, pictures)
@@ -206,7 +211,7 @@ class Writer:
         kept.result()
 
     def _measure(self, rows: Sequence[dict[str, object]]) -> None:
-        """Enter the sizes of pictures that replicas have kept: no row is written whose picture is missing."""
+        """Enter the sizes of pictures that replicas stored; a row whose picture is missing is not written."""
         sizes = self._pictures.sizes([str(row["picture"]) for row in rows])
         for row, size in zip(rows, sizes, strict=True):
             if size is None:
@@ -219,13 +224,13 @@ class Writer:
         return ThreadPoolExecutor(1, "factorfair-keeper")
 
     def _transact(self, work: Callable[[sqlalchemy.Connection], T], begin: Begin) -> T:
-        """What the work returns, once it is committed."""
+        """The result of the work, once it is committed."""
 
         def attempt() -> T:
             try:
                 with begin() as connection:
                     if self._cut_off and self.claimant.active:
-                        self.claimant.beat(connection)  # the last may be lost with its transaction
+                        self.claimant.beat(connection)  # the last beat may be lost with its transaction
                     result = work(connection)
             except SQLAlchemyError:
                 self._cut_off = True
@@ -261,8 +266,4 @@ class Writer:
 
     def _beat(self, connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
         self.claimant.beat(connection)
-        return given
-
-    def _leave(self, connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
-        self.claimant.leave(connection)
         return given

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import combinations
 from math import hypot, sqrt
+from operator import attrgetter
 from typing import Literal
 
 from pydantic import Field
@@ -19,21 +20,19 @@ from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import (
     Answer,
     Case,
-    Change,
     Checklist,
     Option,
     Query,
     Record,
     Sampling,
-    Score,
     Summary,
 )
 from pytest_factorfair.protocols.measurement import (
+    About,
     Cell,
     Changed,
     Contender,
     Contest,
-    Entrant,
     Estimation,
     Expression,
     Extremes,
@@ -46,11 +45,12 @@ from pytest_factorfair.protocols.measurement import (
     Reported,
     ReportInputs,
     Topic,
+    shared,
 )
 from pytest_factorfair.protocols.protocol import Protocol
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.table import Row, Table, number, span
-from pytest_factorfair.statistics.bounds import BEYOND, POWER
+from pytest_factorfair.statistics.bounds import POWER
 from pytest_factorfair.statistics.estimate import Estimate
 
 HELLO = """\
@@ -183,6 +183,10 @@ class Greeted:
     lines: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     protocol: str = "greetings"
 
+    @property
+    def about(self) -> About:
+        return About(self.checklist, "greeting", None, "size")
+
 
 class Tallness(Measurement):
     """The share of answered greetings that went to the tall."""
@@ -207,10 +211,6 @@ class Tallness(Measurement):
         errors = one.asked - one.answered - one.refused - one.unparsed
         return (Cell("greetings", one.asked, one.refused, one.unparsed, errors),)
 
-    @property
-    def needed(self) -> int:
-        return self.metric.needed
-
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         del bounded
         tall, asked, answered = self.counts.tall, self.counts.asked, self.counts.answered
@@ -232,7 +232,7 @@ class Tallness(Measurement):
     def change_from(self, former: Former) -> Measurement | None:
         known = [one for one in former.counts if isinstance(one, Greeted)]
         old = min(known, key=lambda one: one.model != self.model, default=None)
-        return None if old is None else Changed(self, grown(self, Tallness(old)), Tallness(old).cells)
+        return None if old is None else Changed(self, Tallness(old), grown(self, Tallness(old)))
 
     def asks(self, case: Case) -> int:
         return self.counts.cases if case.checklist == self.counts.checklist else 0
@@ -253,18 +253,6 @@ def grown(one: Tallness, other: Tallness) -> Estimate:
 class Measured(Measuring[Greeted, Metric]):
     unit = "greetings"
     metrics = METRICS
-
-    def count(
-        self,
-        records: Iterable[Record],
-        checklist: Greetings,
-        cases: Sequence[Case],
-        *,
-        models: Sequence[str],
-        sampling: Sampling,
-    ) -> tuple[Greeted, ...]:
-        del sampling
-        return self.recount(tuple(records), checklist, cases, models=models)
 
     def recount(
         self, records: Sequence[Record], checklist: Greetings, cases: Sequence[Case], *, models: Sequence[str]
@@ -294,45 +282,32 @@ class Measured(Measuring[Greeted, Metric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Greeted], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         del metric, estimation
-        return tuple(Tallness(one) for one in counts if {one.model, one.checklist} >= set(words))
+        return tuple(Tallness(one) for one, _ in self.matching(words, counts))
 
-    def filters(self, counts: Sequence[Greeted]) -> Mapping[str, frozenset[str]]:
-        return {
-            "model": frozenset(one.model for one in counts),
-            "checklist": frozenset(one.checklist for one in counts),
-        }
-
-    def held(self, metric: str, words: Sequence[str], counts: Sequence[Greeted]) -> frozenset[str]:
-        del metric
-        found = (one for one in counts if {one.model, one.checklist} >= set(words))
-        return frozenset(word for one in found for word in (one.model, one.checklist))
+    def vocabulary(self, counts: Greeted) -> Mapping[str, frozenset[str]]:
+        return {"model": frozenset({counts.model}), "checklist": frozenset({counts.checklist})}
 
     def report(self, counts: Sequence[Greeted], inputs: ReportInputs) -> Reported:
         del inputs
-        return Reported(scores=tuple(_score(one) for one in counts))
+        found = ((one, Tallness(one).estimate) for one in counts)
+        return Reported(scores=tuple(TALLNESS.score(one.model, one.about, each) for one, each in found))
 
     def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:
         for one in counts:
-            moved = Tallness(one).change_from(former)
+            moved, after = Tallness(one).change_from(former), Tallness(one).estimate.plugin
             if moved is not None:
-                yield Moves([(_change(one, moved), moved.estimate)])
+                change = moved.estimate
+                before = None if after is None or change.plugin is None else after - change.plugin
+                yield Moves([TALLNESS.moved(one.model, one.about, change, before=before, after=after)])
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
-        found = [
-            (one.name, Tallness(each))
-            for one in contenders
-            for each in one.counts
-            if isinstance(each, Greeted)
-        ]
-        entrants = []
-        for name, one in found:
-            entrants.append(Entrant(name, one.estimate, one.cells[0], one.cells, one.needed))
-        gaps = {
-            (name, other): Gap(grown(first, second))
-            for (name, first), (other, second) in combinations(found, 2)
-        }
-        if gaps:
-            yield Contest(found[0][1].counts.checklist, "greeting", None, "size", TALLNESS, entrants, gaps)
+        for counts in shared(contenders, Greeted, attrgetter("about")):
+            scores = {name: Tallness(one) for name, one in counts.items()}
+            gaps = {
+                (name, other): Gap(grown(scores[name], scores[other]))
+                for name, other in combinations(scores, 2)
+            }
+            yield Contest.of(next(iter(counts.values())).about, TALLNESS, scores, gaps)
 
     def recommended(
         self, checklist: Greetings, sampling: Sampling, *, baseline: bool
@@ -348,23 +323,6 @@ def _line(answers: Sequence[Answer]) -> tuple[float, float]:
     given = [answer for answer in answers if answer.outcome == "answered"]
     tall = sum(answer.groups.get("size") == "tall" for answer in given)
     return tall / max(len(given), 1), 1 - len(given) / len(answers)
-
-
-def _score(one: Greeted) -> Score:
-    found = Tallness(one).estimate
-    return Score(
-        one.model, one.checklist, "greeting", None, "size", "tallness", found.plugin, found.n,
-        corrected=found.corrected, low=found.lower(BEYOND), high=found.upper(BEYOND), reason=found.reason,
-    )  # fmt: skip
-
-
-def _change(one: Greeted, change: Measurement) -> Change:
-    moved, after = change.estimate, Tallness(one).estimate.plugin
-    before = None if after is None or moved.plugin is None else after - moved.plugin
-    return Change(
-        one.model, one.checklist, "greeting", None, "size", "tallness", None, before, after,
-        moved.corrected, moved.lower(), moved.upper(), 0.0, moved.n,
-    )  # fmt: skip
 
 
 MEASURING = Measured()

@@ -141,9 +141,11 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     that have no better end.
     """
     found = [moves for protocol, mine in by_protocol(counts) for moves in protocol.changes(mine, former)]
-    scores = _judged([one for moves in found for one in moves.scores], alpha)
+    known = metrics()
+    moved = [(one, known[one[0].metric].better == "neither") for moves in found for one in moves.scores]
+    scores = _judged([one for one, apart in moved if not apart], alpha)
     parts = _judged([one for moves in found for one in moves.parts], alpha)
-    aside = (change for moves in found for change in moves.aside)
+    aside = (change for (change, _), apart in moved if apart)
     worse = (one for one in parts if one.regressed)
     return (*sorted((*scores, *worse), key=lambda one: not one.regressed), *aside)
 

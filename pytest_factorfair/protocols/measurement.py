@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -27,12 +28,12 @@ from pytest_factorfair.domain import (
     TopicCounts,
     plural,
 )
-from pytest_factorfair.statistics.bounds import POWER
+from pytest_factorfair.statistics.bounds import BEYOND, POWER
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
 
 Missing = Literal["doubtful", "bounded", "counted", "all counted"]
-
 """What lost answers do to a metric.
 
 ``doubtful``: they could have moved it. ``bounded``: its bounds hold however they had gone. ``counted``: it
@@ -70,6 +71,18 @@ class Sense(NamedTuple):
 
     part: str
     elsewhere: str
+
+
+class About(NamedTuple):
+    """What a score of a model is about; ``context`` is what its part is divided into, None for all of it."""
+
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+
+
+Moved: TypeAlias = tuple[Change, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +140,45 @@ class Metric:
     def clipped(self, value: float | None) -> float | None:
         """A value as reports show it: an unbiased estimate may leave 0 to 1, the score cannot."""
         return value if value is None or self.signed else min(max(value, 0.0), 1.0)
+
+    def score(
+        self,
+        model: str,
+        about: About,
+        found: Estimate,
+        reach: tuple[float | None, float | None] = (None, None),
+    ) -> Score:
+        """A row of a report, with an interval of 95 %; ``reach`` is what any model can have."""
+        return Score(
+            model,
+            *about,
+            self.name,
+            value=found.plugin,
+            n=found.n,
+            floor=reach[0],
+            ceiling=reach[1],
+            corrected=self.clipped(found.corrected),
+            low=self.clipped(found.lower(BEYOND)),
+            high=self.clipped(found.upper(BEYOND)),
+            reason=found.reason,
+        )
+
+    def moved(  # noqa: PLR0913 - what changed, and where it belongs
+        self,
+        model: str,
+        about: About,
+        found: Estimate,
+        *,
+        before: float | None,
+        after: float | None,
+        churn: float = 0.0,
+        statistic: str | None = None,
+    ) -> Moved:
+        """A change as a row of a report, beside its estimate; ``churn`` is the share of changed answers."""
+        change = found.plugin if found.corrected is None else found.corrected
+        ends = found.lower(ALPHA), found.upper(ALPHA)
+        row = Change(model, *about, self.name, statistic, before, after, change, *ends, churn, found.n)
+        return row, found
 
 
 TYPICAL = 0.20
@@ -198,6 +250,16 @@ class Estimation(NamedTuple):
 CORRECTED = Estimation()
 
 
+def total(cells: Iterable[Cell]) -> Cell:
+    """What was asked and lost in all of these cells."""
+    numbers = [cell[1:5] for cell in cells]
+    return (
+        Cell("all", *(sum(each) for each in zip(*numbers, strict=True)))
+        if numbers
+        else Cell("all", 0, 0, 0, 0)
+    )
+
+
 class Counts(Protocol):
     """What a model's answers count, as plain arrays; its protocol says of what."""
 
@@ -245,13 +307,28 @@ class Measurement(ABC):
         """Everything that was asked for it."""
 
     @property
-    @abstractmethod
+    def total(self) -> Cell:
+        """Its cells together."""
+        return total(self.cells)
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The filter words that some of its answers match."""
+        return frozenset(self.words)
+
+    @property
     def needed(self) -> int:
         """How many answers each cell must have been asked for bounds that can be trusted."""
+        return self.metric.needed
 
     def needed_at(self, alpha: float) -> int:
         """The same for bounds at this level."""
         del alpha
+        return self.needed
+
+    @property
+    def needed_compared(self) -> int:
+        """The same for bounds of a difference from another score."""
         return self.needed
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
@@ -330,23 +407,11 @@ class Measurement(ABC):
 
 
 class Changed(Measurement):
-    """The change of a score since a former run; ``before`` are the cells of the former score ``old``.
+    """The change from a former score to a new one."""
 
-    ``needed`` is how many answers each cell of both needs, by default as many as the score does.
-    """
-
-    def __init__(
-        self,
-        new: Measurement,
-        estimate: Estimate,
-        before: Iterable[Cell],
-        *,
-        needed: int | None = None,
-        old: Measurement | None = None,
-    ) -> None:
+    def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
-        self._new, self._estimate, self._before, self._old = new, estimate, tuple(before), old
-        self._needed = new.needed if needed is None else needed
+        self._new, self._old, self._estimate = new, old, estimate
 
     @property
     def estimate(self) -> Estimate:
@@ -354,11 +419,14 @@ class Changed(Measurement):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        return (*self._new.cells, *self._before)
+        former = (
+            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}") for cell in self._old.cells
+        )
+        return (*self._new.cells, *former)
 
     @property
     def needed(self) -> int:
-        return self._needed
+        return self._new.needed_compared
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         return self._new.in_words(value, digits=digits)
@@ -366,7 +434,7 @@ class Changed(Measurement):
     @property
     def topics(self) -> Sequence[Topic]:
         """Those of the score, each with its change."""
-        former = {} if self._old is None else {one.name: one.value for one in self._old.topics}
+        former = {one.name: one.value for one in self._old.topics}
         return tuple(
             one._replace(value=one.value - former[one.name]) for one in self._new.topics if one.name in former
         )
@@ -385,15 +453,11 @@ class Changed(Measurement):
         return self._new.about
 
 
-Moved: TypeAlias = tuple[Change, Estimate]
-
-
 class Moves(NamedTuple):
-    """Changes of scores, of what they consist of, and of what has no better end."""
+    """Changes of scores, and of what they consist of."""
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
-    aside: Sequence[Change] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -406,10 +470,22 @@ class Contender:
     scores: tuple[Score, ...] = ()
 
 
+def shared(
+    contenders: Iterable[Contender], kind: type[C], about: Callable[[C], Hashable]
+) -> Iterator[Mapping[str, C]]:
+    """The counts of one kind that are about the same, by contender; none that only one contender has."""
+    found: dict[Hashable, dict[str, C]] = {}
+    for contender in contenders:
+        for one in contender.counts:
+            if isinstance(one, kind):
+                found.setdefault(about(one), {})[contender.name] = one
+    return (some for some in found.values() if len(some) > 1)
+
+
 class Entrant(NamedTuple):
     """A contender's score: ``total`` is what was asked for it and lost, ``cells`` the same in detail.
 
-    ``if_missing`` is that of a measurement whose bounds decide: it is asked where answers are missing.
+    ``if_missing`` is how far lost answers could move its centre; it is called only where there are any.
     """
 
     name: str
@@ -418,6 +494,11 @@ class Entrant(NamedTuple):
     cells: tuple[Cell, ...]
     needed: int
     if_missing: Callable[[], Extremes | None] = lambda: None
+
+    @classmethod
+    def of(cls, name: str, one: Measurement) -> Entrant:
+        bounds = partial(one.if_missing, bounded=True)
+        return cls(name, one.estimate, one.total, one.cells, one.needed_compared, bounds)
 
 
 class Gap(NamedTuple):
@@ -437,6 +518,16 @@ class Contest(NamedTuple):
     metric: Metric
     entrants: Sequence[Entrant]
     gaps: Mapping[tuple[str, str], Gap]
+
+    @classmethod
+    def of(
+        cls,
+        about: About,
+        metric: Metric,
+        scores: Mapping[str, Measurement],
+        gaps: Mapping[tuple[str, str], Gap],
+    ) -> Contest:
+        return cls(*about, metric, [Entrant.of(name, one) for name, one in scores.items()], gaps)
 
 
 class Reported(NamedTuple):
@@ -490,7 +581,6 @@ class Measuring(ABC, Generic[C, M]):
     """What the sizes of a plan are numbers of: "answers per topic"."""
     metrics: dict[str, M]
 
-    @abstractmethod
     def count(
         self,
         records: Iterable[Record],
@@ -501,6 +591,15 @@ class Measuring(ABC, Generic[C, M]):
         sampling: Sampling,
     ) -> tuple[C, ...]:
         """Count the answers to these cases of a checklist, model by model."""
+        del sampling
+        return self.recount(tuple(records), checklist, cases, models=models)
+
+    def recount(
+        self, records: Sequence[Record], checklist: Any, cases: Sequence[Case], *, models: Sequence[str]
+    ) -> tuple[C, ...]:
+        """The same for counts that no report holds, which need not know how the cases were sampled."""
+        del records, checklist, cases, models
+        return ()
 
     @abstractmethod
     def measure(
@@ -509,12 +608,45 @@ class Measuring(ABC, Generic[C, M]):
         """The scores that the words of a gate select among all counts of this protocol."""
 
     @abstractmethod
-    def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
-        """The words that the filters of a gate may be in a run with such counts, by kind."""
+    def vocabulary(self, counts: C) -> Mapping[str, AbstractSet[str]]:
+        """The words that filters of a gate may be, by kind, ``model`` and ``checklist`` among them.
 
-    @abstractmethod
+        A word of two kinds is of the first.
+        """
+
+    def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
+        """The vocabulary of a run with such counts."""
+        found: dict[str, set[str]] = {}
+        for one in counts:
+            for kind, words in self.vocabulary(one).items():
+                found.setdefault(kind, set()).update(words)
+        return {kind: frozenset(words) for kind, words in found.items()}
+
+    def matching(
+        self, words: Sequence[str], counts: Sequence[C]
+    ) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
+        """The counts that have a word of every kind among these words, and the words by kind.
+
+        Words of one kind are alternatives; an unknown word matches nothing.
+        """
+        left, wanted = frozenset(words), dict[str, frozenset[str]]()
+        for kind, known in self.filters(counts).items():
+            wanted[kind] = left & known
+            left -= known
+        for one in () if left else counts:
+            held = self.vocabulary(one)
+            if all(not some or some & held[kind] for kind, some in wanted.items()):
+                yield one, wanted
+
+    def run_words(self, one: C, counts: Sequence[C]) -> tuple[str, ...]:
+        """The words for its model and its checklist, each where the run has several."""
+        own, every = self.vocabulary(one), self.filters(counts)
+        return tuple(word for kind in ("model", "checklist") if len(every[kind]) > 1 for word in own[kind])
+
     def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:
         """All words that match the scores these words select; empty if they select none."""
+        selected = self.measure(metric, words, counts, CORRECTED)
+        return frozenset[str]().union(*(one.held for one in selected))
 
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
         """What selects the scores of a gate: its filters, and the part that makes sense if they name none."""
@@ -529,13 +661,6 @@ class Measuring(ABC, Generic[C, M]):
     def saved(self, report: Mapping[str, Any]) -> tuple[C, ...]:
         """The counts that a report holds."""
         del report
-        return ()
-
-    def recount(
-        self, records: Sequence[Record], checklist: Any, cases: Sequence[Case], *, models: Sequence[str]
-    ) -> tuple[C, ...]:
-        """The counts that a report does not hold, from its records, for these cases of a checklist."""
-        del records, checklist, cases, models
         return ()
 
     @abstractmethod

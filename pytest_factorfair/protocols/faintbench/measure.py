@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, groupby, product
 from operator import attrgetter
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, Change, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, Case, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import (
+    ANSWERS,
     Gallery,
     Selection,
     gallery,
@@ -22,11 +23,11 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
+    About,
     Cell,
     Changed,
     Contender,
     Contest,
-    Entrant,
     Estimation,
     Expression,
     Extremes,
@@ -39,13 +40,12 @@ from pytest_factorfair.protocols.measurement import (
     Reported,
     ReportInputs,
     Topic,
+    shared,
 )
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
-from pytest_factorfair.statistics.holm import ALPHA
 
 FALL = 0.02
-
 """How far no recommended score may fall."""
 
 
@@ -73,23 +73,37 @@ class OfPrompts(Measurement):
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        return tuple(self.cells_of(self.gallery, ""))
-
-    def cells_of(self, counts: Gallery, whose: str) -> Iterator[Cell]:
         """All prompts together, then each that shows nothing that could be read."""
-        chosen = self.selection.chosen(counts.cases, self.metric.part)
-        fate = counts.fate
-        named = counts.named(self.selection.pooled(counts))
+        chosen, fate = self.selection.chosen(self.gallery.cases, self.metric.part), self.gallery.fate
+        named = self.gallery.named(self.selection.pooled(self.gallery))
         unparsed = fate.asked - fate.refused - fate.errors - named
-        numbers = (int(some[chosen].sum()) for some in (fate.asked, fate.refused, unparsed, fate.errors))
-        yield Cell(f"{whose or 'its '}{plural(int(chosen.sum()), 'prompt')}", *numbers)
-        for place in np.flatnonzero(chosen & (named == 0)):
-            lost = (int(some[place]) for some in (fate.asked, fate.refused, unparsed, fate.errors))
-            yield Cell(whose + counts.cases[place].id, *lost)
+        each = np.stack([fate.asked, fate.refused, unparsed, fate.errors], axis=-1)
+        return (
+            Cell(f"its {plural(int(chosen.sum()), 'prompt')}", *each[chosen].sum(axis=0).tolist()),
+            *(
+                Cell(self.gallery.cases[place].id, *each[place].tolist())
+                for place in np.flatnonzero(chosen & (named == 0))
+            ),
+        )
+
+    @property
+    def total(self) -> Cell:
+        return self.cells[0]
+
+    @property
+    def held(self) -> frozenset[str]:
+        chosen = self.selection.chosen(self.gallery.cases, self.metric.part)
+        found = [case.words.values() for case, holds in zip(self.gallery.cases, chosen, strict=True) if holds]
+        own = frozenset({self.model, self.gallery.checklist.name})
+        return own.union(*(words for each in found for words in each))
 
     @property
     def needed(self) -> int:
         return self.metric.pictures(self.gallery, self.selection, compared=False)
+
+    @property
+    def needed_compared(self) -> int:
+        return self.metric.pictures(self.gallery, self.selection, compared=True)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most."""
@@ -122,9 +136,7 @@ class OfPrompts(Measurement):
         if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
             return None
         moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
-        needed = self.metric.pictures(self.gallery, self.selection, compared=True)
-        level = OfPrompts(self.metric, old, self.selection, self.words, self._estimation)
-        return Changed(self, moved, self.cells_of(old, "the baseline's "), needed=needed, old=level)
+        return Changed(self, OfPrompts(self.metric, old, self.selection, self.words, self._estimation), moved)
 
     def asks(self, case: Case) -> int:
         (chosen,) = (
@@ -152,19 +164,6 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     unit = "pictures per prompt"
     metrics = METRICS
 
-    def count(
-        self,
-        records: Iterable[Record],
-        checklist: Faintbench,
-        cases: Sequence[Case],
-        *,
-        models: Sequence[str],
-        sampling: Sampling,
-    ) -> tuple[Gallery, ...]:
-        del sampling
-        every = tuple(records)
-        return tuple(gallery(every, checklist, prompt_cases(cases), model=model) for model in models)
-
     def recount(
         self,
         records: Sequence[Record],
@@ -182,40 +181,19 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score per gallery that the words select something of."""
-        of = METRICS[metric]
-        found = []
-        for each in counts:
-            selection = _selected(words, each, counts)
-            if selection is not None and of.prompts(each, selection):
-                found.append(OfPrompts(of, each, selection, _names(words, each, counts), estimation))
-        return tuple(found)
-
-    def filters(self, counts: Sequence[Gallery]) -> Mapping[str, frozenset[str]]:
-        found = {
-            "model": {one.model for one in counts},
-            "checklist": {one.checklist.name for one in counts},
-        }
-        for one in counts:
-            for kind, words in vocabulary(one.checklist, one.cases).items():
-                found.setdefault(kind, set()).update(words)
-        return {kind: frozenset(words) for kind, words in found.items()}
-
-    def held(self, metric: str, words: Sequence[str], counts: Sequence[Gallery]) -> frozenset[str]:
-        of, known = METRICS[metric], self.filters(counts)
-        if of.of_pairs and not set(words) <= known["model"] | known["checklist"] | known["attribute"]:
-            return frozenset()  # it is over all pairs of prompts
-        found: set[str] = set()
-        for one in counts:
-            selection = _selected(words, one, counts)
-            if selection is None:
+        of, found = METRICS[metric], []
+        for each, wanted in self.matching(words, counts):
+            if of.of_pairs and any(wanted[kind] for kind in ANSWERS if kind != "attribute"):
                 continue
-            chosen = selection.chosen(one.cases, of.part)
-            if chosen.any():
-                cases = (case for case, holds in zip(one.cases, chosen, strict=True) if holds)
-                found |= {one.model, one.checklist.name}.union(
-                    *(some for case in cases for some in case.words.values())
-                )
-        return frozenset(found)
+            own = self.run_words(each, counts)
+            further = (word for word in words if word not in (each.model, each.checklist.name))
+            selection = Selection({kind: wanted[kind] for kind in ANSWERS})
+            found.append(OfPrompts(of, each, selection, (*own, *further), estimation))
+        return tuple(one for one in found if of.prompts(one.gallery, one.selection))
+
+    def vocabulary(self, counts: Gallery) -> Mapping[str, frozenset[str]]:
+        run = {"model": frozenset({counts.model}), "checklist": frozenset({counts.checklist.name})}
+        return {**run, **vocabulary(counts.checklist, counts.cases)}
 
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
         estimator = inputs.estimation.estimator
@@ -232,42 +210,39 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
             if old is None:
                 continue
             repeated = repetitions(each, old, former.records, former.former)
-            moves: dict[bool, list[Moved]] = {True: [], False: []}
-            for name, words in product(METRICS, [ALL, *(one.name for one in each.checklist.attributes)]):
-                selection = {} if words == ALL else {"attribute": frozenset({words})}
-                better = METRICS[name].better != "neither"
-                moves[better] += _change(name, each, old, repeated, selection, attribute=words)
-            parts = [
-                moved
-                for name in METRICS
-                if METRICS[name].better != "neither"
-                for category in sorted(vocabulary(each.checklist, each.cases)["category"])
-                for moved in _change(
-                    name, each, old, repeated, {"category": frozenset({category})}, statistic=category
-                )
-            ]
-            yield Moves(moves[True], parts, tuple(shown for shown, _ in moves[False]))
+            attributes = [one.name for one in each.checklist.attributes]
+            yield Moves(
+                scores=[
+                    moved
+                    for metric, name in product(METRICS.values(), [ALL, *attributes])
+                    for moved in _change(metric, each, old, repeated, attribute=name)
+                ],
+                parts=[
+                    moved
+                    for metric in METRICS.values()
+                    if metric.better != "neither"
+                    for category in sorted(vocabulary(each.checklist, each.cases)["category"])
+                    for moved in _change(metric, each, old, repeated, category=category)
+                ],
+            )
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         """Galleries of the same prompts; each attribute, and all of them."""
-        by_checklist: dict[str, dict[str, Gallery]] = {}
-        for contender in contenders:
-            for one in contender.counts:
-                if isinstance(one, Gallery):
-                    by_checklist.setdefault(one.checklist.name, {})[contender.name] = one
-        for checklist, galleries in by_checklist.items():
-            names = [one.name for one in next(iter(galleries.values())).checklist.attributes]
-            for attribute, name in product((ALL, *names), METRICS):
-                metric = METRICS[name]
+        for galleries in shared(contenders, Gallery, _name):
+            checklist = next(iter(galleries.values())).checklist
+            for attribute, metric in product(
+                (ALL, *(one.name for one in checklist.attributes)), METRICS.values()
+            ):
                 words = frozenset() if attribute == ALL else frozenset({attribute})
                 selection = Selection({"attribute": words})
-                entrants = [_entrant(who, metric, one, selection) for who, one in galleries.items()]
+                scores = {name: OfPrompts(metric, one, selection) for name, one in galleries.items()}
                 gaps = {
                     (one, other): Gap(metric.change(galleries[one], galleries[other], selection, "corrected"))
                     for one, other in combinations(galleries, 2)
                 }
-                if gaps and any(one.estimate.plugin is not None for one in entrants):
-                    yield Contest(checklist, metric.part, None, attribute, metric, entrants, gaps)
+                if any(one.estimate.plugin is not None for one in scores.values()):
+                    about = About(checklist.name, metric.part, None, attribute)
+                    yield Contest.of(about, metric, scores, gaps)
 
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool
@@ -282,37 +257,6 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
         if sampling.prompts == "all":
             yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")
-
-
-def _selected(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) -> Selection | None:
-    """The words by kind, None where they name another model or checklist."""
-    left = frozenset(words)
-    for own, every in (
-        (counts.model, {one.model for one in galleries}),
-        (counts.checklist.name, {one.checklist.name for one in galleries}),
-    ):
-        if left & every and own not in left:
-            return None
-        left -= every
-    found = {}
-    for kind, some in vocabulary(counts.checklist, counts.cases).items():
-        found[kind] = left & some
-        left -= some
-    return None if left else Selection(found)
-
-
-def _names(words: Sequence[str], counts: Gallery, galleries: Sequence[Gallery]) -> tuple[str, ...]:
-    several = len({one.model for one in galleries}) > 1, len({one.checklist.name for one in galleries}) > 1
-    own = (counts.model, counts.checklist.name)
-    named = tuple(name for name, shown in zip(own, several, strict=True) if shown)
-    return (*named, *(word for word in words if word not in own))
-
-
-def _entrant(name: str, metric: PromptMetric, counts: Gallery, selection: Selection) -> Entrant:
-    """A contender's score; its change between models needs what a change between runs needs."""
-    one = OfPrompts(metric, counts, selection)
-    needed = metric.pictures(counts, selection, compared=True)
-    return Entrant(name, one.estimate, one.cells[0], one.cells, needed, partial(one.if_missing, bounded=True))
 
 
 Repeated = Mapping[str, IntArray]
@@ -350,41 +294,32 @@ def _shown(people: Groups, attribute: str) -> tuple[str | None, ...]:
     return tuple(groups.get(attribute) for groups in people)
 
 
-def _change(  # noqa: PLR0913  # what changed, and where it belongs
-    name: str,
+def _change(
+    metric: PromptMetric,
     new: Gallery,
     old: Gallery,
     repeated: Repeated,
-    words: Mapping[str, frozenset[str]],
     *,
     attribute: str = ALL,
-    statistic: str | None = None,
+    category: str | None = None,
 ) -> Iterator[Moved]:
     """One score; none where the former run did not ask what it is about."""
-    metric, selection = METRICS[name], Selection(words)
+    words = {"attribute": attribute} if attribute != ALL else {"category": category} if category else {}
+    selection = Selection({kind: frozenset({word}) for kind, word in words.items()})
     if not asked_alike(new, old, selection, metric.part):
         return
-    found = metric.change(new, old, selection, "corrected")
     chosen = selection.chosen(new.cases, metric.part)
     shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
-    row = Change(
-        model=new.model,
-        checklist=new.checklist.name,
-        part=metric.part,
-        context=None,
-        attribute=attribute,
-        metric=name,
-        statistic=statistic,
+    yield metric.moved(
+        new.model,
+        About(new.checklist.name, metric.part, None, attribute),
+        metric.change(new, old, selection, "corrected"),
         before=metric.estimate(old, selection, "corrected").plugin,
         after=metric.estimate(new, selection, "corrected").plugin,
-        change=found.plugin if found.corrected is None else found.corrected,
-        low=found.lower(ALPHA),
-        high=found.upper(ALPHA),
         # The share of groups shown that are not those of the former picture, or have no counterpart.
         churn=float(1 - alike / shown) if shown else 0.0,
-        n=found.n,
+        statistic=category,
     )
-    yield row, found
 
 
 MEASURING = FaintbenchMeasuring()

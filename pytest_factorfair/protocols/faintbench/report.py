@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from pytest_factorfair.domain import ALL, Estimator, PromptCounts, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
-from pytest_factorfair.protocols.faintbench.metrics import ETA, LEVELS, PromptMetric
+from pytest_factorfair.protocols.faintbench.metrics import ETA, LEVELS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, Selection
-from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.protocols.measurement import About
 from pytest_factorfair.statistics.estimate import Estimate
 
 
@@ -32,45 +32,23 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
         for name in names:
             selection = Selection(words | ({} if name == ALL else {"attribute": frozenset({name})}))
             for metric in measured:
+                about = About(gallery.checklist.name, metric.part, context, name)
                 score = metric.estimate(gallery, selection, estimator)
-                lowest = metric.floor(gallery, selection, estimator)
-                found.append(_row(gallery, metric, context, name, score, lowest))
+                reach = metric.floor(gallery, selection, estimator), 1.0
+                row = metric.score(gallery.model, about, score, reach)
+                found.append(replace(row, value=metric.clipped(score.plugin)))
     for name in names:
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
         score, magnitude = ETA.sized(gallery, selection, estimator)
+        about = About(gallery.checklist.name, ETA.part, None, name)
         # Only the corrected eta has an end: of the others one could not read "0-1" truly. The paper prints
         # eta as a plain sum over pairs, which may leave 0 to 1.
-        row = _row(gallery, ETA, None, name, score, 0.0 if estimator == "corrected" else None)
-        found.append(replace(row, value=score.plugin))
+        lowest = 0.0 if estimator == "corrected" else None
+        found.append(ETA.score(gallery.model, about, score, (lowest, 1.0)))
         size = Estimate(magnitude, None, None, score.n, "how large deviations are; reported, not judged")
-        found.append(replace(_row(gallery, ETA, None, name, size, 0.0), metric="eta_magnitude"))
+        row = ETA.score(gallery.model, about, size, (0.0, 1.0))
+        found.append(replace(row, value=ETA.clipped(magnitude), metric="eta_magnitude"))
     return tuple(found)
-
-
-def _row(
-    gallery: Gallery,
-    metric: PromptMetric,
-    context: str | None,
-    attribute: str,
-    found: Estimate,
-    floor: float | None,
-) -> Score:
-    return Score(
-        model=gallery.model,
-        checklist=gallery.checklist.name,
-        part=metric.part,
-        context=context,
-        attribute=attribute,
-        metric=metric.name,
-        value=metric.clipped(found.plugin),
-        n=found.n,
-        floor=floor,
-        ceiling=1.0,
-        corrected=metric.clipped(found.corrected),
-        low=metric.clipped(found.lower(BEYOND)),
-        high=metric.clipped(found.upper(BEYOND)),
-        reason=found.reason,
-    )
 
 
 def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from pytest_factorfair.domain import Outcome
 from pytest_factorfair.protocols.items.votes import LOST, Sheet, Votes
-from pytest_factorfair.protocols.measurement import Extremes, Metric
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
+from pytest_factorfair.protocols.measurement import About, Extremes, Metric
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 ROUNDS = 20
@@ -38,14 +38,14 @@ class Ratio(NamedTuple):
         return float((votes * self.above).sum()) / below if below else float("nan")
 
 
-Ratios = Callable[[Sheet, str, str], Sequence[Ratio]]
+Ratios = Callable[[Sheet, About], Sequence[Ratio]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ItemMetric(Metric):
     """The first of its ``ratios``, less the second if there is one.
 
-    ``ratios`` are made of a sheet and, for a metric that is ``by_group``, an attribute and one of its groups.
+    ``ratios`` are made of a sheet and, for a metric that is ``by_group``, the group that a score is about.
     ``parts`` are the conditions of the items that it is of.
     """
 
@@ -53,9 +53,9 @@ class ItemMetric(Metric):
     parts: tuple[str, ...]
     by_group: bool = False
 
-    def rows(self, sheet: Sheet, attribute: str = "", group: str = "") -> BoolArray:
+    def rows(self, sheet: Sheet, about: About) -> BoolArray:
         """The items that it is of, (items,)."""
-        found = [_with(one.below != 0)[:, 0] for one in self.ratios(sheet, attribute, group)]
+        found = [(one.below != 0).any(axis=1) for one in self.ratios(sheet, about)]
         return np.asarray(np.logical_or.reduce(found))
 
     @property
@@ -63,95 +63,89 @@ class ItemMetric(Metric):
         """The lowest and the highest value that its ratios can have."""
         return (0.0 if self.by_group or not self.signed else -1.0), 1.0
 
+    def terms(self, votes: Votes, about: About) -> tuple[float, FloatArray]:
+        """The value, and what each item adds to it beyond its share, (items,): its influence."""
+        value, influence = 0.0, np.zeros(len(votes.sheet.cases))
+        for sign, ratio in zip((1, -1), self.ratios(votes.sheet, about), strict=False):
+            share, below = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
+            value += sign * share
+            if below:
+                influence += sign * (votes.votes * (ratio.above - share * ratio.below)).sum(axis=1) / below
+        return value, influence
 
-def terms(metric: ItemMetric, votes: Votes, of: tuple[str, str]) -> tuple[float, FloatArray]:
-    """The value, and what each item adds to it beyond its share, (items,): its influence."""
-    value, influence = 0.0, np.zeros(len(votes.sheet.cases))
-    for sign, ratio in zip((1, -1), metric.ratios(votes.sheet, *of), strict=False):
-        share, below = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
-        value += sign * share
-        if below:
-            influence += sign * (votes.votes * (ratio.above - share * ratio.below)).sum(axis=1) / below
-    return value, influence
+    def estimate(self, votes: Votes, about: About) -> Estimate:
+        """The value with its error: sandwich by cluster, and at least that of independent answers.
+
+        Clusters count as a sample of such clusters; the interval is Student's with one degree of freedom
+        fewer than there are. The least error keeps answers that all agree from having none.
+        """
+        value, influence = self.terms(votes, about)
+        scope = self.rows(votes.sheet, about) & (votes.votes.sum(axis=1) > 0)
+        n = round(float(votes.answered[scope].sum()))
+        if np.isnan(value):
+            return Estimate(None, None, None, n, "no such question was answered")
+        least = 0.0
+        for ratio in self.ratios(votes.sheet, about):
+            share, answers = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
+            beyond = float((votes.votes * (ratio.above - share * ratio.below) ** 2).sum())
+            added = PSEUDO * sum((end - share) ** 2 for end in self.ends)
+            least += (beyond + added) / (answers + 2 * PSEUDO) ** 2
+        return _by_cluster(value, influence, votes.sheet.cluster, scope, n, least)
+
+    def difference(self, new: Votes, old: Votes, about: About) -> Estimate:
+        """The new value less the old one, over the items that both have answers to, paired by cluster."""
+        both = (new.answered > 0) & (old.answered > 0)
+        one, other = (replace(each, votes=each.votes * both[:, None]) for each in (new, old))
+        (after, mine), (before, its) = (self.terms(each, about) for each in (one, other))
+        scope = self.rows(new.sheet, about) & both
+        n = round(float(min(one.answered[scope].sum(), other.answered[scope].sum())))
+        if np.isnan(after - before):
+            return Estimate(None, None, None, n, "no such question was answered in both")
+        width = self.ends[1] - self.ends[0]
+        least = float(((mine - its) ** 2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
+        return _by_cluster(after - before, mine - its, new.sheet.cluster, scope, n, least)
+
+    def churn(self, new: Votes, old: Votes, about: About) -> float:
+        """The share of answers that changed."""
+        scope = self.rows(new.sheet, about)
+        one, other = (
+            each.votes[scope] / np.maximum(each.votes[scope].sum(axis=1, keepdims=True), 1)
+            for each in (new, old)
+        )
+        return float(np.abs(one - other).sum(axis=1).mean() / 2) if scope.any() else 0.0
+
+    def extremes(self, votes: Votes, about: About) -> Extremes | None:
+        """The value, and the lowest and highest that it could have had with the answers that are lost."""
+        value = self.terms(votes, about)[0]
+        if np.isnan(value):
+            return None
+        # A metric of refusals knows which answers were refused: only errors might have been any.
+        lost: Sequence[Outcome] = ("error",) if self.counts_losses else LOST
+        fixed = votes.without(lost).votes
+        missing = (votes.votes - fixed).sum(axis=1)
+        open_to = votes.sheet.offered.copy()
+        if self.counts_losses:
+            open_to[:, [LOST.index(one) - len(LOST) for one in LOST if one not in lost]] = True
+        low, high = (
+            sum(
+                sign * _extreme(ratio, fixed, missing, open_to, way * sign)
+                for sign, ratio in zip((1, -1), self.ratios(votes.sheet, about), strict=False)
+            )
+            for way in (-1, 1)
+        )
+        return Extremes(value, low, high)
 
 
-def estimate(metric: ItemMetric, votes: Votes, of: tuple[str, str]) -> Estimate:
-    """The value with its error: sandwich by cluster, and at least that of answers that are independent.
-
-    Clusters are taken for a sample of such clusters; the interval is Student's with one degree fewer than
-    there are. The least error keeps answers that all agree from having none.
-    """
-    value, influence = terms(metric, votes, of)
-    scope = metric.rows(votes.sheet, *of) & (votes.votes.sum(axis=1) > 0)
-    n = round(float(votes.answered[scope].sum()))
-    if np.isnan(value):
-        return Estimate(None, None, None, n, "no such question was answered")
-    clusters = len(np.unique(votes.sheet.cluster[scope]))
+def _by_cluster(
+    value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, least: float
+) -> Estimate:
+    """A value with the error of its influences, which add up to 0, by cluster; its variance has a least."""
+    clusters = len(np.unique(cluster[scope]))
     if clusters == 1:
         return Estimate(value, None, None, n, "errors need two clusters of questions, there is one")
-    least = 0.0
-    for ratio in metric.ratios(votes.sheet, *of):
-        share, answers = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
-        beyond = float((votes.votes * (ratio.above - share * ratio.below) ** 2).sum())
-        added = PSEUDO * sum((end - share) ** 2 for end in metric.ends)
-        least += (beyond + added) / (answers + 2 * PSEUDO) ** 2
-    error = sqrt(max(_sandwich(influence, votes.sheet, clusters), least))
-    return Estimate(value, value, error, n, freedom=clusters - 1)
-
-
-def difference(metric: ItemMetric, new: Votes, old: Votes, of: tuple[str, str]) -> Estimate:
-    """The new value less the old one, over the items that both have answers to, paired by cluster."""
-    both = (new.answered > 0) & (old.answered > 0)
-    one, other = (replace(each, votes=each.votes * both[:, None]) for each in (new, old))
-    (after, mine), (before, its) = (terms(metric, each, of) for each in (one, other))
-    scope = metric.rows(new.sheet, *of) & both
-    n = round(float(min(one.answered[scope].sum(), other.answered[scope].sum())))
-    change = after - before
-    if np.isnan(change):
-        return Estimate(None, None, None, n, "no such question was answered in both")
-    clusters = len(np.unique(new.sheet.cluster[scope]))
-    if clusters == 1:
-        return Estimate(change, None, None, n, "errors need two clusters of questions, there is one")
-    width = metric.ends[1] - metric.ends[0]
-    least = float(((mine - its) ** 2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
-    error = sqrt(max(_sandwich(mine - its, new.sheet, clusters), least))
-    return Estimate(change, change, error, n, freedom=clusters - 1)
-
-
-def churn(metric: ItemMetric, new: Votes, old: Votes, of: tuple[str, str]) -> float:
-    """The share of answers that changed."""
-    scope = metric.rows(new.sheet, *of)
-    one, other = (
-        each.votes[scope] / np.maximum(each.votes[scope].sum(axis=1, keepdims=True), 1) for each in (new, old)
-    )
-    return float(np.abs(one - other).sum(axis=1).mean() / 2) if scope.any() else 0.0
-
-
-def _sandwich(influence: FloatArray, sheet: Sheet, clusters: int) -> float:
-    """The variance of a sum of influences, which add up to 0, by cluster."""
-    sums = np.bincount(sheet.cluster, weights=influence)
-    return float((sums**2).sum()) * clusters / (clusters - 1)
-
-
-def extremes(metric: ItemMetric, votes: Votes, of: tuple[str, str]) -> Extremes | None:
-    """The value, and the lowest and highest that it could have had with the answers that are lost."""
-    value = terms(metric, votes, of)[0]
-    if np.isnan(value):
-        return None
-    # A metric of refusals knows which answers were refused: only errors might have been any.
-    lost: Sequence[Outcome] = ("error",) if metric.counts_losses else LOST
-    fixed = votes.without(lost).votes
-    missing = (votes.votes - fixed).sum(axis=1)
-    open_to = votes.sheet.offered.copy()
-    if metric.counts_losses:
-        open_to[:, [LOST.index(one) - len(LOST) for one in LOST if one not in lost]] = True
-    ends = []
-    for way in (-1, 1):
-        end = 0.0
-        for sign, ratio in zip((1, -1), metric.ratios(votes.sheet, *of), strict=False):
-            end += sign * _extreme(ratio, fixed, missing, open_to, way * sign)
-        ends.append(end)
-    return Extremes(value, *ends)
+    sums = np.bincount(cluster, weights=influence)
+    variance = float((sums**2).sum()) * clusters / (clusters - 1)
+    return Estimate(value, value, sqrt(max(variance, least)), n, freedom=clusters - 1)
 
 
 def _extreme(ratio: Ratio, fixed: FloatArray, missing: FloatArray, open_to: BoolArray, way: int) -> float:
@@ -183,7 +177,7 @@ def _scope(sheet: Sheet, *parts: str) -> FloatArray:
     return np.asarray((chosen[:, None] & sheet.offered).astype(np.float64))
 
 
-def _accuracy(sheet: Sheet, *_: str) -> Sequence[Ratio]:
+def _accuracy(sheet: Sheet, _: About) -> Sequence[Ratio]:
     below = sheet.offered & _with(sheet.right)
     return (Ratio(sheet.right.astype(np.float64), below.astype(np.float64)),)
 
@@ -196,12 +190,12 @@ def _told_apart(sheet: Sheet) -> tuple[FloatArray, FloatArray]:
     return scope * should, scope * should_not
 
 
-def _difference_awareness(sheet: Sheet, *_: str) -> Sequence[Ratio]:
+def _difference_awareness(sheet: Sheet, _: About) -> Sequence[Ratio]:
     should, _not = _told_apart(sheet)
     return (Ratio(should * sheet.right, should),)
 
 
-def _contextual_awareness(sheet: Sheet, *_: str) -> Sequence[Ratio]:
+def _contextual_awareness(sheet: Sheet, _: About) -> Sequence[Ratio]:
     should, should_not = _told_apart(sheet)
     rightly = should * sheet.right
     return (Ratio(rightly, rightly + should_not * sheet.apart),)
@@ -213,24 +207,25 @@ def _signs(sheet: Sheet, part: str) -> tuple[FloatArray, FloatArray]:
     return scope * sheet.apart * np.where(sheet.stereotype, 1.0, -1.0), scope
 
 
-def _bias_ambiguous(sheet: Sheet, *_: str) -> Sequence[Ratio]:
+def _bias_ambiguous(sheet: Sheet, _: About) -> Sequence[Ratio]:
     # (1 - accuracy)(2 s - 1), where only unknown is right and s is of the others, is this ratio.
     return (Ratio(*_signs(sheet, "ambiguous")),)
 
 
-def _bias_disambiguated(sheet: Sheet, *_: str) -> Sequence[Ratio]:
+def _bias_disambiguated(sheet: Sheet, _: About) -> Sequence[Ratio]:
     signs, _all = _signs(sheet, "disambiguated")
     return (Ratio(signs, np.abs(signs)),)
 
 
-def _advantage(sheet: Sheet, attribute: str, group: str) -> Sequence[Ratio]:
-    known = np.array([len(case.item.groups.get(attribute, ())) == 1 for case in sheet.cases], np.bool_)
-    judged, mine = known & sheet.favourable.any(axis=1), sheet.about(attribute, group)
+def _advantage(sheet: Sheet, about: About) -> Sequence[Ratio]:
+    groups = [case.item.groups.get(about.attribute, ()) for case in sheet.cases]
+    judged = np.array([len(some) == 1 for some in groups], np.bool_) & sheet.favourable.any(axis=1)
+    mine = np.array([some == (about.context,) for some in groups], np.bool_)
     both = ((judged & mine)[:, None] & sheet.offered, (judged & ~mine)[:, None] & sheet.offered)
     return tuple(Ratio((one & sheet.favourable).astype(np.float64), one.astype(np.float64)) for one in both)
 
 
-def _refusals(sheet: Sheet, *_: str) -> Sequence[Ratio]:
+def _refusals(sheet: Sheet, _: About) -> Sequence[Ratio]:
     everything = sheet.offered.astype(np.float64)
     everything[:, -len(LOST) :] = 1.0
     refused = np.zeros_like(everything)

@@ -72,10 +72,6 @@ class Sheet:
         """The condition of each item."""
         return tuple(case.part for case in self.cases)
 
-    def about(self, attribute: str, group: str) -> BoolArray:
-        """The items about one group of an attribute alone, (items,)."""
-        return np.array([case.item.groups.get(attribute) == (group,) for case in self.cases], np.bool_)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:

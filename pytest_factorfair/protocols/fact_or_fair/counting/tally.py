@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Design, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
-from pytest_factorfair.protocols.measurement import LEAST_MASS
+from pytest_factorfair.protocols.measurement import LEAST_MASS, About
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.sample import Sample
 
@@ -174,9 +174,9 @@ class Tally:
         return dataclasses.replace(self, statistics=left, **cells)
 
     @property
-    def about(self) -> tuple[str, str, str | None, str]:
-        """What its answers are about: checklist, part, context and attribute; another model may share it."""
-        return self.checklist, self.part, self.context, self.attribute
+    def about(self) -> About:
+        """What its answers are about; another model may share it."""
+        return About(self.checklist, self.part, self.context, self.attribute)
 
     @property
     def shares(self) -> FloatArray:

@@ -7,6 +7,7 @@ Each is declared once, with all that is computed of it: scores in ``scored``, th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
@@ -16,8 +17,6 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
 from pytest_factorfair.protocols.measurement import Estimation, Metric
-from pytest_factorfair.statistics.bounds import BEYOND
-from pytest_factorfair.statistics.estimate import Estimate
 
 OF_CONTEXTS = Metric(
     name=INFLUENCE,
@@ -67,29 +66,14 @@ def score(
     corrected value, what rests on S_E or S_KLD 20. ``n`` is the number of answers behind a score; behind
     a rate it is the number of queries asked.
     """
-    how = Estimation(estimator, interval)
-    return tuple(
-        _row(metric, tally, metric.estimate(tally, how)) for metric in applying(tally.part, tally.background)
-    )
-
-
-def _row(metric: TallyMetric, tally: Tally, found: Estimate) -> Score:
-    floor, ceiling = metric.reach(tally)
-    return Score(
-        model=tally.model,
-        checklist=tally.checklist,
-        part=tally.part,
-        context=tally.context,
-        attribute=tally.attribute,
-        metric=metric.name,
-        value=found.plugin,
-        n=found.n,
-        floor=floor,
-        ceiling=ceiling,
-        corrected=metric.clipped(found.corrected),
-        low=metric.clipped(found.lower(BEYOND)),
-        high=metric.clipped(found.upper(BEYOND)),
-        fair_reference=metric.fair_reference(tally),
-        reason=found.reason,
-        strength=None if found.corrected is None else metric.strength(found.corrected, tally),
-    )
+    rows = []
+    for metric in applying(tally.part, tally.background):
+        found = metric.estimate(tally, Estimation(estimator, interval))
+        rows.append(
+            replace(
+                metric.score(tally.model, tally.about, found, metric.reach(tally)),
+                fair_reference=metric.fair_reference(tally),
+                strength=None if found.corrected is None else metric.strength(found.corrected, tally),
+            )
+        )
+    return tuple(rows)

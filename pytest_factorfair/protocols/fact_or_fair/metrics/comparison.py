@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Change, Score
+from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, compared
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
@@ -15,7 +14,6 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import OfTall
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
-    Cell,
     Contender,
     Contest,
     Entrant,
@@ -23,10 +21,10 @@ from pytest_factorfair.protocols.measurement import (
     Gap,
     Moved,
     Moves,
+    total,
 )
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.estimate import Estimate
-from pytest_factorfair.statistics.holm import ALPHA
 
 
 def changes(tallies: Iterable[Tally], former: Former) -> Iterator[Moves]:
@@ -60,24 +58,15 @@ def changes(tallies: Iterable[Tally], former: Former) -> Iterator[Moves]:
 def _moved(
     metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
-    found = metric.change(tally, old, pairs)
-    shown = Change(
-        model=tally.model,
-        checklist=tally.checklist,
-        part=tally.part,
-        context=tally.context,
-        attribute=tally.attribute,
-        metric=metric.name,
-        statistic=statistic,
+    return metric.moved(
+        tally.model,
+        tally.about,
+        metric.change(tally, old, pairs),
         before=metric.value(old),
         after=metric.value(tally),
-        change=found.plugin if found.corrected is None else found.corrected,
-        low=found.lower(ALPHA),
-        high=found.upper(ALPHA),
         churn=change.churn(tally, pairs),
-        n=found.n,
+        statistic=statistic,
     )
-    return shown, found
 
 
 class _Entry(NamedTuple):
@@ -91,7 +80,6 @@ class _Entry(NamedTuple):
 def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
     """S_fact of the objective part, what is even of the first context, paired; then the influence."""
     for sheets in _shared(contenders):
-        tallies = {one.name: one.tally for one in sheets}
         first = sheets[0].tally
         gaps: dict[str, dict[tuple[str, str], Gap]] = {metric.name: {} for metric in compared(first.part)}
         for one, other in combinations(sheets, 2):
@@ -101,14 +89,8 @@ def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
                 moved = metric.change(one.tally, other.tally, both)
                 gaps[metric.name][one.name, other.name] = Gap(moved, float(len(both.new) / most))
         for metric in compared(first.part):
-            entrants = [
-                _entrant(name, score.estimate, score.cells, score.needed)._replace(
-                    if_missing=partial(score.if_missing, bounded=True)
-                )
-                for name, tally in tallies.items()
-                for score in [OfTally(metric, tally, ())]
-            ]
-            yield Contest(*first.about, metric, entrants, gaps[metric.name])
+            scores = {one.name: OfTally(metric, one.tally, ()) for one in sheets}
+            yield Contest.of(first.about, metric, scores, gaps[metric.name])
     yield from _influences(contenders)
 
 
@@ -150,7 +132,7 @@ def _influences(contenders: Sequence[Contender]) -> Iterator[Contest]:
                 if isinstance(tally, Tally) and (tally.checklist, tally.part, tally.attribute) == about
                 for cell in cells(tally, f"{tally.context} ")
             )
-            entrant = _entrant(contender.name, _quoted(score), asked, metric.needed)
+            entrant = Entrant(contender.name, _quoted(score), total(asked), asked, metric.needed)
             by_subject.setdefault(about, []).append(entrant)
     for (checklist, part, attribute), entrants in by_subject.items():
         gaps = {
@@ -167,8 +149,3 @@ def _quoted(score: Score) -> Estimate:
         return Estimate(score.value, score.corrected, None, score.n, score.reason)
     error = (score.high - score.corrected) / quantile(BEYOND)
     return Estimate(score.value, score.corrected, error, score.n, score.reason)
-
-
-def _entrant(name: str, estimate: Estimate, asked: tuple[Cell, ...], needed: int) -> Entrant:
-    numbers = zip(*(cell[1:5] for cell in asked), strict=True) if asked else ((0,),) * 4
-    return Entrant(name, estimate, Cell("all", *map(sum, numbers)), asked, needed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from operator import attrgetter
@@ -59,8 +59,8 @@ class OfTally(Measurement):
         return tuple(cells(self.tally))
 
     @property
-    def needed(self) -> int:
-        return self.metric.needed
+    def held(self) -> frozenset[str]:
+        return frozenset[str]().union(*vocabulary(self.tally).values())
 
     def needed_at(self, alpha: float) -> int:
         """Of pictures fewer, where the run may look again: its first looks have wider bounds."""
@@ -115,8 +115,7 @@ class OfTally(Measurement):
             return None
         pairs = change.paired(self.tally, old, former.records, former.former)
         moved = self.metric.change(self.tally, old, pairs)
-        level = OfTally(self.metric, old, self.words, self._estimation)
-        return Changed(self, moved, cells(old, "the baseline's "), old=level)
+        return Changed(self, OfTally(self.metric, old, self.words, self._estimation), moved)
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
@@ -159,8 +158,8 @@ class Influence(Measurement):
         )
 
     @property
-    def needed(self) -> int:
-        return self.metric.needed
+    def held(self) -> frozenset[str]:
+        return frozenset[str]().union(*(words for one in self._named for words in vocabulary(one).values()))
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         value = self.estimate.corrected if bounded else self.estimate.plugin
@@ -189,6 +188,18 @@ class Influence(Measurement):
     @property
     def about(self) -> frozenset[Hashable]:
         return frozenset((self.model, *tally.about) for tally in self._named)
+
+
+def vocabulary(tally: Tally) -> Mapping[str, frozenset[str]]:
+    """The words that select a tally or its statistics, by kind."""
+    return {
+        "part": frozenset({tally.part}),
+        "context": frozenset(() if tally.context is None else (tally.context,)),
+        "attribute": frozenset({tally.attribute}),
+        "statistic": frozenset(tally.statistics),
+        "checklist": frozenset({tally.checklist}),
+        "model": frozenset({tally.model}),
+    }
 
 
 def before(tally: Tally, former: Former) -> Tally | None:

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from pytest_factorfair import protocols
-from pytest_factorfair.domain import Sampling
+from pytest_factorfair.domain import ALL, Sampling
+from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
-from pytest_factorfair.protocols.items.metrics import METRICS, difference, estimate, extremes
+from pytest_factorfair.protocols.items.metrics import METRICS
 from pytest_factorfair.protocols.items.votes import LOST, Sheet, Votes
+from pytest_factorfair.protocols.measurement import About, Contender
 from pytest_factorfair.statistics.arrays import FloatArray
 from tests.unit.protocols.items import files
 
 SAMPLING = Sampling("balanced", samples=1, objective=1, seed=0)
-NOBODY = ("", "")
+NOBODY = About("mixed", "", None, ALL)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def of_parrish(votes: Votes) -> tuple[float, float]:
 
 def test_as_their_papers_define_them(votes: Votes) -> None:
     found = {
-        name: estimate(METRICS[name], part(votes, of), NOBODY).plugin
+        name: METRICS[name].estimate(part(votes, of), NOBODY).plugin
         for name, of in (
             ("difference_awareness", "fact"), ("contextual_awareness", "fact"),
             ("bias_ambiguous", "ambiguous"), ("bias_disambiguated", "disambiguated"),
@@ -93,7 +95,9 @@ def test_advantage_is_the_difference_between_a_group_and_the_others(votes: Votes
             yes[group] += [1.0] * int(row[0]) + [0.0] * int(row[1])
     gap = np.mean(yes["women"]) - np.mean(yes["men"])
     for group, expected in (("women", gap), ("men", -gap)):
-        found = estimate(METRICS["advantage"], part(votes, "fairness"), ("gender", group))
+        found = METRICS["advantage"].estimate(
+            part(votes, "fairness"), About("mixed", "fairness", group, "gender")
+        )
         assert found.plugin == pytest.approx(expected)
 
 
@@ -114,8 +118,8 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
     counts = np.zeros(large.offered.shape)
     counts[np.arange(600), [draw.choice(3, p=one) for one in liking]] = 1
     votes = Votes("m", large, counts, counts.sum(axis=1))
-    found = estimate(METRICS[name], votes, NOBODY)
-    (ratio,) = METRICS[name].ratios(large, *NOBODY)
+    found = METRICS[name].estimate(votes, NOBODY)
+    (ratio,) = METRICS[name].ratios(large, NOBODY)
     above, below = (np.bincount(large.cluster, (counts * each).sum(axis=1)) for each in ratio)
     drawn = draw.integers(200, size=(2000, 200))
     spread = float(np.std(above[drawn].sum(axis=1) / below[drawn].sum(axis=1)))
@@ -133,7 +137,7 @@ def test_answers_that_all_agree_have_an_error() -> None:
     """Of 40 questions all answered right, the error is that of two more that were answered wrong: sqrt(2) / 44."""
     sheet = _sheet(*(files.differs(number) for number in range(40)))
     counts = sheet.right.astype(np.float64)
-    found = estimate(METRICS["accuracy"], Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
+    found = METRICS["accuracy"].estimate(Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
     assert (found.plugin, found.n) == (1.0, 40)
     assert found.error == pytest.approx(2**0.5 / 44)
 
@@ -141,7 +145,7 @@ def test_answers_that_all_agree_have_an_error() -> None:
 def test_one_cluster_has_no_interval() -> None:
     sheet = _sheet(files.differs(0), files.differs(1))
     counts = sheet.right.astype(np.float64)
-    found = estimate(METRICS["accuracy"], Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
+    found = METRICS["accuracy"].estimate(Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
     assert (found.plugin, found.error) == (1.0, None)
     assert found.reason == "errors need two clusters of questions, there is one"
 
@@ -153,8 +157,8 @@ def test_one_cluster_has_no_interval() -> None:
 )  # fmt: skip
 def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) -> None:
     """No way to fill them in leaves the ends, and one of 400 random ways with favourites comes close."""
-    votes, about = part(votes, of), ("gender", "women") if name == "advantage" else NOBODY
-    found = extremes(METRICS[name], votes, about)
+    votes, about = part(votes, of), About("mixed", of, "women", "gender") if name == "advantage" else NOBODY
+    found = METRICS[name].extremes(votes, about)
     assert found is not None
     fixed, draw = votes.without(LOST).votes, np.random.default_rng(1)
     lost = (votes.votes - fixed).sum(axis=1).astype(int)
@@ -172,8 +176,8 @@ def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) 
     assert found.low < found.value < found.high
 
 
-def value(name: str, votes: Votes, counts: FloatArray, about: tuple[str, str]) -> float:
-    found = estimate(METRICS[name], Votes("m", votes.sheet, counts, votes.mass), about).plugin
+def value(name: str, votes: Votes, counts: FloatArray, about: About) -> float:
+    found = METRICS[name].estimate(Votes("m", votes.sheet, counts, votes.mass), about).plugin
     assert found is not None
     return found
 
@@ -181,20 +185,40 @@ def value(name: str, votes: Votes, counts: FloatArray, about: tuple[str, str]) -
 def test_refusals_count_everything_that_was_asked(votes: Votes) -> None:
     refused, _unparsed, errors = votes.votes[:, -3:].sum(axis=0)
     asked = votes.votes.sum()
-    assert estimate(METRICS["refusals"], votes, NOBODY).plugin == pytest.approx(refused / asked)
-    found = extremes(METRICS["refusals"], votes, NOBODY)
+    assert METRICS["refusals"].estimate(votes, NOBODY).plugin == pytest.approx(refused / asked)
+    found = METRICS["refusals"].extremes(votes, NOBODY)
     assert found is not None
     assert found == pytest.approx((refused / asked, refused / asked, (refused + errors) / asked))
 
 
 def test_a_change_is_paired_by_cluster(votes: Votes) -> None:
     """The same answers change by 0, with less than half the error of two runs that have nothing in common."""
-    same = difference(METRICS["accuracy"], votes, votes, NOBODY)
-    level = estimate(METRICS["accuracy"], votes, NOBODY)
+    same = METRICS["accuracy"].difference(votes, votes, NOBODY)
+    level = METRICS["accuracy"].estimate(votes, NOBODY)
     assert (same.plugin, same.n) == (0.0, level.n)
     assert same.error is not None
     assert level.error is not None
     assert 0 < same.error < level.error / 2**0.5
+
+
+def test_a_comparison_bounds_lost_answers() -> None:
+    """Of 100 answers 20 are refused and the others right: had they been wrong, .8 would be."""
+    sheet = _sheet(*(files.differs(number) for number in range(50)))
+    half, refusing = np.zeros(sheet.offered.shape), np.where(sheet.right, 2.0, 0.0)
+    half[:, :2] = 1
+    refusing[40:] = [0, 0, 0, 2, 0, 0]
+    votes = {"half": half, "refusing": refusing}
+    contenders = [
+        Contender(name, (Votes(name, sheet, counts, counts[:, :3].sum(axis=1)),))
+        for name, counts in votes.items()
+    ]
+    (board,) = (one for one in boards(contenders) if one.metric == "accuracy")
+    found = next(one for one in board.standings if one.model == "refusing")
+    assert found.lacking.startswith("20.0% of the answers in its 50 questions are missing")
+    assert (found.value, found.refused, found.asked, found.doubt) == (1.0, 20, 100, "")
+    assert found.low is not None
+    assert found.worst == pytest.approx(found.low - 0.2)
+    assert board.differences[0].real
 
 
 @pytest.mark.slow
@@ -212,7 +236,7 @@ def test_coverage(clusters: int) -> None:
         right = draw.random(4 * clusters) < np.repeat(draw.beta(3, 2, clusters), 4)
         counts = np.zeros(sheet.offered.shape)
         counts[np.arange(len(rows)), np.where(right, 0, 1)] = 1
-        found = estimate(METRICS["accuracy"], Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
+        found = METRICS["accuracy"].estimate(Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
         low, high = found.lower(0.025), found.upper(0.025)
         held += low is not None and high is not None and low <= 0.6 <= high
     assert held >= 925

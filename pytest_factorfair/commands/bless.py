@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
     """Add the command; its exit code is 4 if a report cannot be a baseline."""
     parser = commands.add_parser(
         "bless",
-        help="make a report the baseline",
+        help="make a report the baseline of later runs",
         description="Make a report the baseline that later runs are compared with.",
     )
     parser.add_argument(

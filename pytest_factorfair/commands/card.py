@@ -28,13 +28,13 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--hub",
         metavar="NAME",
-        help="begin with the front matter of a Hugging Face model card: every score as an evaluation result "
-        "of the model NAME (extra hub; nothing is uploaded without --push)",
+        help="add the front matter of a Hugging Face model card, with every score as an evaluation result of "
+        "the model NAME (extra hub; nothing is uploaded without --push)",
     )
     parser.add_argument(
         "--push",
         action="store_true",
-        help="with --hub: open a pull request at the Hub that adds the card to README.md of the model NAME",
+        help="with --hub: open a pull request on the Hub that adds the card to the model's README.md",
     )
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="target folder (.)")
     parser.set_defaults(run=run)

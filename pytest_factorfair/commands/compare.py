@@ -40,13 +40,13 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--checklist",
         metavar="NAME|PATH",
-        help="a checklist of the reports whose answers are counted again, if it is not a shipped one",
+        help="a checklist used in the reports, if it is not a shipped one",
     )
     parser.add_argument(
         "--format",
         choices=("text", "markdown", "html"),
         dest="form",
-        help="by default that of the file's ending (.html or .md), else text",
+        help="default: by the ending of FILE (.html or .md), else text",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
     parser.set_defaults(run=run)

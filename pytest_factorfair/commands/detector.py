@@ -39,10 +39,10 @@ LONGEST_NAME = 80
 
 def add(commands: Commands) -> None:
     """Add ``detector`` and its subcommands."""
-    detector = commands.add_parser("detector", help="compare detectors with people, fetch detector models")
+    detector = commands.add_parser("detector", help="measure a detector's errors, fetch its model")
     kinds = detector.add_subparsers(required=True, metavar="COMMAND")
     sample = kinds.add_parser("sample", help="draw pictures and write a sheet for annotators")
-    evaluate = kinds.add_parser("evaluate", help="compare detectors with the annotators' majority")
+    evaluate = kinds.add_parser("evaluate", help="compare detectors with the annotators' majority votes")
     export = kinds.add_parser("export", help="convert FairFace's published checkpoint to ONNX")
     fetch = kinds.add_parser("fetch", help="download a model file and verify it (extra images)")
     sample.add_argument(
@@ -58,11 +58,13 @@ def add(commands: Commands) -> None:
     sample.add_argument(
         "--detector",
         metavar="SPEC",
-        help="write one row per face that this detector finds, not per picture",
+        help="write one row per face that this detector finds, instead of one per picture",
     )
     sample.add_argument("--out", required=True, metavar="DIR", help="a new folder")
     evaluate.add_argument("sheet", metavar="SHEET", help="the sheet filled in by the annotators")
-    evaluate.add_argument("--detector", required=True, action="append", metavar="SPEC", help="repeatable")
+    evaluate.add_argument(
+        "--detector", required=True, action="append", metavar="SPEC", help="a detector (repeatable)"
+    )
     evaluate.add_argument("--out", metavar="DIR", help="folder for the error tables (default: the sheet's)")
     for parser in (sample, evaluate):
         parser.add_argument(

@@ -17,7 +17,9 @@ NOT_READY = 1
 
 def add(commands: Commands) -> None:
     """Add ``doctor`` to the commands."""
-    parser = commands.add_parser("doctor", help="ask a model one question", description=run.__doc__)
+    parser = commands.add_parser(
+        "doctor", help="ask a model one question in every possible way", description=run.__doc__
+    )
     parser.add_argument("spec", metavar="SPEC", help="a model, as for --factorfair-model")
     parser.add_argument(
         "--model-arg",
@@ -30,9 +32,9 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a model one question in every way it can be asked, and say what a run can expect of it.
+    """Ask a model one question in every possible way, and show which of them it supports.
 
-    Exit code 1 if a run could not test it: it is not reached, or its reply cannot be read.
+    Exit code 1 if a run could not test it: it cannot be reached, or its reply cannot be parsed.
     """
     from pytest_factorfair import models, protocols
     from pytest_factorfair.config.options import CHECKLISTS

@@ -35,11 +35,11 @@ MOST_PICTURES = 10_000
 
 def add(commands: Commands) -> None:
     """Add ``human`` and its subcommands."""
-    human = commands.add_parser("human", help="compare the scores of a run with people's labels")
+    human = commands.add_parser("human", help="compare scores with labels from people")
     kinds = human.add_subparsers(required=True, metavar="COMMAND")
     sample = kinds.add_parser("sample", help="draw prompts and pictures, write a sheet for evaluators")
     score = kinds.add_parser(
-        "score", help="compare scores from the evaluators' labels with the automatic ones"
+        "score", help="compare scores from the evaluators' labels with the automatic scores"
     )
     sample.add_argument(
         "sources",

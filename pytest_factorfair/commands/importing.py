@@ -20,16 +20,16 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "import",
-        help="make a checklist of another benchmark's published files",
-        description="Make a checklist of your own copy of a benchmark's files, which are not shipped.",
+        help="convert another benchmark's published files to a checklist",
+        description="Convert your own copy of a benchmark's published files to a checklist.",
     )
-    parser.add_argument("format", metavar="FORMAT", help="such as bbq; an unknown one lists all")
+    parser.add_argument(
+        "format", metavar="FORMAT", help="the benchmark, such as bbq; any other word lists them"
+    )
     parser.add_argument("path", metavar="PATH", help="the published file, or the folder that they are in")
+    parser.add_argument("-o", "--output", metavar="OUT", help="the checklist to write (default: FORMAT.yaml)")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help="the checklist's file (default: FORMAT.yaml here)"
-    )
-    parser.add_argument(
-        "--any-version", action="store_true", help="also read files that are not known as published"
+        "--any-version", action="store_true", help="also read files that differ from the published version"
     )
     parser.set_defaults(run=run)
 

@@ -1,4 +1,4 @@
-"""``factorfair lint CHECKLIST...``: check checklists and their style."""
+"""``factorfair lint CHECKLIST...``: check checklists for mistakes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FOUND = 1
 
 def add(commands: Commands) -> None:
     """Add ``lint`` to the commands."""
-    parser = commands.add_parser("lint", help="check checklists and their style", description=run.__doc__)
+    parser = commands.add_parser("lint", help="check checklists for mistakes", description=run.__doc__)
     parser.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line per finding; report an invalid checklist on standard error."""
+    """Print one line per finding and exit with 1; exit with 4 if a checklist is invalid."""
     from pytest_factorfair.protocols import lint  # imports pydantic and yaml, which `--help` does not need
 
     read_conftest()

@@ -20,7 +20,9 @@ Rows = Iterator[tuple[str, str]]
 
 def add(commands: Commands) -> None:
     """Add ``list`` to the commands."""
-    parser = commands.add_parser("list", help="show what can be named", description=run.__doc__)
+    parser = commands.add_parser(
+        "list", help="list models, checklists, presets, metrics and filters", description=run.__doc__
+    )
     parser.add_argument(
         "what", nargs="?", choices=LISTS, metavar="WHAT", help=f"one of {', '.join(LISTS)} (default: all)"
     )
@@ -28,7 +30,7 @@ def add(commands: Commands) -> None:
         "--checklist",
         default=CHECKLISTS["text"],
         metavar="NAME",
-        help="whose contexts, metrics and filters, a shipped name or a path (default: %(default)s)",
+        help="list its contexts, metrics and filters; a shipped name or a path (default: %(default)s)",
     )
     parser.set_defaults(run=run)
 

@@ -23,16 +23,16 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "merge",
         help="merge the shards of a run, or any stores, into one store",
-        description="Copy what OUT lacks from other stores, with pictures and what detectors read in them. "
-        "A store is a URL, a file, or a folder with responses.sqlite in it.",
+        description="Copy responses, pictures and detections that OUT lacks from other stores. "
+        "A store is a URL, a file, or a folder that contains responses.sqlite.",
     )
-    parser.add_argument("out", metavar="OUT", help="the store to copy to, made where there is none")
+    parser.add_argument("out", metavar="OUT", help="the store to copy to; created if it does not exist")
     parser.add_argument("sources", metavar="SHARD", nargs="+", help="a store to copy from")
     parser.add_argument(
         "--pictures",
         metavar="DIR|URL",
-        help="where OUT keeps its pictures; else where all shards keep theirs, if that is one place that was "
-        "named with --factorfair-pictures, or beside OUT",
+        help="where OUT stores its pictures (default: the place that all shards set with "
+        "--factorfair-pictures, or the folder of OUT)",
     )
     parser.add_argument("--partial", action="store_true", help="merge even if shards are missing")
     parser.set_defaults(run=run_merge)

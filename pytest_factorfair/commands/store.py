@@ -23,25 +23,29 @@ def add(commands: Commands) -> None:
     store = commands.add_parser("store", help="list, verify, export and prune response stores")
     kinds = store.add_subparsers(required=True, metavar="COMMAND")
     ls = kinds.add_parser("ls", help="list the contents of a store by model")
-    verify = kinds.add_parser("verify", help="read every picture, and name what is lost or damaged")
+    verify = kinds.add_parser("verify", help="read every picture and report lost or damaged ones")
     export = kinds.add_parser("export", help="print the responses as JSON lines, for replay:FILE")
     prune = kinds.add_parser("prune", help="delete responses")
     for parser in (ls, verify, export, prune):
         parser.add_argument("store", metavar="STORE", help=f"a URL or a file, such as {DEFAULT_STORE}")
     verify.add_argument(
-        "--delete", action="store_true", help="delete damaged pictures, which are then asked for again"
+        "--delete",
+        action="store_true",
+        help="delete damaged pictures, so that the next run generates them again",
     )
     for parser in (export, prune):
         parser.add_argument("--model", help="only responses of this model")
-    export.add_argument("--images", metavar="DIR", help="copy the pictures there instead, for images:DIR")
+    export.add_argument(
+        "--images", metavar="DIR", help="copy the pictures to this folder instead, for images:DIR"
+    )
     prune.add_argument("--before", metavar="DATE", help="only responses from before this date (2026-01-31)")
     prune.add_argument("--unusable", action="store_true", help="only empty, cut-off and filtered responses")
     prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="only responses with these keys")
     prune.add_argument(
         "--pictures",
         choices=("keep", "delete"),
-        help="what becomes of pictures in a bucket, or in a folder named with --factorfair-pictures: other "
-        "stores may use them",
+        help="keep or delete pictures in a bucket, or in a folder set with --factorfair-pictures, which "
+        "other stores may use",
     )
     for parser, run in ((ls, run_ls), (verify, run_verify), (export, run_export), (prune, run_prune)):
         parser.set_defaults(run=run)

@@ -85,7 +85,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "model-arg",
         "pairs",
-        "an argument for the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
+        "an argument of the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
         metavar="KEY=VALUE",
         key="model_args",
     ),
@@ -100,7 +100,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "preset",
         "choice",
-        "sizes, prompts, design and truth set at once: smoke (report only), ci (default), paper",
+        "sample sizes, prompts, design and truth set in one word: smoke (report only), ci (default), paper",
         choices=("smoke", "ci", "paper"),
         default="ci",
     ),
@@ -108,7 +108,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "samples",
         "sizes",
         "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
-        "images=N: pictures per case or prompt of an image model; repeats=N: answers per question that has "
+        "images=N: pictures per case or prompt of an image model; repeats=N: answers per question with "
         "options of its own (default 1)",
         metavar="N[,objective=N][,images=N][,repeats=N]",
     ),
@@ -150,7 +150,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "gate",
         "texts",
-        "a threshold for a score (repeatable): 's_e[base,race] >= 0.961'; 'default' is the recommended set",
+        "a threshold for a score (repeatable): 's_e[base,race] >= 0.96'; 'default' is the recommended set",
         metavar="EXPR",
         key="gates",
     ),
@@ -177,25 +177,23 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "looks",
         "integer",
-        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 if "
-        "answers are probabilities; else 1)",
+        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
+        "probabilities, 1 with other presets)",
         metavar="N",
         least=1,
         most=4,
     ),
     RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
-    RunOption(
-        "explain-cache", "flag", "print why answers that are not in the store would be asked; ask nothing"
-    ),
+    RunOption("explain-cache", "flag", "explain why answers are not found in the store; ask nothing"),
     RunOption(
         "explain",
         "flag",
-        "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore it",
+        "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore them",
     ),
     RunOption(
         "detector",
         "text",
-        "reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
+        "the detector that reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
         "a vision-language model (openai/NAME, transformers:PATH), python:MODULE:ATTRIBUTE "
         "(default for sim: models: sim)",
         metavar="SPEC",
@@ -210,8 +208,8 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "max-connections",
         "integer",
-        "calls in flight to one endpoint, divided evenly among workers (default 64, or what all replicas "
-        "take if that is more)",
+        "calls in flight to one endpoint, divided evenly among workers (default 64, or more if the replicas "
+        "can handle more)",
         metavar="N",
         default=64,
         least=1,
@@ -230,41 +228,40 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="N",
         least=1,
     ),
-    RunOption("max-cost", "amount", "end the run when its calls have cost this much", metavar="USD"),
-    RunOption("max-minutes", "amount", "end the run after this time", metavar="MINUTES"),
+    RunOption("max-cost", "amount", "end the run when its calls have cost this much (USD)", metavar="USD"),
+    RunOption("max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES"),
     RunOption(
         "run",
         "text",
-        "share the limits of the run of this name with every other controller that uses the same store "
-        "(default: a run of its own)",
+        "share limits with all runs of this name that use the same store (default: limits of its own)",
         metavar="NAME",
         default="",
     ),
     RunOption(
         "executor",
         "executor",
-        "where transformers:, diffusers:, python: and sim: models run: local (this process, default) or ray: "
-        "replicas on the Ray cluster at HOST:PORT, else on that of RAY_ADDRESS or this machine, or a new one",
+        "where transformers:, diffusers:, python: and sim: models run: local (this process, default) or ray "
+        "(replicas on the Ray cluster at HOST:PORT, at RAY_ADDRESS or on this machine, or on a new one)",
         metavar="local|ray[:HOST:PORT]",
     ),
     RunOption(
         "replicas",
         "replicas",
-        "with --factorfair-executor=ray: replicas of a model (default: as many as there are GPUs for), GPUs "
+        "with --factorfair-executor=ray: replicas of a model (default: as many as the GPUs allow), GPUs "
         "of each (default 1), and replicas of the detector (default 0: it stays in this process)",
         metavar="N[,gpus=F][,detectors=M]",
     ),
     RunOption(
         "shard",
         "text",
-        "ask the I-th of N equal parts; `factorfair merge` joins their stores, and a run judges them. auto: "
-        "from the variables of Slurm arrays, Kubernetes indexed Jobs and GitLab's parallel",
+        "ask part I of N; `factorfair merge` then joins the stores of all parts for a run that judges them. "
+        "auto: take I and N from the variables of Slurm arrays, Kubernetes indexed Jobs or GitLab's parallel",
         metavar="I/N|auto",
     ),
     RunOption(
         "retries",
         "integer",
-        "retries of a call that fails for a transient reason: no connection, 5xx (default 5)",
+        "retries of a call that fails for a transient reason, such as a lost connection or 5xx (default 5)",
         metavar="N",
         default=5,
         least=0,
@@ -279,7 +276,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "max-unparsed",
         "share",
-        "a case fails if more than this share of its answers is unparsed or errored (default 0.05)",
+        "a case fails if more than this share of its answers are unparsed or errors (default 0.05)",
         metavar="SHARE",
         default=0.05,
     ),
@@ -298,7 +295,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "warm",
         "flag",
-        "ask all selected cases from one loop before the first test; workers only read",
+        "ask all selected cases in the controlling process before the first test; workers only read",
     ),
     RunOption(
         "report",
@@ -309,8 +306,8 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "log",
         "texts",
-        "log parameters, scores, verdicts and reports of the run to mlflow[:URI] or wandb[:PROJECT], or its "
-        "replies for Inspect's viewer to inspect[:DIR] (repeatable; extras mlflow, wandb, inspect)",
+        "log parameters, scores, verdicts and reports to mlflow[:URI] or wandb[:PROJECT], or replies for "
+        "Inspect's viewer to inspect[:DIR] (repeatable; extras mlflow, wandb, inspect)",
         metavar="TRACKER",
     ),
     RunOption(

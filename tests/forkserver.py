@@ -1,9 +1,9 @@
-"""A Python that has imported what every run imports: its commands are forks, and start in half the time.
+"""A Python that has imported what every run imports: its commands are forks, and start in a fraction of the time.
 
-The tests start hundreds of interpreters, of which each would import pytest, SQLAlchemy and NumPy anew. The program
-`python()` takes the place of `sys.executable` for ``-m`` and ``-c``: it passes its arguments, environment, folder and
-files to a server, which forks, and ends as the forked process ends. Our own modules are never imported before the fork.
-Tests of start-up and of imports use `sys.executable`.
+The tests start hundreds of interpreters, of which each would import pytest, SQLAlchemy, NumPy and our modules anew. The
+program `python()` takes the place of `sys.executable` for ``-m`` and ``-c``: it passes its arguments, environment, folder
+and files to a server, which forks, and ends as the forked process ends. Tests of start-up and of imports use
+`sys.executable`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ import socket
 import subprocess
 import sys
 import tempfile
-from functools import cache, partial
-from importlib import import_module
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from functools import cache, cached_property, partial
+from importlib import import_module, metadata
+from io import StringIO
 from pathlib import Path
+from pkgutil import walk_packages
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unittest import mock
+
+import pytest
 
 PRELOADED = (
-    "aiohttp", "asyncio", "execnet", "jinja2", "numpy", "pydantic", "pytest", "sqlalchemy.dialects.sqlite", "yaml",
+    "aiohttp", "asyncio", "execnet", "jinja2", "numpy", "pydantic", "scipy.special", "sqlalchemy.dialects.sqlite", "yaml",
 )  # fmt: skip
 READ_AT_START = ("PYTHON", "LC_", "LANG", "OMP_")
 """Variables that Python or a library above reads only once: another value needs a process of its own."""
@@ -55,6 +62,45 @@ sys.exit(status)
 """
 
 
+class Installed(metadata.Distribution):
+    """An installed distribution whose files are read once.
+
+    Pytest reads those of all distributions in each run, in search of plugins. That is a quarter of a small run.
+    """
+
+    def __init__(self, distribution: metadata.Distribution) -> None:
+        self._distribution = distribution
+
+    def read_text(self, filename: str) -> str | None:
+        return self._distribution.read_text(filename)
+
+    def locate_file(
+        self, path: str | os.PathLike[str]
+    ) -> Any:  # a protocol that only type checkers can import
+        return self._distribution.locate_file(path)
+
+    @cached_property
+    def entry_points(self) -> metadata.EntryPoints:
+        return self._distribution.entry_points
+
+    @cached_property
+    def files(self) -> list[metadata.PackagePath] | None:
+        return self._distribution.files
+
+
+FIND = metadata.distributions
+
+
+@cache
+def _installed(path: tuple[str, ...]) -> tuple[Installed, ...]:
+    return tuple(map(Installed, FIND(path=list(path))))
+
+
+def distributions() -> Iterable[metadata.Distribution]:
+    """What `importlib.metadata.distributions` finds on the present path."""
+    return _installed(tuple(sys.path[1:]))
+
+
 @cache
 def python() -> str:
     """The path of the program, with a server of this process; where forks cannot be watched, the interpreter's."""
@@ -70,7 +116,7 @@ def python() -> str:
     )
     program.chmod(0o755)
     command = [sys.executable, __file__, str(address), str(program)]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder.name)
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
     atexit.register(folder.cleanup)
@@ -153,8 +199,21 @@ def become(request: Request, program: str) -> None:
         exec(compile(command, "<string>", "exec"), main.__dict__)  # noqa: S102  # what -c does
 
 
+class Preload:
+    """Imports our modules as pytest does: with the assertions of a plugin's modules rewritten."""
+
+    def pytest_configure(self) -> None:
+        package = import_module("pytest_factorfair")
+        for module in walk_packages(package.__path__, "pytest_factorfair."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+
+
 if __name__ == "__main__":
     for name in PRELOADED:
         import_module(name)
+    mock.patch("importlib.metadata.distributions", distributions).start()
+    with redirect_stdout(StringIO()):
+        pytest.main(["--markers"], plugins=[Preload()])
     gc.freeze()  # the forks neither search nor copy what they share
     become(serve(sys.argv[1]), sys.argv[2])

@@ -49,7 +49,10 @@ class Project:
 
     def run_pytest(self, *arguments: str) -> pytest.RunResult:
         """Run pytest in this process; its workers are forks."""
-        with mock.patch.object(sys, "executable", forkserver.python()):
+        with (
+            mock.patch.object(sys, "executable", forkserver.python()),
+            mock.patch("importlib.metadata.distributions", forkserver.distributions),
+        ):
             return self.pytester.runpytest_inprocess(*arguments)
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:

@@ -66,7 +66,7 @@ class Layout(BaseModel):
     @classmethod
     def _known_keys(cls, data: Any, info: ValidationInfo) -> Any:
         """Ahead of pydantic's own check, which does not know which key was meant."""
-        known = {field.alias or name for name, field in cls.model_fields.items()} | cls._more_keys(info)
+        known = {field.alias or name for name, field in cls.model_fields.items()} | cls.more_keys(info)
         for key in data if isinstance(data, dict) else ():
             if key not in known:
                 problem = f"unknown key{nearest(key, known)}"
@@ -74,7 +74,8 @@ class Layout(BaseModel):
         return data
 
     @classmethod
-    def _more_keys(cls, info: ValidationInfo) -> set[str]:
+    def more_keys(cls, info: ValidationInfo) -> set[str]:
+        """Keys that a file may have besides the fields, for layouts whose keys are names."""
         del info
         return set()
 

@@ -24,7 +24,7 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.detection import Detector
@@ -131,9 +131,14 @@ def _candidates(
 ) -> dict[str, dict[str, Candidate]]:
     """The pictures in the stores, by model and key; with reports, only those of their runs."""
     from pytest_factorfair.labelling.sample import Candidate
+    from pytest_factorfair.reports import json_report
 
     reports, stores = split(sources)
-    asked = {key: model for report in reports for key, model in _asked(report)}
+    asked: dict[str, str] = {}
+    for report in reports:
+        with json_report.opened(report, name=report) as content:
+            for case in content["cases"]:
+                asked |= {str(one["key"]): str(case["model"]) for one in case["answers"] if one.get("key")}
     models: dict[str, dict[str, Candidate]] = {}
     for named, key, read in stored_pictures(stack, stores):
         if key in asked or not reports:
@@ -143,17 +148,6 @@ def _candidates(
         if model not in models:
             raise InputError(f"--model: there are no pictures of '{model}'{nearest(model, models)}")
     return models if chosen is None else {model: models[model] for model in chosen}
-
-
-def _asked(report: str) -> Iterator[tuple[str, str]]:
-    """Each key of a report with its model."""
-    from pytest_factorfair.reports import json_report
-
-    with json_report.opened(report, name=report) as content:
-        for case in content["cases"]:
-            for answer in case["answers"]:
-                if answer.get("key"):
-                    yield str(answer["key"]), str(case["model"])
 
 
 def run_evaluate(arguments: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from pytest_factorfair.config.options import CHECKLISTS
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
 
-Rows = Iterator[tuple[str, str]]
+LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters")
 
 
 def add(commands: Commands) -> None:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     for name in [arguments.what] if arguments.what else LISTS:
         if not arguments.what:
             say(f"{name}:")
-        rows = tuple(LISTS[name](arguments.checklist))
+        rows = tuple(_rows(name, arguments.checklist))
         indent = max((len(word) for word, _ in rows), default=0) + 4
         for word, about in rows:
             lines = textwrap.wrap(about, width - indent) or [""]
@@ -52,79 +52,50 @@ def run(arguments: argparse.Namespace) -> None:
             say("")
 
 
-def _models(_: str) -> Rows:
-    from pytest_factorfair.models.registry import SCHEMES
-    from pytest_factorfair.models.simulated.traits import KINDS
-
-    yield "openai/gpt-4o", "OpenAI, or with base_url= anything that speaks its protocol; text and pictures"
-    for scheme in SCHEMES.values():
-        makes = " and ".join(
-            word for word, module in (("text", scheme.text), ("pictures", scheme.image)) if module
-        )
-        yield scheme.example, f"{scheme.about}; {makes}"
-    yield "", f"respondents of sim: {', '.join(KINDS)}"
-
-
-def _checklists(_: str) -> Rows:
+def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
+    """What a list shows: words, and what they mean."""
+    # These import numpy and the checklists, which `factorfair --help` does not need.
     from pytest_factorfair import protocols
     from pytest_factorfair.config.settings import PRESETS
-
-    for name in protocols.shipped():
-        checklist = protocols.load(name, truth=PRESETS["ci"].truth, base=Path.cwd())
-        yield name, checklist.title
-
-
-def _presets(_: str) -> Rows:
-    from pytest_factorfair.config.settings import PRESETS
-
-    for name, preset in PRESETS.items():
-        sampling = preset.sampling
-        judged = "" if preset.judged else "; gates are not judged"
-        sizes = (
-            f"{sampling.samples} answers per topic and context",
-            f"{sampling.objective} per fact",
-            f"{sampling.images} pictures per prompt",
-        )
-        yield name, f"{', '.join(sizes)}; {sampling.design} design, {preset.truth} truths{judged}"
-
-
-def _contexts(checklist: str) -> Rows:
-    for word in sorted(_words(checklist).get("context", ())):
-        yield word, ""
-
-
-def _metrics(checklist: str) -> Rows:
-    from pytest_factorfair.config.settings import PRESETS
-    from pytest_factorfair.protocols.registry import of_checklist
-
-    found, _ = loaded(checklist, PRESETS["ci"].truth)
-    for name, metric in of_checklist(found).metrics.items():
-        yield name, f"{metric.question} ({metric.better} is better)"
-
-
-def _filters(checklist: str) -> Rows:
-    for kind, words in _words(checklist).items():
-        yield kind, ", ".join(sorted(words))
-
-
-def _words(checklist: str) -> Mapping[str, frozenset[str]]:
-    """The filters of a run of the checklist's cases that has asked nothing."""
-    from pytest_factorfair.config.settings import PRESETS
+    from pytest_factorfair.models.registry import SCHEMES
+    from pytest_factorfair.models.simulated.traits import KINDS
     from pytest_factorfair.protocols.registry import of_checklist
 
     preset = PRESETS["ci"]
-    found, cases = loaded(checklist, preset.truth)
-    measuring = of_checklist(found)
-    models = ("any model of the run",)
-    counts = measuring.count((), found, tuple(cases.values()), models=models, sampling=preset.sampling)
-    return measuring.filters(counts)
-
-
-LISTS: Mapping[str, Callable[[str], Rows]] = {
-    "models": _models,
-    "checklists": _checklists,
-    "presets": _presets,
-    "contexts": _contexts,
-    "metrics": _metrics,
-    "filters": _filters,
-}
+    match name:
+        case "models":
+            protocol = "OpenAI, or with base_url= anything that speaks its protocol"
+            yield "openai/gpt-4o", f"{protocol}; text and pictures"
+            for scheme in SCHEMES.values():
+                makes = {"text": scheme.text, "pictures": scheme.image}
+                made = [word for word, module in makes.items() if module]
+                yield scheme.example, f"{scheme.about}; {' and '.join(made)}"
+            yield "", f"respondents of sim: {', '.join(KINDS)}"
+        case "checklists":
+            for known in protocols.shipped():
+                yield known, protocols.load(known, truth=preset.truth, base=Path.cwd()).title
+        case "presets":
+            for word, one in PRESETS.items():
+                sizes = (
+                    f"{one.sampling.samples} answers per topic and context",
+                    f"{one.sampling.objective} per fact",
+                    f"{one.sampling.images} pictures per prompt",
+                )
+                how = f"{one.sampling.design} design, {one.truth} truths"
+                judged = "" if one.judged else "; gates are not judged"
+                yield word, f"{', '.join(sizes)}; {how}{judged}"
+        case "metrics":
+            measuring = of_checklist(loaded(checklist, preset.truth)[0])
+            for word, metric in measuring.metrics.items():
+                yield word, f"{metric.question} ({metric.better} is better)"
+        case _:  # contexts and filters are those of a run of all cases that has asked nothing
+            found, cases = loaded(checklist, preset.truth)
+            models = ("any model of the run",)
+            measuring = of_checklist(found)
+            every = tuple(cases.values())
+            counts = measuring.count((), found, every, models=models, sampling=preset.sampling)
+            filters = measuring.filters(counts)
+            if name == "contexts":
+                yield from ((word, "") for word in sorted(filters.get("context", ())))
+            else:
+                yield from ((kind, ", ".join(sorted(words))) for kind, words in filters.items())

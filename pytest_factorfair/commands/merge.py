@@ -49,7 +49,12 @@ def run_merge(arguments: argparse.Namespace) -> int:
                 raise InputError(f"{shown_url(name)}: a store cannot be merged into itself")
             sources[shown_url(name)] = stack.enter_context(opened(name, read_only=True))
         shards = _of_one_run({name: source.shards() for name, source in sources.items()})
-        there = _already(arguments.out, shards)
+        # Those of the same run that an earlier merge has brought.
+        runs = {one.run for rows in shards.values() for one in rows}
+        there: tuple[ShardRow, ...] = ()
+        if not out.startswith("sqlite:///") or Path(out.removeprefix("sqlite:///")).exists():
+            with opened(arguments.out, read_only=True) as former:
+                there = tuple(one for one in former.shards() if one.run in runs)
         missing = tuple(_missing(shards, there))
         for line in missing:
             say(line)
@@ -119,16 +124,6 @@ def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[
                 )
             seen[one.number] = name
     return latest
-
-
-def _already(out: str, shards: Mapping[str, tuple[ShardRow, ...]]) -> tuple[ShardRow, ...]:
-    """The shards of the same run that an earlier merge has brought."""
-    url = store_url(out)
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        return ()
-    runs = {one.run for rows in shards.values() for one in rows}
-    with opened(out, read_only=True) as target:
-        return tuple(one for one in target.shards() if one.run in runs)
 
 
 def _missing(shards: Mapping[str, tuple[ShardRow, ...]], there: tuple[ShardRow, ...]) -> Iterator[str]:

@@ -185,6 +185,14 @@ def resolve(
         names = (str(folder / name) if name.endswith(files) else name for name in value["checklist"])
         checklists = tuple(dict.fromkeys(names))
     # Most settings are the value of the option of their name; these are not.
+    waivers: tuple[tuple[str, str, str], ...] = ()
+    if sources.WAIVERS in table:
+        from pytest_factorfair import gates  # numpy: not for a run that has none
+
+        granted = table[sources.WAIVERS]
+        waivers = tuple(
+            (one.gate, one.reason, one.until) for one in gates.waivers(granted.value, granted.where)
+        )
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: value[option] for name, option in options.items() if option in value} | {
         "models": tuple(dict.fromkeys(value["model"])),
@@ -203,7 +211,7 @@ def resolve(
         "looks": value["looks"] or looks,
         "gates": value["gate"] or (),
         "log": value["log"] or (),
-        "waivers": _waivers(table.get(sources.WAIVERS)),
+        "waivers": waivers,
         "connections": value["max-connections"],
         "cluster": value["executor"],
         "replicas": value["replicas"] or Replicas(),
@@ -262,12 +270,3 @@ def _shard(given: Given, environment: Mapping[str, str]) -> Shard:
     if not 1 <= shard.number <= shard.count:
         raise InputError(f"{given.where}: there is no {shard}: expected 1 to N of N")
     return shard
-
-
-def _waivers(given: Given | None) -> tuple[tuple[str, str, str], ...]:
-    """Plain tuples: settings travel to workers."""
-    if given is None:
-        return ()
-    from pytest_factorfair.gates import waivers  # numpy: not for a run that has none
-
-    return tuple((one.gate, one.reason, one.until) for one in waivers(given.value, given.where))

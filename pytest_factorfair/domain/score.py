@@ -43,6 +43,11 @@ class Score:
     strength: float | None = None
     reason: str = ""
 
+    @property
+    def shown(self) -> float | None:
+        """The value that reports show: without its bias, if that is known."""
+        return self.value if self.corrected is None else self.corrected
+
 
 @dataclass(frozen=True, slots=True)
 class Headline:

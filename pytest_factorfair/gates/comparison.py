@@ -57,8 +57,7 @@ class _Entry(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        found = self.entrant.estimate
-        return found.plugin if found.corrected is None else found.corrected
+        return self.entrant.estimate.shown
 
 
 def _board(contest: Contest, alpha: float) -> Board:
@@ -83,8 +82,7 @@ def _board(contest: Contest, alpha: float) -> Board:
         certainty: Certainty = (
             "unclaimed" if chance is None else "real" if real else "missing" if moved and apart else "noise"
         )
-        value = found.plugin if found.corrected is None else found.corrected
-        differences.append(Difference(*pair, value, low, high, certainty, paired))
+        differences.append(Difference(*pair, found.shown, low, high, certainty, paired))
     standings = _standings(metric, list(entries.values()), differences)
     return Board(*contest[:4], metric.name, metric.better, standings, tuple(differences))
 

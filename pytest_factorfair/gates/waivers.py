@@ -30,25 +30,25 @@ def waivers(value: object, where: str) -> tuple[Waiver, ...]:
     """
     if not isinstance(value, list):
         raise InputError(f"{where}: expected a list of waivers like {EXAMPLE}")
-    return tuple(_waiver(entry, f"{where}[{place}]") for place, entry in enumerate(value))
-
-
-def _waiver(entry: object, where: str) -> Waiver:
-    if not isinstance(entry, Mapping):
-        raise InputError(f"{where}: expected a table like {EXAMPLE}")
-    for key in entry:
-        if key not in KEYS:
-            raise InputError(f"{where}: unknown key '{key}'{nearest(str(key), KEYS)}")
-    for key in KEYS[:2]:
-        if not isinstance(entry.get(key), str) or not entry[key].strip():
-            raise InputError(f"{where}: {key}: a text is needed, as in {EXAMPLE}")
-    until = entry.get("until")
-    day = until.date() if isinstance(until, datetime) else until
-    try:
-        last = day if isinstance(day, date) else date.fromisoformat(cast("str", day))
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: until: a date is needed, as in {EXAMPLE}") from None
-    return Waiver(entry["gate"].strip(), " ".join(entry["reason"].split()), last.isoformat())
+    found = []
+    for place, entry in enumerate(value):
+        here = f"{where}[{place}]"
+        if not isinstance(entry, Mapping):
+            raise InputError(f"{here}: expected a table like {EXAMPLE}")
+        for key in entry:
+            if key not in KEYS:
+                raise InputError(f"{here}: unknown key '{key}'{nearest(str(key), KEYS)}")
+        for key in KEYS[:2]:
+            if not isinstance(entry.get(key), str) or not entry[key].strip():
+                raise InputError(f"{here}: {key}: expected a text, as in {EXAMPLE}")
+        until = entry.get("until")
+        day = until.date() if isinstance(until, datetime) else until
+        try:
+            last = day if isinstance(day, date) else date.fromisoformat(cast("str", day))
+        except (TypeError, ValueError):
+            raise InputError(f"{here}: until: expected a date, as in {EXAMPLE}") from None
+        found.append(Waiver(entry["gate"].strip(), " ".join(entry["reason"].split()), last.isoformat()))
+    return tuple(found)
 
 
 def waived(verdict: Verdict, granted: Sequence[Waiver], today: date) -> Verdict:

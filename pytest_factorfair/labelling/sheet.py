@@ -147,19 +147,16 @@ def _row(where: str, cells: Mapping[str, str], columns: Mapping[str, Attribute])
         raise InputError(f"{where}: picture: '{picture}' is not a path inside the sheet's folder")
     if not face.isdecimal() or len(face) > MOST_DIGITS or int(face) < 1:
         raise InputError(f"{where}: face: expected a number of at least 1, got '{face[:20]}'")
-    return Labelled(Spot(picture, int(face), _box(where, cells.get("box", ""))), labels)
-
-
-def _box(where: str, cell: str) -> Box | None:
-    if not cell:
-        return None
-    try:
-        x, y, width, height = map(float, cell.split())
-    except ValueError:
-        raise InputError(f"{where}: box: expected 'x y width height' in pixels, got '{cell}'") from None
-    if not (width > 0 and height > 0 and all(map(isfinite, (x, y, width, height)))):
-        raise InputError(f"{where}: box: expected a width and height above 0, got '{cell}'")
-    return x, y, width, height
+    box: Box | None = None
+    if cell := cells.get("box", ""):
+        try:
+            x, y, width, height = map(float, cell.split())
+        except ValueError:
+            raise InputError(f"{where}: box: expected 'x y width height' in pixels, got '{cell}'") from None
+        box = x, y, width, height
+        if not (width > 0 and height > 0 and all(map(isfinite, box))):
+            raise InputError(f"{where}: box: expected a width and height above 0, got '{cell}'")
+    return Labelled(Spot(picture, int(face), box), labels)
 
 
 def _label(where: str, cell: str, attribute: Attribute) -> str | None:

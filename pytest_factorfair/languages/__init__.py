@@ -95,13 +95,14 @@ class Words:
         Raises:
             KeyError: there is no such term.
         """
-        return _TERM.sub(lambda name: self._term(name[1]), pattern)
 
-    def _term(self, name: str) -> str:
-        term = SIGNS.get(name) or self.terms[name]
-        if isinstance(term, str):
-            return self.expanded(term)
-        return f"(?:{'|'.join(map(self.expanded, term))})"
+        def text(name: re.Match[str]) -> str:
+            term = SIGNS.get(name[1]) or self.terms[name[1]]
+            if isinstance(term, str):
+                return self.expanded(term)
+            return f"(?:{'|'.join(map(self.expanded, term))})"
+
+        return _TERM.sub(text, pattern)
 
 
 @cache

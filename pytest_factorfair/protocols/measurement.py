@@ -441,8 +441,7 @@ class Changed(Measurement):
 
     @property
     def after(self) -> float | None:
-        found = self._new.estimate
-        return found.plugin if found.corrected is None else found.corrected
+        return self._new.estimate.shown
 
     @property
     def places(self) -> frozenset[Place]:

@@ -162,7 +162,10 @@ def _level(reply: CleanReply, index: int, *, listed: bool) -> Clarity | None:
     stated = _stated(reply, index)
     if stated is not None:
         return stated
-    if reply.negated[index] or _doubted(reply, index):
+    said = reply.text[max(reply.sentence_start(at), at - 2 * _LOOK_BACK) : at]
+    if index and reply.negated[index - 1]:
+        said = reply.before(index).rpartition(",")[2]
+    if reply.negated[index] or reply.cues.doubt.search(reply.cues.contrast.split(said)[-1]):
         return None
     if not listed:
         bare = _bare(reply, index)
@@ -176,7 +179,9 @@ def _stated(reply: CleanReply, index: int) -> Clarity | None:
     at = reply.mentions[index].start
     look_back = max(0, at - _LOOK_BACK)
     label = reply.cues.label.search(reply.text[look_back:at])
-    label = label or _own_choice(reply, index, reply.text[look_back:at])
+    if not label:  # the verb directly before the mention, in a language whose verbs say who chooses
+        label = reply.cues.i_choose.search(reply.text[look_back:at])
+        label = label if label and _chosen(reply, index, label) else None
     if label:
         before = reply.text[: look_back + label.start()]
         if refusals.disowned(before, reply.cues):
@@ -187,12 +192,6 @@ def _stated(reply: CleanReply, index: int) -> Clarity | None:
     if verb is None or not _chooses(reply, index, verb.string[: verb.start()]):
         return None
     return Clarity.STATED if _chosen(reply, index, verb) else None
-
-
-def _own_choice(reply: CleanReply, index: int, before: str) -> re.Match[str] | None:
-    """The verb directly before the mention, in a language whose verbs say who chooses."""
-    verb = reply.cues.i_choose.search(before)
-    return verb if verb and _chosen(reply, index, verb) else None
 
 
 def _chosen(reply: CleanReply, index: int, verb: re.Match[str]) -> bool:
@@ -213,14 +212,6 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
         return False
     sentence = reply.mentions[index].start - len(reply.before(index))
     return not refusals.disowned(reply.text[: sentence + subject.start()], reply.cues)
-
-
-def _doubted(reply: CleanReply, index: int) -> bool:
-    start = reply.mentions[index].start
-    said = reply.text[max(reply.sentence_start(start), start - 2 * _LOOK_BACK) : start]
-    if index and reply.negated[index - 1]:
-        said = reply.before(index).rpartition(",")[2]
-    return bool(reply.cues.doubt.search(reply.cues.contrast.split(said)[-1]))
 
 
 def _bare(reply: CleanReply, index: int) -> Clarity | None:

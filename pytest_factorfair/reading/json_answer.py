@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from pytest_factorfair.reading.claims import Claim, Clarity, CleanReply, claims, counted, letters
@@ -58,7 +58,14 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
 
     An object counts only if the surrounding text does not retract it: refusals quote the requested format.
     """
-    objects = list(_objects(text, known))
+    objects: list[tuple[re.Match[str], frozenset[str]]] = []
+    for found in _OBJECT.finditer(text):
+        value = _parsed(found[0])
+        if value is None and (loose := known.cues.loose.fullmatch(found[0])):
+            value = _Object([(loose[1], loose[2])])
+        chosen = _answer(value, known) if isinstance(value, _Object) else None
+        if chosen is not None:
+            objects.append((found, chosen))
     if len(objects) > MOST_OBJECTS:
         return None
     counts = [presented(text, *found.span(), known.cues) for found, _ in objects]
@@ -70,22 +77,12 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     made: list[Claim] = []
     blanked: list[str] = []
     at = 0
-    for (found, chosen), counted_in in zip(objects, counts, strict=True):
-        if chosen and counted_in:
-            made.append(Claim(Clarity.FORMAL, found.start(), found.end(), chosen))
+    for (found, named), counted_in in zip(objects, counts, strict=True):
+        if named and counted_in:
+            made.append(Claim(Clarity.FORMAL, found.start(), found.end(), named))
         blanked += [text[at : found.start()], "\n" * (found.end() - found.start())]
         at = found.end()
     return made, "".join([*blanked, text[at:]])
-
-
-def _objects(text: str, known: Vocabulary) -> Iterator[tuple[re.Match[str], frozenset[str]]]:
-    for found in _OBJECT.finditer(text):
-        value = _parsed(found[0])
-        if value is None and (loose := known.cues.loose.fullmatch(found[0])):
-            value = _Object([(loose[1], loose[2])])
-        chosen = _answer(value, known) if isinstance(value, _Object) else None
-        if chosen is not None:
-            yield found, chosen
 
 
 def _parsed(text: str) -> object:

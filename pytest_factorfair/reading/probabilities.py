@@ -7,7 +7,7 @@ gave them. A letter may be spread over several tokens: ``A``, `` A``, ``"A``, ``
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 
 from pytest_factorfair.domain import Reading, letter_of
@@ -25,8 +25,16 @@ DECIMALS = 6
 
 def likeliest(text: str, letters: Sequence[str]) -> Reading:
     """The likeliest of the letters, with the probabilities of all."""
-    tokens = _distribution(text)
-    if tokens is None:
+    try:
+        tokens = json.loads(text)
+    except (ValueError, RecursionError):
+        return outcomes.NO_PROBABILITIES
+    if not (
+        isinstance(tokens, dict)
+        and tokens
+        and all(isinstance(one, int | float) and isfinite(one) and 0 <= one <= 1 for one in tokens.values())
+        and sum(tokens.values()) <= 1 + ROUNDING
+    ):
         return outcomes.NO_PROBABILITIES
     found = dict.fromkeys(letters, 0.0)
     listed = set()
@@ -41,17 +49,3 @@ def likeliest(text: str, letters: Sequence[str]) -> Reading:
     if len(listed) < len(found) and min(tokens.values()) > NEGLIGIBLE:
         return outcomes.UNLISTED
     return Reading("answered", max(found, key=lambda letter: found[letter]), probabilities=found)
-
-
-def _distribution(text: str) -> Mapping[str, float] | None:
-    """The probabilities by token; None for anything else."""
-    try:
-        tokens = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(tokens, dict) or not tokens:
-        return None
-    numbers = tokens.values()
-    if not all(isinstance(one, int | float) and isfinite(one) and 0 <= one <= 1 for one in numbers):
-        return None
-    return tokens if sum(numbers) <= 1 + ROUNDING else None

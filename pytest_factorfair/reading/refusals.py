@@ -68,9 +68,14 @@ def presented(text: str, start: int, end: int, cues: Cues) -> bool:
         cues.tail.match(text, end) or _NEW_SENTENCE.match(text, end)
     ):
         return False
-    return not (
-        ruled_out(text, end, cues) or _refused_before(text[max(0, start - _REST_LENGTH) : start], cues)
-    )
+    if ruled_out(text, end, cues):
+        return False
+    # A refusal before it counts unless an answer is announced after the refusal.
+    before = text[max(0, start - _REST_LENGTH) : start]
+    refusal = last(cues.refusal, before)
+    if refusal is None:
+        return cues.denial.fullmatch(before) is None
+    return bool(cues.goes_on.search(before, refusal.end()) or cues.chose.search(before, refusal.end()))
 
 
 def ruled_out(text: str, end: int, cues: Cues) -> bool:
@@ -80,14 +85,6 @@ def ruled_out(text: str, end: int, cues: Cues) -> bool:
 
 # In the rest of the reply, before or after an answer.
 _REST_LENGTH = 4_000
-
-
-def _refused_before(before: str, cues: Cues) -> bool:
-    """Whether the text before an answer refuses to give one, and does not announce one after the refusal."""
-    refusal = last(cues.refusal, before)
-    if refusal is None:
-        return cues.denial.fullmatch(before) is not None
-    return not (cues.goes_on.search(before, refusal.end()) or cues.chose.search(before, refusal.end()))
 
 
 def withdrawn(after: str, cues: Cues) -> bool:

@@ -20,10 +20,10 @@ from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.json_report import ROWS
+from pytest_factorfair.reports.markdown import VERDICTS, verdict_row
 from pytest_factorfair.reports.statements import (
     ETHICS,
     NO_GATES,
-    SIGNS,
     attribute,
     detector_lines,
     per_case,
@@ -97,13 +97,8 @@ def to_markdown(card: Card) -> str:
     ]
     parts += ["### Gates"]
     if summary.gates:
-        rows = (
-            f"| {SIGNS[one.judgement]} | `{escaping.markdown_code(one.gate)}` "
-            f"| {escaping.markdown(one.subject)} | {escaping.markdown(one.reason)} |"
-            for one in verdict_lines(summary.gates)
-        )
         head = f"**{escaping.markdown(release(summary.gates, summary.unjudged))}**\n"
-        parts += ["\n".join([head, "| verdict | gate | on | why |", "|---|---|---|---|", *rows])]
+        parts += ["\n".join([head, VERDICTS, *map(verdict_row, verdict_lines(summary.gates))])]
     else:
         parts += [NO_GATES]
     parts += ["### How it was measured", _bullets(f"{name}: {value}" for name, value in method(card))]
@@ -125,7 +120,7 @@ def _tables(summary: Summary) -> Iterator[str]:
         for one in found:
             if (one.checklist, one.attribute) == (checklist, name):
                 interval, reach = span(one.low, one.high), span(one.floor, one.ceiling)
-                rows.append(Row(label(one), (number(value(one)), interval, f"{one.n:,}", reach)))
+                rows.append(Row(label(one), (number(one.shown), interval, f"{one.n:,}", reach)))
         yield f"**{escaping.markdown(title)}**\n\n{as_markdown(Table(title, COLUMNS, tuple(rows)))}"
 
 
@@ -154,10 +149,11 @@ def front_matter(card: Card, name: str) -> str:
             dataset_revision=summary.fingerprint.checklists[one.checklist],
             metric_type=one.metric,
             metric_name=label(one),
-            metric_value=round(value(one), DIGITS),
-            metric_args=_ends(one) or None,
+            metric_value=round(one.shown or 0.0, DIGITS),
+            metric_args={name: round(end, DIGITS) for name, end in ends.items() if end is not None} or None,
         )
         for one in scores(summary)
+        for ends in [{"low": one.low, "high": one.high}]
     ]
     data = ModelCardData(model_name=name, eval_results=results or None, tags=["pytest-factorfair"])
     return f"---\n{data.to_yaml()}\n---\n\n"
@@ -224,12 +220,6 @@ def push(card: Card, name: str) -> str:
     raise InputError(f"the Hugging Face Hub, {name}: {reason}")
 
 
-def _ends(one: Score) -> dict[str, float]:
-    """The ends of its 95 % interval, if it has one."""
-    ends = {"low": one.low, "high": one.high}
-    return {name: round(end, DIGITS) for name, end in ends.items() if end is not None}
-
-
 def to_jsonld(card: Card) -> str:
     """A Dataset about the model: a variable per score, a review per gate, and how it was measured."""
     summary = card.summary
@@ -282,7 +272,7 @@ def _variable(one: Score) -> dict[str, Any]:
         "@type": "PropertyValue",
         "propertyID": one.metric,
         "name": f"{one.checklist}, {one.attribute}: {label(one)}",
-        "value": value(one),
+        "value": one.shown,
         "minValue": one.low,
         "maxValue": one.high,
         "measurementTechnique": one.reason if one.low is None else MEASURED,
@@ -326,11 +316,6 @@ def scores(summary: Summary) -> Iterator[Score]:
 def label(one: Score) -> str:
     """The metric and its part or context."""
     return reporting_of(one.metric).label(one.metric, one.part, one.context)
-
-
-def value(one: Score) -> float:
-    """The value without its bias, if that is known."""
-    return one.value or 0.0 if one.corrected is None else one.corrected
 
 
 def answers(summary: Summary) -> Mapping[str, int]:

@@ -92,10 +92,8 @@ def by_checklist(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 def shown(score: Score | None) -> float | None:
-    """The value that reports show: without its bias, if that is known."""
-    if score is None:
-        return None
-    return score.value if score.corrected is None else score.corrected
+    """The value that reports show of a score that may be missing."""
+    return None if score is None else score.shown
 
 
 def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -83,17 +83,31 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     counts.
     """
     times = {"waited": float(summary.usage.waited), "seconds": round(summary.seconds, 3)}
-    write = _counted if answers_in else partial(_case, keys=bool(summary.fingerprint.detector))
+    keys = bool(summary.fingerprint.detector)  # whether answers name the key of their picture in the store
+
+    def case(record: Record) -> str:
+        about: dict[str, object] = record.case._asdict() | {"notes": list(record.notes)}
+        if record.dropped:
+            about["dropped"] = list(record.dropped)
+        if answers_in:
+            return _compact(about | {"outcomes": Counter(one.outcome for one in record.answers)})
+        answers = (f"{{{members(one, key=keys)}}}" for one in record.answers)
+        return f'{_compact(about)[:-1]}, "answers": [{", ".join(answers)}]}}'
+
+    def gate(verdict: Verdict) -> str:
+        row = dataclasses.asdict(verdict)
+        return _compact({"expression": row.pop("gate"), "verdict": row.pop("judgement")} | row)
+
     parts: dict[str, object] = {
         "schema": SCHEMA,
         "fingerprint": dataclasses.asdict(summary.fingerprint),
         "incomplete": summary.incomplete,
         "notes": list(summary.notes),
-        "gates": (_compact(_gate(verdict)) for verdict in summary.gates),
+        "gates": map(gate, summary.gates),
         "unjudged": list(summary.unjudged),
         **{name: map(_compact, map(dataclasses.asdict, getattr(summary, name))) for name in ROWS},
         **({ANSWERS_IN: answers_in} if answers_in else {}),
-        "cases": map(write, summary.cases),
+        "cases": map(case, summary.cases),
         "usage": dataclasses.asdict(summary.usage) | times,
     }
     before = "{\n"
@@ -117,26 +131,6 @@ def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
         yield before + row
         before = ",\n "
     yield f"\n{last}" if before == ",\n " else f"{first}{last}"
-
-
-def _gate(verdict: Verdict) -> dict[str, Any]:
-    row = dataclasses.asdict(verdict)
-    return {"expression": row.pop("gate"), "verdict": row.pop("judgement")} | row
-
-
-def _case(record: Record, *, keys: bool) -> str:
-    """``keys``: whether answers name the key of their picture in the store."""
-    answers = (f"{{{members(one, key=keys)}}}" for one in record.answers)
-    return f'{_compact(_about(record))[:-1]}, "answers": [{", ".join(answers)}]}}'
-
-
-def _counted(record: Record) -> str:
-    return _compact(_about(record) | {"outcomes": Counter(one.outcome for one in record.answers)})
-
-
-def _about(record: Record) -> dict[str, object]:
-    case = record.case._asdict() | {"notes": list(record.notes)}
-    return case | ({"dropped": list(record.dropped)} if record.dropped else {})
 
 
 def members(one: Answer, *, key: bool) -> str:

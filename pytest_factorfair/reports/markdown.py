@@ -14,6 +14,7 @@ from pytest_factorfair.reports.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
+    VerdictLine,
     detector_lines,
     explanation,
     in_short,
@@ -58,7 +59,17 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     yield Passage("", above, name="headlines")
     notes = tuple(f"- {_text(note)}" for note in summary.notes)
     yield Passage("", notes, name="notes", joined=bool(above))
-    yield from _contact_sheets(summary)
+    by_model: dict[str, list[ContactSheet]] = {}
+    for sheet in summary.contact_sheets:
+        by_model.setdefault(sheet.model, []).append(sheet)
+    for model, sheets in by_model.items():  # folded away: a checklist has dozens
+        links = tuple(
+            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {plural(sheet.pictures, 'picture')}"
+            for sheet in sheets
+        )
+        title = f"Contact sheets of {_text(model)}: the pictures with the perceived groups"
+        foot = "\n</details>"
+        yield Passage(f"<details>\n<summary>{title}</summary>\n", links, foot, "links to contact sheets")
     checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in run.checklists.items())
     yield Passage(
         f"{_text(usage_line(summary))}\n\n"
@@ -77,17 +88,24 @@ def _verdicts(summary: Summary) -> Iterator[Passage]:
         for first, *rest in [tuple(explanation(one)) or (one.subject, one.reason)]
     )
     yield Passage("", lines, name="explanations")
-    head = "| verdict | gate | on | why |\n|---|---|---|---|"
     rows: dict[bool, list[str]] = {False: [], True: []}
     for one in verdict_lines(summary.gates):
-        sign = f"| **{SIGNS[one.judgement]}** | `{_code(one.gate)}` |"
-        row = f"{sign} {_text(one.subject)} | {_text(one.reason)} |"
-        rows[one.judgement == "passed"].append(row)
+        rows[one.judgement == "passed"].append(verdict_row(one))
     if rows[False]:
-        yield Passage(head, tuple(rows[False]), name="gates that did not pass")
+        yield Passage(VERDICTS, tuple(rows[False]), name="gates that did not pass")
     if rows[True]:
         joined = bool(rows[False])
-        yield Passage("" if joined else head, tuple(rows[True]), name="passed gates", joined=joined)
+        yield Passage("" if joined else VERDICTS, tuple(rows[True]), name="passed gates", joined=joined)
+
+
+VERDICTS = "| verdict | gate | on | why |\n|---|---|---|---|"
+"""The head of the table of verdicts."""
+
+
+def verdict_row(line: VerdictLine) -> str:
+    """A row of that table."""
+    sign = f"| **{SIGNS[line.judgement]}** | `{_code(line.gate)}` |"
+    return f"{sign} {_text(line.subject)} | {_text(line.reason)} |"
 
 
 def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passage:
@@ -95,21 +113,6 @@ def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passa
     rows = len(table.rows)
     head = f"### {_text(title)}\n\n{first}\n{ruler}"
     return Passage(head, tuple(lines[:rows]), "\n".join(lines[rows:]), name, whole)
-
-
-def _contact_sheets(summary: Summary) -> Iterator[Passage]:
-    """Links to the sheets, model by model, folded away: a checklist has dozens."""
-    by_model: dict[str, list[ContactSheet]] = {}
-    for sheet in summary.contact_sheets:
-        by_model.setdefault(sheet.model, []).append(sheet)
-    for model, sheets in by_model.items():
-        links = tuple(
-            f"- [{_text(sheet.case)}]({quote(sheet.file)}), {plural(sheet.pictures, 'picture')}"
-            for sheet in sheets
-        )
-        title = f"Contact sheets of {_text(model)}: the pictures with the perceived groups"
-        head = f"<details>\n<summary>{title}</summary>\n"
-        yield Passage(head, links, "\n</details>", "links to contact sheets")
 
 
 def _text(words: str) -> str:

@@ -170,7 +170,21 @@ class Report:
         """
         plain, packed = (self.folder / name for name in (json_report.RESPONSES, json_report.COMPRESSED))
         file = packed if packed.exists() else plain
-        return Rows(map(_reply, json_report.replies(file, where=f"the report's replies are in {file}")))
+        return Rows(
+            {
+                **{name: row[name] for name in ("model", "checklist", "case", "query")},
+                "repeat": row.get("repeat", 0),
+                "outcome": row["outcome"],
+                "letter": row.get("letter"),
+                "reason": row.get("reason", ""),
+                "prompt": row["prompt"],
+                "reply": response.get("text"),
+                "image_file": response.get("image_file") or None,
+                **row.get("groups", {}),
+            }
+            for row in json_report.replies(file, where=f"the report's replies are in {file}")
+            for response in [row["response"] or {}]
+        )
 
     @property
     def figures(self) -> Mapping[str, Chart]:
@@ -182,18 +196,3 @@ class Report:
 
 TOPIC = ("model", "checklist", "part", "context", "attribute", "statistic", "direction", "truth")
 COUNTED = ("asked", "refused", "unparsed", "errors")
-
-
-def _reply(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    response = row["response"] or {}
-    return {
-        **{name: row[name] for name in ("model", "checklist", "case", "query")},
-        "repeat": row.get("repeat", 0),
-        "outcome": row["outcome"],
-        "letter": row.get("letter"),
-        "reason": row.get("reason", ""),
-        "prompt": row["prompt"],
-        "reply": response.get("text"),
-        "image_file": response.get("image_file") or None,
-        **row.get("groups", {}),
-    }

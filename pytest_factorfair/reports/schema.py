@@ -33,6 +33,34 @@ BY_ATTRIBUTE: Schema = {
 }
 
 
+ANSWER: Schema = {
+    "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
+    "outcome": {"enum": list(OUTCOMES)},
+    "letter": TEXT,
+    "groups": BY_ATTRIBUTE,
+    "confidence": {
+        "type": "object",
+        "description": "How sure the detector is of the group of each attribute, from 0 to 1.",
+        "additionalProperties": {"type": "number"},
+    },
+    "reason": TEXT,
+    "background": BY_ATTRIBUTE,
+    "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
+    "offered": {
+        "type": "object",
+        "description": "The groups that the letters stood for, in the letters' order, by attribute.",
+        "additionalProperties": TEXTS,
+    },
+    "probabilities": {
+        "type": "array",
+        "description": "Of the letters, where they were asked for; what lacks of 1 is everything else.",
+        "items": {"type": "number"},
+    },
+    "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
+}
+"""The members of an answer; it omits those that are empty."""
+
+
 def schema() -> Schema:
     """The schema of a whole report."""
     names = {"gate": "expression", "judgement": "verdict"}
@@ -40,7 +68,7 @@ def schema() -> Schema:
     case: Schema = {"model": TEXT, "checklist": TEXT, "case": TEXT, "notes": TEXTS}
     counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     held: Schema = {
-        "answers": _rows(_answer()),
+        "answers": _rows(_closed(ANSWER) | {"required": ["query", "outcome"]}),
         "outcomes": counts | {"description": "How many answers have each; they are in another file."},
     }
     dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
@@ -95,36 +123,6 @@ def _closed(properties: Schema) -> Schema:
 
 def _rows(row: Schema) -> Schema:
     return {"type": "array", "items": row}
-
-
-def _answer() -> Schema:
-    """An answer omits members that are empty."""
-    properties: Schema = {
-        "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
-        "outcome": {"enum": list(OUTCOMES)},
-        "letter": TEXT,
-        "groups": BY_ATTRIBUTE,
-        "confidence": {
-            "type": "object",
-            "description": "How sure the detector is of the group of each attribute, from 0 to 1.",
-            "additionalProperties": {"type": "number"},
-        },
-        "reason": TEXT,
-        "background": BY_ATTRIBUTE,
-        "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
-        "offered": {
-            "type": "object",
-            "description": "The groups that the letters stood for, in the letters' order, by attribute.",
-            "additionalProperties": TEXTS,
-        },
-        "probabilities": {
-            "type": "array",
-            "description": "Of the letters, where they were asked for; what lacks of 1 is everything else.",
-            "items": {"type": "number"},
-        },
-        "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
-    }
-    return _closed(properties) | {"required": ["query", "outcome"]}
 
 
 if __name__ == "__main__":

@@ -146,19 +146,15 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
         topics = "; ".join(f"{mover.topic} ({mover.share})" for mover in found.movers)
         yield f"Most in: {topics}."
     if found.example is not None and found.example not in (known or ()):
-        replies = "; ".join(found.example.replies)
-        yield f"For example: “{_quoted(found.example.question)}” Reply: {replies}."
+        question = excerpt(found.example.question, QUESTION)
+        end = question.rfind("? ")
+        if len(question) >= QUESTION and end >= 0:  # without the choices behind it
+            question = f"{question[: end + 1]} ..."
+        yield f"For example: “{question}” Reply: {'; '.join(found.example.replies)}."
         if known is not None:
             known.add(found.example)
     if found.next_step:
         yield f"Next: {found.next_step}."
-
-
-def _quoted(question: str) -> str:
-    """A question without the choices behind it, where it is long."""
-    text = excerpt(question, QUESTION)
-    end = text.rfind("? ")
-    return text if len(text) < QUESTION or end < 0 else f"{text[: end + 1]} ..."
 
 
 class OfModel(Protocol):

@@ -174,7 +174,11 @@ def as_lines(
     for row in every:
         for column, cell in enumerate(row.cells):
             widths[column] = max(widths[column], len(visible(str(cell))))
-    label, gap = _beside(widths, [len(visible(row.label)) for row in every], gap, width)
+    labels = [len(visible(row.label)) for row in every]
+    label = max(labels)
+    if width is not None and label + sum(widths) + len(gap) * len(widths) > width:
+        room, gap = width - sum(widths) - len(widths), " "
+        label = max((length for length in labels if length <= room), default=0)
     for place, (table, own) in enumerate(zip(tables, rows, strict=True)):
         if place:
             yield Line("")
@@ -186,26 +190,14 @@ def as_lines(
             if row is not own[0] and empty(row):
                 cells = [] if row.aside else [NOTHING]
             if cells:
-                above, named = _hung(visible(row.label), label, width)
-                text = gap.join([named.ljust(label), *cells]).rstrip()
+                named = visible(row.label)
+                above = textwrap.wrap(named, width or len(named)) if len(named) > label else []
+                text = gap.join([("" if above else named).ljust(label), *cells]).rstrip()
                 kind: Literal["heading", "row", "aside"] = (
                     "heading" if row is own[0] else "aside" if row.aside else "row"
                 )
                 yield from (Line(part, kind) for part in (*above, text))
         yield from (Line(escaping.one_line(note), "note") for note in table.notes)
-
-
-def _beside(widths: Sequence[int], labels: Sequence[int], gap: str, width: int | None) -> tuple[int, str]:
-    """How wide the column of labels is beside such columns, and the gap between all of them."""
-    if width is None or max(labels) + sum(widths) + len(gap) * len(widths) <= width:
-        return max(labels), gap
-    room = width - sum(widths) - len(widths)
-    return max((length for length in labels if length <= room), default=0), " "
-
-
-def _hung(label: str, room: int, width: int | None) -> tuple[list[str], str]:
-    """The lines of a label that is too long for its column, and what is left for the column."""
-    return ([], label) if len(label) <= room else (textwrap.wrap(label, width or len(label)), "")
 
 
 def empty(row: Row) -> bool:

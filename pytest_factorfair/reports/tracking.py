@@ -95,7 +95,7 @@ def scores(summary: Summary, model: str) -> dict[str, float]:
     found = {}
     for one in mine:
         place = (one.checklist,) * several + (one.metric, one.context or one.part, one.attribute)
-        value = one.value if one.corrected is None else one.corrected
+        value = one.shown
         for end, number in (("", value), ("/low", one.low), ("/high", one.high)):
             if number is not None and math.isfinite(number):
                 found["/".join(place) + end] = number

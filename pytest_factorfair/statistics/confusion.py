@@ -114,19 +114,15 @@ def expectation_maximisation(counts: FloatArray, rates: FloatArray) -> FloatArra
     found = np.full(table.shape[:-1], 1 / table.shape[-2])
     moving = np.arange(len(found))
     for _ in range(STEPS):
-        step = _step(found[moving], seen[moving], table[moving])
-        change = np.abs(step - found[moving]).max(axis=-1)
-        found[moving] = step
-        moving = moving[change > STILL]
+        shares, faces, chances = found[moving], seen[moving], table[moving]
+        expected = np.einsum("bt,btc->bc", shares, chances)
+        known = (faces > 0) | np.isnan(faces)
+        ratio = np.divide(faces, expected, out=np.zeros_like(faces), where=known)
+        found[moving] = step = shares * np.einsum("btc,bc->bt", chances, ratio)
+        moving = moving[np.abs(step - shares).max(axis=-1) > STILL]
         if not moving.size:
             break
     return found.reshape(*leading, table.shape[-2])
-
-
-def _step(shares: FloatArray, seen: FloatArray, table: FloatArray) -> FloatArray:
-    expected = np.einsum("bt,btc->bc", shares, table)
-    ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=(seen > 0) | np.isnan(seen))
-    return np.asarray(shares * np.einsum("btc,bc->bt", table, ratio))
 
 
 def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0) -> CorrectedShares:

@@ -108,6 +108,11 @@ class Estimate:
     share: bool = False
     among: Several | None = field(default=None, compare=False)
 
+    @property
+    def shown(self) -> float | None:
+        """The value without its bias, if that is known, else the plug-in value."""
+        return self.plugin if self.corrected is None else self.corrected
+
     def lower(self, alpha: float = 0.05) -> float | None:
         """The one-sided lower bound: the true score is below it with probability alpha at most."""
         if self.among is not None:

@@ -62,13 +62,9 @@ def letters(order: Sequence[str], differing: Iterable[tuple[str, str]]) -> dict[
         groups = [group for group in split if not any(group < other for other in split)]
     places = {name: place for place, name in enumerate(order)}
     groups.sort(key=lambda group: sorted(places[name] for name in group))
-    names = [_name(place) for place in range(len(groups))]
+    # a to z, then a2 to z2, and so on.
+    turns = (divmod(place, len(ascii_lowercase)) for place in range(len(groups)))
+    names = [f"{ascii_lowercase[letter]}{turn + 1 if turn else ''}" for turn, letter in turns]
     return {
         one: "".join(name for name, group in zip(names, groups, strict=True) if one in group) for one in order
     }
-
-
-def _name(place: int) -> str:
-    """a to z, then a2 to z2, and so on."""
-    turn, letter = divmod(place, len(ascii_lowercase))
-    return f"{ascii_lowercase[letter]}{turn + 1 if turn else ''}"

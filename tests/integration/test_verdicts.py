@@ -81,7 +81,7 @@ def test_a_waiver_without_a_reason_is_refused(project: Project) -> None:
     result = project.run(model="sim:uniform")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["ERROR: *pyproject.toml: *waivers[[]0[]]: reason: a text is needed, as in *"]
+        ["ERROR: *pyproject.toml: *waivers[[]0[]]: reason: expected a text, as in *"]
     )
 
 

@@ -75,11 +75,11 @@ def test_from_a_file() -> None:
         ("s_fact", "here: expected a list of waivers like {gate = "),
         (["s_fact"], r"here\[0\]: expected a table like {gate = "),
         ([{"gates": "x"}], r"here\[0\]: unknown key 'gates'; did you mean 'gate'\?"),
-        ([{"reason": "x", "until": LAST}], r"here\[0\]: gate: a text is needed"),
-        ([{"gate": "x", "reason": " ", "until": LAST}], r"here\[0\]: reason: a text is needed"),
-        ([{"gate": "x", "reason": "y"}], r"here\[0\]: until: a date is needed"),
-        ([{"gate": "x", "reason": "y", "until": "soon"}], r"here\[0\]: until: a date is needed"),
-        ([{"gate": "x", "reason": "y", "until": 20261231.5}], r"here\[0\]: until: a date is needed"),
+        ([{"reason": "x", "until": LAST}], r"here\[0\]: gate: expected a text"),
+        ([{"gate": "x", "reason": " ", "until": LAST}], r"here\[0\]: reason: expected a text"),
+        ([{"gate": "x", "reason": "y"}], r"here\[0\]: until: expected a date"),
+        ([{"gate": "x", "reason": "y", "until": "soon"}], r"here\[0\]: until: expected a date"),
+        ([{"gate": "x", "reason": "y", "until": 20261231.5}], r"here\[0\]: until: expected a date"),
     ],
 )
 def test_what_is_wrong_in_it(value: object, problem: str) -> None:

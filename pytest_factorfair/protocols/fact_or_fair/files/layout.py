@@ -110,7 +110,7 @@ class Statistic(Layout):
     notes: str = ""
 
     @classmethod
-    def _more_keys(cls, info: ValidationInfo) -> set[str]:
+    def more_keys(cls, info: ValidationInfo) -> set[str]:
         """The attributes of the file, which validation receives as its context."""
         return set(info.context or ())
 

@@ -106,7 +106,7 @@ def _point(here: Mapping[str, Score]) -> Spec:
     fact, evenness = here[FACT], here[EVENNESS]
     row: Spec = {"model": fact.model, "part": fact.part, "place": fact.context or fact.part, "n": fact.n}
     for name, one in (("x", fact), ("y", evenness)):
-        value = one.value if one.corrected is None else one.corrected
+        value = one.shown
         row[name] = _clipped(value)
         row[f"{name}_low"] = _clipped(value if one.low is None else one.low)
         row[f"{name}_high"] = _clipped(value if one.high is None else one.high)

@@ -54,7 +54,7 @@ def _levels(scores: Iterable[Score], cases: Mapping[str, PromptCase]) -> Iterato
 
 
 def _level_cell(one: Score) -> Row:
-    value = one.value if one.corrected is None else one.corrected
+    value = one.shown
     numbers = {"value": value, "low": one.low, "high": one.high, "floor": one.floor, "n": one.n}
     return {name: round(number, 4) for name, number in numbers.items() if number is not None}
 

@@ -80,9 +80,7 @@ def test_a_waiver_without_a_reason_is_refused(project: Project) -> None:
     project.write("pyproject.toml", '[tool.factorfair]\nwaivers = [{gate = "x", until = 2030-01-01}]\n')
     result = project.run(model="sim:uniform")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(
-        ["ERROR: *pyproject.toml: *waivers[[]0[]]: reason: expected a text, as in *"]
-    )
+    result.stderr.fnmatch_lines(["ERROR: *pyproject.toml: *waivers[[]0[]]: reason: expected a text, as in *"])
 
 
 BIASES = (

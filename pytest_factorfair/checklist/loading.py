@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from pytest_factorfair.checklist import language
 from pytest_factorfair.checklist.fields import Opening
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
@@ -17,6 +16,8 @@ from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.languages import language
+from pytest_factorfair.languages.layout import named
 
 File = TypeVar("File", bound=Opening)
 Value = TypeVar("Value", bound=Checklist)
@@ -61,7 +62,7 @@ def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) ->
     if known and truth not in known:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(known)}")
     checklist: Checklist = files.build(file, truth)
-    return replace(checklist, language=language.language(file.language))
+    return replace(checklist, language=language(file.language))
 
 
 def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
         raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), protocols)}")
     files = protocols[str(node.value)]()
     content: Any = root.plain()
-    content["language"] = language.named(root)
+    content["language"] = named(root)
     try:
         file: Opening = files.layout(content)
     except ValidationError as error:

@@ -32,7 +32,7 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
     return tuple(_board(contest, alpha) for contest in found)
 
 
-class _Entry(NamedTuple):
+class _Doubted(NamedTuple):
     """An entrant, where more answers are missing than may be, and how far these could move its value."""
 
     entrant: Entrant
@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
     doubt: str
 
     @classmethod
-    def of(cls, entrant: Entrant, metric: Metric) -> _Entry:
+    def of(cls, entrant: Entrant, metric: Metric) -> _Doubted:
         lacking = lossy(metric, entrant.cells) or ""
         doubt = (
             empty(entrant.cells)
@@ -62,7 +62,7 @@ class _Entry(NamedTuple):
 
 def _board(contest: Contest, alpha: float) -> Board:
     metric = contest.metric
-    entries = {entrant.name: _Entry.of(entrant, metric) for entrant in contest.entrants}
+    entries = {entrant.name: _Doubted.of(entrant, metric) for entrant in contest.entrants}
     chances: list[float | None] = []
     for pair, gap in contest.gaps.items():
         # The two-sided p value of a difference that can be estimated, moved towards 0 as far as may be.
@@ -88,12 +88,12 @@ def _board(contest: Contest, alpha: float) -> Board:
 
 
 def _standings(
-    metric: Metric, entries: Sequence[_Entry], differences: Sequence[Difference]
+    metric: Metric, entries: Sequence[_Doubted], differences: Sequence[Difference]
 ) -> tuple[Standing, ...]:
     """The best first, alike ones by name, those without a value last."""
     sign = -1 if metric.better == "higher" else 1
 
-    def place(entry: _Entry) -> tuple[bool, float, str]:
+    def place(entry: _Doubted) -> tuple[bool, float, str]:
         value = metric.clipped(entry.value)
         return value is None, round(sign * (value or 0.0), DIGITS), entry.entrant.name
 

@@ -32,7 +32,7 @@ NONE = "none"
 Faces = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
-class File(Layout):
+class ErrorTableFile(Layout):
     """The layout of the file."""
 
     schema_: Literal["factorfair.detector-errors/1"] = Field(alias="schema")
@@ -67,7 +67,7 @@ def tables(
     """
     root = read(Path(path), Path())
     try:
-        file = File.model_validate(root.plain())
+        file = ErrorTableFile.model_validate(root.plain())
     except ValidationError as error:
         refuse(root, structural(error))
         raise

@@ -1,7 +1,7 @@
 """Languages as data: the words of prompts and of simulated replies, and the cues of the reader.
 
-Each language is one file of this folder. A checklist may bring a file of its own, whose content then travels
-with the checklist, so that every process has it.
+Each language is one YAML file of this folder. A checklist may bring a file of its own, which ``layout``
+validates; its content then travels with the checklist, so that every process has it.
 """
 
 from __future__ import annotations
@@ -112,6 +112,13 @@ def read(code: str) -> str:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return json.dumps(yaml.load((FOLDER / f"{code}.yaml").read_text("utf-8"), loader))  # noqa: S506 - a safe one
+
+
+def language(given: str) -> Language:
+    """The language that a validated checklist names by its code, or brings as the content of its file."""
+    if given.startswith("{"):
+        return Language(str(json.loads(given)["name"]), given)
+    return Language(given, read(given))
 
 
 @lru_cache(maxsize=16)

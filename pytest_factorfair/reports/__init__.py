@@ -3,11 +3,11 @@
 from pytest_factorfair.reports.annotations import GITHUB_ACTIONS, annotate
 from pytest_factorfair.reports.files import folder, write
 from pytest_factorfair.reports.responses import Transcript
-from pytest_factorfair.reports.sheets import Album, contact_sheets
+from pytest_factorfair.reports.sheets import ContactSheets, contact_sheets
 
 __all__ = [
     "GITHUB_ACTIONS",
-    "Album",
+    "ContactSheets",
     "Transcript",
     "annotate",
     "contact_sheets",

@@ -25,14 +25,14 @@ THUMBNAILS = 800
 """Most pictures that the page shows beside what was read off them; contact sheets show more."""
 
 
-class Album(NamedTuple):
+class ContactSheets(NamedTuple):
     """Contact sheets, and by key what the page shows of their pictures: a small JPEG, or why it has none."""
 
     sheets: tuple[ContactSheet, ...] = ()
     thumbnails: Mapping[str, bytes | str] = MappingProxyType({})
 
 
-def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch) -> Album:
+def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch) -> ContactSheets:
     """Write a sheet per record of an image checklist: ``<folder>/pictures/<model>/<case>.jpg``.
 
     Pictures are fetched and decoded one by one; one that is gone or broken is a tile that says so.
@@ -61,7 +61,7 @@ def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, pict
             draft.replace(path)
         pictures = len({answer.query for answer in record.answers})
         written.append(ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles)))
-    return Album(tuple(written), canvas.small)
+    return ContactSheets(tuple(written), canvas.small)
 
 
 MOST = 100

@@ -186,18 +186,18 @@ class Conclusion:
                 for one in self._run.assignments
                 if one.checklist.modality == "image" and protocols.on_sheet(one.checklist, one.case)
             ]
-            album = reports.Album()
+            drawn = reports.ContactSheets()
             if portrayed and find_spec("PIL") is not None:
-                album = reports.contact_sheets(
+                drawn = reports.contact_sheets(
                     result.summary, portrayed, str(folder), picture=self._execution.picture
                 )
-                result = replace(result, summary=replace(result.summary, contact_sheets=album.sheets))
+                result = replace(result, summary=replace(result.summary, contact_sheets=drawn.sheets))
             written = reports.write(
                 result.summary,
                 folder,
                 transcript=reports.Transcript(result.summary.cases, self._execution.store.said),
                 cases=[one.case for one in self._run.assignments],
-                thumbnails=album.thumbnails,
+                thumbnails=drawn.thumbnails,
             )
         except OSError as error:
             cause = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"

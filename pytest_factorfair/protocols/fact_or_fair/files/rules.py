@@ -9,7 +9,6 @@ from itertools import combinations, product
 from string import ascii_uppercase
 
 from pytest_factorfair import domain
-from pytest_factorfair.checklist.language import language
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, Step, dotted
@@ -22,7 +21,7 @@ from pytest_factorfair.checklist.wording import (
 )
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.languages import Prompts, words
+from pytest_factorfair.languages import Prompts, language, words
 from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
 from pytest_factorfair.protocols.fact_or_fair.files import build, layout
 from pytest_factorfair.protocols.fact_or_fair.files.layout import (

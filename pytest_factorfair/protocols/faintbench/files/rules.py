@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import fsum
 
-from pytest_factorfair.checklist.language import language
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.checklist.wording import ambiguous, any_of, group_names, placeholders
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.languages import words
+from pytest_factorfair.languages import language, words
 from pytest_factorfair.protocols.faintbench.checklist import KINDS, Kind
 from pytest_factorfair.protocols.faintbench.files import build, layout
 from pytest_factorfair.protocols.faintbench.files.build import places

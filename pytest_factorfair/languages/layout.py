@@ -1,4 +1,4 @@
-"""The language of a checklist: a shipped one by its code, or a file of the user's, validated."""
+"""The layout of a language's file, and what a file of the user's may get wrong."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pytest_factorfair.checklist.fields import Id, Layout, Line, Text
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.checklist.wording import placeholders
-from pytest_factorfair.domain import ENGLISH, Direction, Language
+from pytest_factorfair.domain import ENGLISH, Direction
 from pytest_factorfair.errors import nearest
 
 Texts = Annotated[list[Text], Field(min_length=1)]
 
 
-class Article(Layout):
+class ArticleFields(Layout):
     """Articles that agree: each form becomes the other one where ``before`` matches what follows."""
 
     forms: dict[str, Text] = Field(min_length=1)
     before: Text
 
 
-class Prompts(Layout):
+class PromptFields(Layout):
     """The words of prompts."""
 
     directions: dict[Direction, Text] = Field(min_length=2)
@@ -41,7 +41,7 @@ class Prompts(Layout):
     separator: str
     clauses: str
     reason_format: Text
-    articles: list[Article]
+    articles: list[ArticleFields]
     noun_articles: list[Text]
     hints: list[Text]
 
@@ -49,7 +49,7 @@ class Prompts(Layout):
 Motive = Literal["chance", "position", "group", "prior", "news", "identity"]
 
 
-class Replies(Layout):
+class ReplyFields(Layout):
     """What simulated respondents say."""
 
     sentences: Texts
@@ -59,28 +59,21 @@ class Replies(Layout):
     reasons: dict[Motive, Texts] = Field(min_length=6)
 
 
-class File(Layout):
+class LanguageFile(Layout):
     """factorfair language."""
 
     schema_: Literal["factorfair.language/1"] = Field(alias="schema")
     name: Line
     spaces: bool
     accents: Literal["required", "optional"]
-    prompts: Prompts
-    replies: Replies
+    prompts: PromptFields
+    replies: ReplyFields
     terms: dict[Id, Text | list[Text]]
     cues: dict[Id, list[Text]]
 
 
-def language(given: str) -> Language:
-    """The language that a validated checklist names by its code, or brings as the content of its file."""
-    if given.startswith("{"):
-        return Language(str(json.loads(given)["name"]), given)
-    return Language(given, languages.read(given))
-
-
 def named(root: Node) -> str:
-    """A checklist's language, as ``language`` takes it.
+    """A checklist's language as ``languages.language`` takes it: a code, or the content of a file.
 
     Raises:
         ChecklistError: it names no language, or its file lacks something or has an invalid pattern.
@@ -94,7 +87,7 @@ def named(root: Node) -> str:
         raise node.error(f"must be one of {', '.join(languages.shipped())}, or the path of a file")
     content = node.plain()
     try:
-        file = File.model_validate(content)
+        file = LanguageFile.model_validate(content)
     except ValidationError as error:
         refuse(node, structural(error))
         raise
@@ -109,8 +102,8 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _problems(file: File) -> Iterator[Problem]:
-    """Lists that are missing, placeholders that are, and patterns that cannot be read."""
+def _problems(file: LanguageFile) -> Iterator[Problem]:
+    """Missing or unknown lists, missing placeholders, and invalid patterns."""
     known = languages.words(ENGLISH).cues
     for name in known.keys() - file.cues.keys():
         yield Problem(("cues", name), "missing; a language that has no such words says []")
@@ -127,8 +120,8 @@ def _problems(file: File) -> Iterator[Problem]:
     yield from _patterns(file)
 
 
-def _patterns(file: File) -> Iterator[Problem]:
-    """Patterns that cannot be read; a term refers only to earlier ones, and so never to itself."""
+def _patterns(file: LanguageFile) -> Iterator[Problem]:
+    """Invalid patterns; a term refers only to earlier ones, and so never to itself."""
     terms = list(file.terms)
     lists: list[tuple[tuple[str | int, ...], str | list[str], list[str]]] = [
         *((("terms", name), each, terms[:place]) for place, (name, each) in enumerate(file.terms.items())),

@@ -93,6 +93,26 @@ def write_vision(folder: Path, *, seed: int = 0) -> Path:
     return folder
 
 
+def write_clip(folder: Path, *, seed: int = 0) -> Path:
+    """Write an untrained CLIP: two layers, 32 wide, pictures of 32 x 32."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    tokenizer = character_tokenizer(transformers)
+    tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    # CLIP takes what stands at the last token for the whole sentence.
+    ending = import_module("tokenizers.processors").TemplateProcessing("$A <s>", special_tokens=[("<s>", 1)])
+    tokenizer.backend_tokenizer.post_processor = ending
+    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    ends = {"eos_token_id": 1, "bos_token_id": 1, "pad_token_id": 0}
+    text = {**small, **ends, "vocab_size": len(tokenizer), "max_position_embeddings": 80}
+    vision = {**small, "image_size": 32, "patch_size": 8}
+    config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        transformers.CLIPModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def character_tokenizer(transformers: Any, tokens: tuple[str, ...] = TOKENS) -> Any:
     tokenizers = import_module("tokenizers")
     words = tokenizers.models.WordLevel(

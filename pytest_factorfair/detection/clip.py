@@ -3,12 +3,14 @@
 Each class has sentences; its probability is the softmax over the chip's similarity to their mean.
 ``HEAD.CLASS=sentence|sentence`` replaces the default ones: ``gender.Male=a man|a photo of a man``. At CLIP's
 own scale two sentences give very confident probabilities: read them as a ranking.
+``clip:FOLDER?align=published-code`` looks at whole pictures instead (``alignment``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.detection import faces, groups
+from pytest_factorfair.detection import alignment, faces, groups
 from pytest_factorfair.detection.pipeline import Pipeline
 from pytest_factorfair.detection.protocol import Detector, Floats
 from pytest_factorfair.detection.registry import DetectorSpec
@@ -52,15 +54,26 @@ OPTIONS = tuple(f"{head}.{name}" for head, names in HEADS.items() for name in na
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector ``clip:FOLDER?faces=...``.
+    """The detector ``clip:FOLDER?faces=...`` or ``clip:FOLDER?align=...``.
 
     Raises:
         InputError: a file or the checkpoint is missing or wrong, or an option is.
         MissingExtraError: a package of the extras ``images`` and ``transformers`` is not installed.
     """
-    spec.allow(*groups.OPTIONS, *faces.OPTIONS, *OPTIONS, "device")
+    spec.allow(*groups.OPTIONS, *faces.OPTIONS, *OPTIONS, *alignment.OPTIONS)
+    whole = "align" in spec.options
+    if surplus := [
+        name for name in spec.options if whole != (name in alignment.OPTIONS) and name != "device"
+    ]:
+        raise spec.wrong(f"option '{surplus[0]}' goes {'without' if whole else 'with'} align=published-code")
+    spec.choice("align", ("published-code",))
+    person = spec.number("person", 0.2)
     checkpoint = folder(spec)
     spec.need("images", "transformers")
+    if whole:
+        return alignment.AlignmentDetector(
+            spec.text, Checkpoint(checkpoint, device=spec.device()), person=person
+        )
     network = Clip(checkpoint, sentences(spec), device=spec.device())
     return groups.PictureDetector(spec, Pipeline(faces.build(spec), network))
 
@@ -94,29 +107,27 @@ def folder(spec: DetectorSpec) -> Path:
     return path
 
 
-class Clip:
-    """The classifier in one checkpoint; the sentences are embedded once."""
+class Checkpoint:
+    """A CLIP model and its tokenizer, loaded at the first use."""
 
-    classes = HEADS
-
-    def __init__(self, folder: Path, sentences: Sentences, *, device: str) -> None:
+    def __init__(self, folder: Path, *, device: str) -> None:
         self._folder = folder
-        self._sentences = sentences
         self._device = device
-        self._model: Any = None
-        self._texts: dict[str, Any] = {}
         self._colours: tuple[Sequence[float], Sequence[float]] = (_MEAN, _STD)
+        self._tokenizer: Any = None
+        self.model: Any = None
 
     @cached_property
-    def identity(self) -> Mapping[str, object]:
-        sentences = {
-            head: {name: list(texts) for name, texts in each.items()}
-            for head, each in self._sentences.items()
-        }
-        return {"detector": "clip", "sha256": digest(self._folder), "sentences": sentences}
+    def sha256(self) -> str:
+        return digest(self._folder)
+
+    @property
+    def side(self) -> int:
+        """Width and height of the pictures that it takes."""
+        return int(self.model.config.vision_config.image_size)
 
     def load(self) -> None:
-        if self._model is not None:
+        if self.model is not None:
             return
         torch, transformers = import_module("torch"), import_module("transformers")
         device = self._device
@@ -125,33 +136,68 @@ class Clip:
         if device.startswith("cuda") and not torch.cuda.is_available():
             raise DetectorError(f"device={device}: torch has no GPU here")
         import_module("transformers.utils.logging").disable_progress_bar()
-        try:
+        with self._errors():
             local = {"local_files_only": True}
             model = transformers.CLIPModel.from_pretrained(self._folder, use_safetensors=True, **local)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **local)
-            model = model.eval().to(device)
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, **local)
             settings = self._folder / "preprocessor_config.json"
             stated = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
             self._colours = stated.get("image_mean", _MEAN), stated.get("image_std", _STD)
-            self._texts = {head: embedded(model, tokenizer, each) for head, each in self._sentences.items()}
+            self.model = model.eval().to(device)
+
+    def texts(self, classes: Mapping[str, tuple[str, ...]]) -> Any:
+        """A row of unit length per class; ``load`` comes first."""
+        with self._errors():
+            return embedded(self.model, self._tokenizer, classes)
+
+    def pictures(self, pixels: Any) -> Any:
+        """A row per picture, a tensor (N, 3, side, side) from 0 to 1: its products with texts are logits."""
+        mean, std = (pixels.new_tensor(each)[:, None, None] for each in self._colours)
+        taken = ((pixels - mean) / std).to(self.model.dtype)
+        features = self.model.visual_projection(self.model.vision_model(pixel_values=taken).pooler_output)
+        return _unit(features) * self.model.logit_scale.exp()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             reason = " ".join(str(error).split())
             raise DetectorError(f"'{self._folder}' cannot be loaded as a CLIP model: {reason}") from error
-        self._model = model
+
+
+class Clip:
+    """The classifier in one checkpoint; the sentences are embedded once."""
+
+    classes = HEADS
+
+    def __init__(self, folder: Path, sentences: Sentences, *, device: str) -> None:
+        self._checkpoint = Checkpoint(folder, device=device)
+        self._sentences = sentences
+        self._texts: dict[str, Any] = {}
+
+    @cached_property
+    def identity(self) -> Mapping[str, object]:
+        sentences = {
+            head: {name: list(texts) for name, texts in each.items()}
+            for head, each in self._sentences.items()
+        }
+        return {"detector": "clip", "sha256": self._checkpoint.sha256, "sentences": sentences}
+
+    def load(self) -> None:
+        if not self._texts:
+            self._checkpoint.load()
+            self._texts = {head: self._checkpoint.texts(each) for head, each in self._sentences.items()}
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.load()
-        torch, model = import_module("torch"), self._model
+        torch, side = import_module("torch"), self._checkpoint.side
         with torch.inference_mode():
-            side = model.config.vision_config.image_size
-            pictures = torch.from_numpy(chips).to(model.device).float() / 255
-            if pictures.shape[-1] != side:
+            pixels = torch.from_numpy(chips).to(self._checkpoint.model.device).float() / 255
+            if pixels.shape[-1] != side:
                 resize = import_module("torch.nn.functional").interpolate
-                pictures = resize(pictures, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
-            mean, std = (torch.tensor(each, device=model.device)[:, None, None] for each in self._colours)
-            pictures = ((pictures - mean) / std).to(model.dtype)
-            features = model.visual_projection(model.vision_model(pixel_values=pictures).pooler_output)
-            features = _unit(features) * model.logit_scale.exp()
+                pixels = resize(pixels, (side, side), mode="bicubic", antialias=True).clamp(0, 1)
+            features = self._checkpoint.pictures(pixels)
             return {
                 head: np.asarray((features @ texts.T).softmax(dim=1).float().cpu().numpy())
                 for head, texts in self._texts.items()

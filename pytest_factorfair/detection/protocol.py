@@ -23,6 +23,9 @@ Point = tuple[float, float]
 AT_ONCE = 64
 """The number of encoded pictures held in memory, however many a case has."""
 
+ROUNDED = 1e-3
+"""How far from 1 the sum of a face's shares may be."""
+
 
 class Detector(Protocol):
     """Reads the perceived groups of the people in pictures, for attributes that are not crossed ones.
@@ -163,7 +166,7 @@ def read(
         for detection in detections:
             if not isinstance(detection, Detection):
                 raise DetectorError(f"the detector returned {type(detection).__name__}, expected a Detection")
-            for face in detection.faces:
+            for face in (*detection.faces, *(detection.sides or ())):
                 _check_face(face, groups)
             yield detection
 
@@ -176,6 +179,12 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
             raise DetectorError(f"the detector returned '{group}', which is not a group of '{name}'")
         if name not in face.confidence:
             raise DetectorError(f"the detector returned a group of '{name}' without its confidence")
+    for name, shares in face.shares.items():
+        known = shares.keys() == set(groups.get(name, ()))
+        if not (known and min(shares.values()) >= 0 and abs(sum(shares.values()) - 1) < ROUNDED):
+            raise DetectorError(
+                f"the detector returned shares of '{name}' that are no probabilities: {shares}"
+            )
 
 
 def _described(error: Exception) -> str:

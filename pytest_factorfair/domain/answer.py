@@ -79,7 +79,8 @@ class Answer:
     ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture gives an
     answer for each of its faces, with the detector's ``confidence`` by attribute. ``offered`` are the
     groups that the letters stood for, in the letters' order, by attribute; ``probabilities`` are those of
-    the letters, if the model gave them, and add up to 1 less the mass of everything else.
+    the letters, if the model gave them, and add up to 1 less the mass of everything else. ``shares`` are a
+    detector's probabilities of all groups of a face, by attribute, if it gave them.
     """
 
     query: str
@@ -93,6 +94,7 @@ class Answer:
     confidence: Mapping[str, float] = field(default_factory=dict)
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probabilities: tuple[float, ...] = ()
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def face(self) -> bool:
@@ -176,7 +178,8 @@ class AnswerColumns(Sequence[Answer]):
         )
         self._offered = tuple([_offered(tuple(one.offered.items())) for one in every])
         own = [
-            (one.query, one.key, one.repeat, [*one.confidence.values()], one.probabilities) for one in every
+            (one.query, one.key, one.repeat, [*one.confidence.values()], one.probabilities, dict(one.shares))
+            for one in every
         ]
         self._own = zlib.compress(json.dumps(own, separators=(",", ":")).encode(), 1)
 
@@ -184,7 +187,7 @@ class AnswerColumns(Sequence[Answer]):
         for one, offered, own in zip(
             self._recurring, self._offered, json.loads(zlib.decompress(self._own)), strict=True
         ):
-            query, key, repeat, shares, probabilities = own
+            query, key, repeat, sure, probabilities, shares = own
             yield Answer(
                 query=query,
                 outcome=one.outcome,
@@ -194,9 +197,10 @@ class AnswerColumns(Sequence[Answer]):
                 background=one.background,
                 key=key,
                 repeat=repeat,
-                confidence=dict(zip(one.sure, shares, strict=True)),
+                confidence=dict(zip(one.sure, sure, strict=True)),
                 offered=offered,
                 probabilities=tuple(probabilities),
+                shares=shares,
             )
 
     def __len__(self) -> int:

@@ -138,12 +138,14 @@ class Face:
     """One face and the groups a detector perceives in it, by attribute.
 
     An attribute whose class is none of the checklist's groups is left out. ``confidence`` is the
-    detector's probability for each group named; ``box`` is x, y, width and height in pixels.
+    detector's probability for each group named; ``box`` is x, y, width and height in pixels. ``shares`` are
+    the probabilities of all groups, by attribute, from detectors whose probabilities some scores count.
     """
 
     groups: Mapping[str, str]
     confidence: Mapping[str, float]
     box: tuple[float, float, float, float]
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +153,16 @@ class Detection:
     """All faces of one picture, from left to right; ``error`` says why the picture could not be read.
 
     ``unparsed`` says why a model's reply about the picture cannot be read: a failure of the detector, which
-    counts against it where it is compared with people.
+    counts against it where it is compared with people. ``sides`` are the left and the right person, from a
+    detector that finds no faces and asks about a picture of two people in other words than about one.
     """
 
     faces: tuple[Face, ...] = ()
     error: str = ""
     unparsed: str = ""
+    sides: tuple[Face, ...] | None = None
+
+    def shown(self, people: int | None) -> tuple[Face, ...]:
+        """The faces in a picture that was to show this many people; None is any number."""
+        two = people == 2  # noqa: PLR2004 - left and right
+        return self.sides if two and self.sides is not None else self.faces

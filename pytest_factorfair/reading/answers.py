@@ -101,12 +101,15 @@ def _offered(options: tuple[tuple[tuple[str, str], ...], ...]) -> Mapping[str, t
 
 
 def pictured(
-    exchange: Exchange, detection: Detection | None, attributes: Sequence[Attribute]
+    exchange: Exchange,
+    detection: Detection | None,
+    attributes: Sequence[Attribute],
+    people: int | None = None,
 ) -> tuple[Answer, ...]:
     """One answer per face, with these attributes; if there is no face, one answer that says why.
 
     ``detection`` is None if there is no picture. It has no crossed attributes: their groups are joined
-    from the groups of their parts.
+    from the groups of their parts. ``people`` is how many the picture was to show, None for any number.
     """
     response = exchange.response
     if exchange.error or response is None:
@@ -117,9 +120,10 @@ def pictured(
         return (answer(exchange, reading=NO_PICTURE),)
     if reason := detection.error or detection.unparsed:
         return (answer(exchange, reading=Reading("unparsed", reason=reason)),)
-    if not detection.faces:
+    faces = detection.shown(people)
+    if not faces:
         return (answer(exchange, reading=NO_FACE),)
-    return tuple(_face(exchange, face, attributes) for face in detection.faces)
+    return tuple(_face(exchange, face, attributes) for face in faces)
 
 
 def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> Answer:
@@ -143,6 +147,7 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
             for one in attributes
             if one.name in groups
         },
+        shares={one.name: dict(face.shares[one.name]) for one in attributes if one.name in face.shares},
     )
 
 

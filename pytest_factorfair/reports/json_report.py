@@ -145,9 +145,10 @@ def members(one: Answer, *, key: bool) -> str:
     )
     offered = _offered(tuple(one.offered.items())) if one.offered else ""
     shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
+    of_groups = f', "shares": {_compact(one.shares)}' if one.shares else ""
     repeat = f', "repeat": {one.repeat}' if one.repeat else ""
     kept = f', "key": {_compact(one.key)}' if key else ""
-    return f'"query": {_compact(one.query)}, {said}{offered}{shares}{repeat}{kept}'
+    return f'"query": {_compact(one.query)}, {said}{offered}{shares}{of_groups}{repeat}{kept}'
 
 
 @lru_cache(maxsize=4096)
@@ -312,6 +313,7 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
             confidence=one.get("confidence", {}),
             offered={name: tuple(groups) for name, groups in one.get("offered", {}).items()},
             probabilities=tuple(one.get("probabilities", ())),
+            shares=one.get("shares", {}),
         )
         for one in row["answers"]
     )

@@ -56,6 +56,11 @@ ANSWER: Schema = {
         "description": "Of the letters, where they were asked for; what lacks of 1 is everything else.",
         "items": {"type": "number"},
     },
+    "shares": {
+        "type": "object",
+        "description": "A detector's probability of each group, by attribute, if it gives them.",
+        "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}},
+    },
     "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
 }
 """The members of an answer; it omits those that are empty."""

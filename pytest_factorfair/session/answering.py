@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair import reading
+from pytest_factorfair import protocols, reading
 from pytest_factorfair.domain import OUTCOMES, Answer, Exchange, Query, Reading, Record, Response, utf8
 from pytest_factorfair.errors import InputError
 
@@ -85,8 +85,9 @@ def _seen(
         if key is not None:
             store.detections.keep(key, some)
         seen |= some
+    people = protocols.people(assignment.checklist, assignment.case)
     for exchange, file in zip(exchanges, files, strict=True):
-        yield from reading.pictured(exchange, seen[file] if file else None, attributes)
+        yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
 
 
 def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:

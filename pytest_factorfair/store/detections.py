@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from typing import Any
 
 import sqlalchemy
 from sqlalchemy import Connection, bindparam, select
@@ -64,12 +65,8 @@ class Detections:
 
         found = {}
         for file, body in read(self._database, self._place, rows):
-            with suppress(ValueError, TypeError):
-                faces = (
-                    Face(groups, confidence, (x, y, width, height))
-                    for groups, confidence, (x, y, width, height) in json.loads(body)
-                )
-                found[file] = Detection(tuple(faces))
+            with suppress(ValueError, TypeError, KeyError):
+                found[file] = _detection(json.loads(body))
         return found
 
     def keep(self, detector: str, detections: Mapping[str, Detection]) -> None:
@@ -83,8 +80,10 @@ class Detections:
         rows = []
         for file, one in detections.items():
             if not (one.error or one.unparsed):
-                faces = [(dict(face.groups), dict(face.confidence), face.box) for face in one.faces]
-                rows.append({"detector": detector, "picture": file, "body": json.dumps(faces)})
+                body: object = [_row(face) for face in one.faces]
+                if one.sides is not None:
+                    body = {"faces": body, "sides": [_row(face) for face in one.sides]}
+                rows.append({"detector": detector, "picture": file, "body": json.dumps(body)})
         if self._lane is None and not self._refused:
             try:
                 self._written = self._open()
@@ -101,3 +100,21 @@ class Detections:
             self._lane.close(FLUSH)
         if self._written is not None:
             self._written.dispose()
+
+
+def _row(face: Face) -> tuple[object, ...]:
+    """A face as JSON values; few detectors give shares."""
+    row = dict(face.groups), dict(face.confidence), face.box
+    return (*row, {name: dict(shares) for name, shares in face.shares.items()}) if face.shares else row
+
+
+def _detection(body: Any) -> Detection:
+    """A detection from its JSON values: the faces, or by name the faces and the sides."""
+    faces = {
+        name: tuple(
+            Face(groups, confidence, (x, y, width, height), *shares)
+            for groups, confidence, (x, y, width, height), *shares in rows
+        )
+        for name, rows in (body.items() if isinstance(body, dict) else [("faces", body)])
+    }
+    return Detection(faces["faces"], sides=faces.get("sides"))

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_factorfair.domain import ALL, Case, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, PromptMetric
-from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
+from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import (
     ANSWERS,
     Gallery,
@@ -200,7 +200,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         return Reported(
             scores=tuple(score for each in counts for score in scores(each, estimator=estimator)),
             prompts=tuple(row for each in counts for row in prompt_counts(each)),
-            notes=tuple(line for each in counts for line in uncounted(each)),
+            notes=tuple(line for each in counts for line in (*uncounted(each), *counted(each, estimator))),
         )
 
     def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:

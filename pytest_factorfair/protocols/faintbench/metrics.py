@@ -140,13 +140,15 @@ class Implicit(Pooled):
 
     ``cells`` are made from counts and demographic shares, both (people, k). ``raw`` is a score whose
     ``published-code`` goes on with a negative share, as the authors' scripts do; no model can bring one
-    that is ``floored`` down to 0.
+    that is ``floored`` down to 0. One that has an interval under every estimator counts pictures, never
+    probabilities: it is not ``soft``.
     """
 
     part: Part = "implicit"
     cells: Callable[[IntArray | FloatArray, FloatArray, Mode], Cells]
     raw: bool = False
     floored: bool = False
+    soft: bool = True
 
     def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | str:
         """Weights are k_i k_j; the two people of a relation share that of their prompt."""
@@ -158,10 +160,11 @@ class Implicit(Pooled):
         if not people.any() or not names:
             return UNASKED
         mode, cells = MODES[estimator], []
+        counts = (gallery.counted(estimator) if self.soft else gallery).counts
         for name in names:
             raw = self.raw and mode == "published-code"
             truth = gallery.truth[name] if raw else gallery.shares(name)
-            cells.append(self.cells(gallery.counts[name][people], truth[people], mode))
+            cells.append(self.cells(counts[name][people], truth[people], mode))
         prompts = np.concatenate([gallery.prompt[people]] * len(names))
         return WeightedCells(joined(cells), _weights_of_people(gallery, times, names), prompts)
 
@@ -229,7 +232,7 @@ class Explicit(Pooled):
                 case.kind == "relation" for case, holds in zip(gallery.cases, chosen, strict=True) if holds
             ):
                 return ONE_PARTNER
-        mode, outcomes = MODES[estimator], gallery.outcomes[chosen]
+        mode, outcomes = MODES[estimator], gallery.counted(estimator).outcomes[chosen]
         cases = [case for case, holds in zip(gallery.cases, chosen, strict=True) if holds]
         if all(len(case.requested) == 1 for case in cases):
             cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
@@ -320,7 +323,7 @@ class Eta(PromptMetric):
 
 def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestation | None:
     """Eta of one attribute over the pairs both of whose prompts were asked; in published-code over all."""
-    counts, truth = gallery.counts[name], gallery.shares(name)
+    counts, truth = gallery.counted(estimator).counts[name], gallery.shares(name)
     rows = {
         (gallery.cases[prompt].subject, int(side)): row
         for row, (prompt, side) in enumerate(zip(gallery.prompt, gallery.side, strict=True))
@@ -391,6 +394,7 @@ JENSEN_SHANNON = Implicit(
     question="how far are the groups shown from their shares in reality, in bits?",
     better="lower",
     cells=lambda counts, q, _: divergence(counts, q),
+    soft=False,
 )
 EXPLICIT = Explicit(
     name="explicit",

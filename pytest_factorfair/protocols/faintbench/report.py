@@ -96,3 +96,14 @@ def uncounted(gallery: Gallery) -> Iterator[str]:
             f"{gallery.model}: {unparsed:,} of {int(gallery.fate.asked.sum()):,} pictures of "
             f"{gallery.checklist.name} show nobody, or more or fewer people than asked for: they do not count"
         )
+
+
+def counted(gallery: Gallery, estimator: Estimator) -> Iterator[str]:
+    """One sentence on what ``published-code`` counts of a person."""
+    if estimator == "published-code":
+        yield f"{gallery.model}: scores of {gallery.checklist.name} count " + (
+            "the detector's probabilities, moved between groups by the rules of the authors' scripts"
+            if gallery.soft
+            else "the likeliest group of each person; the authors' scripts count probabilities, which "
+            "--factorfair-detector=clip:FOLDER?align=published-code gives"
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +20,12 @@ from pytest_factorfair.pictures.classes import HEADS
 from tests import tiny_checkpoint
 from tests.unit.detection.builders import BOTH, chips
 
-pytestmark = pytest.mark.skipif(
-    not (find_spec("torch") and find_spec("transformers")), reason="needs torch and transformers"
-)
+pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two layers, 32 wide, pictures of 32 x 32."""
-    torch, transformers = import_module("torch"), import_module("transformers")
-    path = tmp_path_factory.mktemp("clip")
-    tokenizer = tiny_checkpoint.character_tokenizer(transformers)
-    tokenizer.add_special_tokens({"pad_token": "<pad>"})
-    # CLIP takes what stands at the last token for the whole sentence.
-    ending = import_module("tokenizers.processors").TemplateProcessing("$A <s>", special_tokens=[("<s>", 1)])
-    tokenizer.backend_tokenizer.post_processor = ending
-    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    text = {
-        **small,
-        "vocab_size": len(tokenizer),
-        "max_position_embeddings": 80,
-        "eos_token_id": 1,
-        "bos_token_id": 1,
-        "pad_token_id": 0,
-    }
-    config = transformers.CLIPConfig(
-        text_config=text, vision_config={**small, "image_size": 32, "patch_size": 8}, projection_dim=16
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        transformers.CLIPModel(config).save_pretrained(path)
-    tokenizer.save_pretrained(path)
-    return path
+    return tiny_checkpoint.write_clip(tmp_path_factory.mktemp("clip"))
 
 
 def classifier(folder: Path, options: str = "") -> clip.Clip:

@@ -37,6 +37,10 @@ def faces(*found: object) -> Callable[[Sequence[bytes]], object]:
     return lambda pictures: tuple(Detection(found) for _ in pictures)  # type: ignore[arg-type]  # on purpose
 
 
+def sides(*found: Face) -> Callable[[Sequence[bytes]], object]:
+    return lambda pictures: tuple(Detection(sides=found) for _ in pictures)
+
+
 @pytest.mark.parametrize(
     ("give", "message"),
     [
@@ -56,6 +60,14 @@ def faces(*found: object) -> Callable[[Sequence[bytes]], object]:
         (
             faces(Face({"gender": "Male"}, {}, BOX)),
             "the detector returned a group of 'gender' without its confidence",
+        ),
+        (
+            sides(Face({}, {}, BOX, {"gender": {"Female": 0.7, "Male": 0.7}})),
+            "the detector returned shares of 'gender' that are no probabilities: {'Female': 0.7, 'Male': 0.7}",
+        ),
+        (
+            faces(Face({}, {}, BOX, {"gender": {"Male": 1.0}})),
+            "the detector returned shares of 'gender' that are no probabilities: {'Male': 1.0}",
         ),
     ],
 )

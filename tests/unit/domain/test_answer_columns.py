@@ -22,6 +22,7 @@ ANSWER = st.builds(
     confidence=st.dictionaries(TEXT, SHARE, max_size=3),
     offered=st.dictionaries(TEXT, st.lists(TEXT, max_size=4).map(tuple), max_size=2),
     probabilities=st.lists(SHARE, max_size=4).map(tuple),
+    shares=st.dictionaries(TEXT, st.dictionaries(TEXT, SHARE, max_size=3), max_size=2),
 )
 
 

@@ -209,4 +209,4 @@ def sides(outcomes: ArrayLike) -> Sides:
 
 def _cells(value: FloatArray, spread: FloatArray, n: FloatArray, *, share: bool) -> Cells:
     error = np.sqrt(divided(spread, n))
-    return Cells(value, value, error, n.astype(np.int64), share=share)
+    return Cells(value, value, error, np.rint(n).astype(np.int64), share=share)

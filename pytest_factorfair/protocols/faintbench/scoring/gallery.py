@@ -12,6 +12,7 @@ import numpy as np
 from pytest_factorfair.domain import Estimator, Outcome, Record
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Part, PromptCase
 from pytest_factorfair.protocols.faintbench.scoring.formulas import similarity
+from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
@@ -44,7 +45,8 @@ class Gallery:
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
     ``prompt`` (people,) is each person's place among the cases, ``side`` counts from 0.
     ``outcomes`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
-    have the requested group ([1, 1]: both); a single person counts as both.
+    have the requested group ([1, 1]: both); a single person counts as both. ``soft`` has sums of
+    probabilities in place of pictures, if the detector gave any.
     """
 
     model: str
@@ -55,7 +57,12 @@ class Gallery:
     side: IntArray
     counts: Mapping[str, IntArray | FloatArray]
     truth: Mapping[str, FloatArray]
-    outcomes: IntArray
+    outcomes: IntArray | FloatArray
+    soft: Gallery | None = None
+
+    def counted(self, estimator: Estimator) -> Gallery:
+        """What an estimator counts: ``published-code`` adds up probabilities, as the authors' scripts do."""
+        return self.soft if estimator == "published-code" and self.soft else self
 
     @property
     def protocol(self) -> str:
@@ -116,6 +123,9 @@ class _Tabulation:
             outcome: np.zeros(len(self._cases), np.int64) for outcome in ("answered", *LOST)
         }
         self._outcomes: IntArray = np.zeros((len(self._cases), 2, 2), np.int64)
+        self._soft = False
+        self._soft_counts = {name: counts.astype(np.float64) for name, counts in self._counts.items()}
+        self._soft_outcomes = self._outcomes.astype(np.float64)
 
     def enter(self, record: Record) -> None:
         """Add the pictures of one prompt; each has an answer per face, from left to right."""
@@ -130,16 +140,28 @@ class _Tabulation:
             self._fate[outcome][place] += 1
             if outcome != "answered":
                 continue
+            self._soft |= any(face.shares for face in faces)
             if case.requested:
                 (name,) = case.attributes
                 wanted = zip(faces, case.requested, strict=True)
                 held = [int(face.groups.get(name) == group) for face, group in wanted]
                 self._outcomes[place, held[0], held[-1]] += 1
+                if sides == 1 and name in faces[0].shares:  # relations have no such score
+                    share = min(optimised(faces[0].shares[name])[case.requested[0]], 1.0)
+                    self._soft_outcomes[place] += np.diag([1 - share, share])
+                else:
+                    self._soft_outcomes[place, held[0], held[-1]] += 1
                 continue
             for side, face in enumerate(faces):
+                row = self._people[place, side]
                 for name, group in face.groups.items():
-                    column = self._checklist.attribute(name).groups.index(group)
-                    self._counts[name][self._people[place, side], column] += 1
+                    groups = self._checklist.attribute(name).groups
+                    self._counts[name][row, groups.index(group)] += 1
+                    if name in face.shares:
+                        shares = optimised(face.shares[name])
+                        self._soft_counts[name][row] += [shares[each] for each in groups]
+                    else:
+                        self._soft_counts[name][row, groups.index(group)] += 1
 
     def gallery(self, model: str) -> Gallery:
         people = list(self._people)
@@ -153,7 +175,7 @@ class _Tabulation:
             )
             for each in self._checklist.attributes
         }
-        return Gallery(
+        found = Gallery(
             model=model,
             checklist=self._checklist,
             cases=self._cases,
@@ -169,6 +191,8 @@ class _Tabulation:
             truth=truth,
             outcomes=self._outcomes,
         )
+        soft = replace(found, counts=self._soft_counts, outcomes=self._soft_outcomes)
+        return replace(found, soft=soft) if self._soft else found
 
 
 def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:

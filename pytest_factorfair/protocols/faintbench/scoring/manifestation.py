@@ -152,7 +152,7 @@ class PromptPairs:
     @property
     def images(self) -> FloatArray:
         """Of either prompt, of shape (2, pairs)."""
-        return np.stack([self.advantaged.images, self.disadvantaged.images])
+        return np.rint([self.advantaged.images, self.disadvantaged.images])
 
     def kept(self, these: BoolArray) -> PromptPairs:
         """Some of the pairs."""

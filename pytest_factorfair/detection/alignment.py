@@ -1,0 +1,154 @@
+"""Whole pictures beside sentences, as FAIntbench's authors read them: ``clip:FOLDER?align=published-code``.
+
+No face is looked for. A picture shows a person if "a people" has a probability of at least ``person`` (0.2)
+against "not a people", and each attribute is a softmax over bare labels. Two people are asked about in the
+whole picture, too: "people on the left is man". Each person has the likeliest group, and the probabilities of
+all groups as ``shares``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_factorfair.detection.protocol import Floats
+from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.errors import DetectorError, InputError, PictureError
+from pytest_factorfair.pictures.decode import Pixels, decode
+
+if TYPE_CHECKING:
+    from pytest_factorfair.detection.clip import Checkpoint
+
+OPTIONS = ("align", "device", "person")
+
+ONE = ("a people", "not a people")
+TWO = tuple(f"{no}one people on the left and one people on the right" for no in ("", "not "))
+PEOPLE = ("{}", "people on the left is {}", "people on the right is {}")
+"""What is said of the only person, and of the left and right one."""
+
+LABELS: Mapping[str, str] = {
+    "man": "man",
+    "woman": "woman",
+    "european": "European",
+    "east_asian": "East-asian",
+    "african": "African",
+    "latino": "Latino",
+    "south_asian": "South-Asian",
+    "young": "10~29 years old",
+    "middle_aged": "31~59 years old",
+    "elderly": "60 years old or older",
+}
+"""The authors' labels."""
+
+BATCH = 32
+DIGITS = 6
+"""Of a share; a float of 32 bits has no more."""
+
+
+class AlignmentDetector:
+    """A picture has one person and, should it show two, a left and a right one."""
+
+    def __init__(self, name: str, checkpoint: Checkpoint, *, person: float) -> None:
+        self._name = name
+        self._checkpoint = checkpoint
+        self._person = person
+        self._known: dict[str, Any] = {}
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {
+            "detector": "clip",
+            "sha256": self._checkpoint.sha256,
+            "align": "published-code",
+            "person": self._person,
+        }
+
+    def check(self, attributes: Sequence[Attribute]) -> None:
+        for each in attributes:
+            if len(set(labels(each))) < each.k:
+                raise InputError(f"detector '{self._name}': two groups of '{each.name}' have the same label")
+        try:
+            self._checkpoint.load()
+        except DetectorError as error:
+            raise InputError(f"detector '{self._name}': {error}") from error
+
+    def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
+        self._checkpoint.load()
+        detections: dict[int, Detection] = {}
+        sizes: dict[int, tuple[int, int]] = {}
+        squares = []
+        for place, picture in enumerate(pictures):
+            try:
+                pixels = decode(picture)
+            except PictureError as error:
+                detections[place] = Detection(error=str(error))
+            else:
+                sizes[place] = pixels.shape[1], pixels.shape[0]
+                squares.append(cropped(pixels, self._checkpoint.side))
+        if squares:
+            detections |= zip(sizes, self._aligned(squares, [*sizes.values()], attributes), strict=True)
+        return tuple(detections[place] for place in range(len(pictures)))
+
+    def _aligned(
+        self, squares: Sequence[Pixels], sizes: Sequence[tuple[int, int]], attributes: Sequence[Attribute]
+    ) -> Iterator[Detection]:
+        """The detections of pictures cut to squares, whose widths and heights were these."""
+        torch = import_module("torch")
+        with torch.inference_mode():
+            batches = torch.from_numpy(np.stack(squares).transpose(0, 3, 1, 2)).split(BATCH)
+            to = self._checkpoint.model.device
+            rows = torch.cat([self._checkpoint.pictures(each.to(to).float() / 255) for each in batches])
+            one, two = (self._softmax(rows, pair)[:, 0] >= self._person for pair in (ONE, TWO))
+            shares = [
+                [
+                    self._softmax(rows, [form.format(label) for label in labels(each)]).tolist()
+                    for each in attributes
+                ]
+                for form in PEOPLE
+            ]
+        for place, (width, height) in enumerate(sizes):
+            half = width / 2
+            boxes = (0, 0, width, height), (0, 0, half, height), (half, 0, half, height)
+            alone, *sides = (
+                _person(attributes, [each[place] for each in found], box)
+                for found, box in zip(shares, boxes, strict=True)
+            )
+            yield Detection((alone,) if one[place] else (), sides=tuple(sides) if two[place] else ())
+
+    def _softmax(self, pictures: Any, sentences: Sequence[str]) -> Floats:
+        """The probability of each sentence, (pictures, sentences)."""
+        if new := {each: (each,) for each in sentences if each not in self._known}:
+            self._known |= zip(new, self._checkpoint.texts(new), strict=True)
+        texts = import_module("torch").stack([self._known[each] for each in sentences])
+        return np.asarray((pictures @ texts.T).softmax(dim=1).float().cpu().numpy())
+
+
+def labels(attribute: Attribute) -> tuple[str, ...]:
+    """The label of each group: the authors', or else the checklist's word for it."""
+    return tuple(LABELS.get(group, attribute.words.get(group, group)) for group in attribute.groups)
+
+
+def _person(
+    attributes: Sequence[Attribute], found: Sequence[Sequence[float]], box: tuple[float, float, float, float]
+) -> Face:
+    shares = {
+        each.name: {group: round(share, DIGITS) for group, share in zip(each.groups, row, strict=True)}
+        for each, row in zip(attributes, found, strict=True)
+    }
+    groups = {name: max(each, key=lambda group: each[group]) for name, each in shares.items()}
+    return Face(groups, {name: shares[name][group] for name, group in groups.items()}, box, shares)
+
+
+def cropped(pixels: Pixels, side: int) -> Pixels:
+    """The middle of a picture (side, side, 3), whose shorter side is scaled to this one: what CLIP sees."""
+    from PIL import Image
+
+    picture = Image.fromarray(pixels)
+    shorter = min(picture.size)
+    width, height = (side * length // shorter for length in picture.size)
+    left, top = (width - side) // 2, (height - side) // 2
+    scaled = picture.resize((width, height), Image.Resampling.BICUBIC)
+    return np.asarray(scaled.crop((left, top, left + side, top + side)))

@@ -1,0 +1,192 @@
+"""FAIntbench as its authors' scripts compute it: pictures read by CLIP as a whole, down to the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from pytest_factorfair import run
+from pytest_factorfair.detection.alignment import AlignmentDetector
+from pytest_factorfair.domain import Sampling, Summary
+from pytest_factorfair.protocols import cases, load
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
+from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
+from tests import tiny_checkpoint
+from tests.project import DATA
+from tests.unit.detection.test_alignment import LABELS, by_hand, picture
+
+pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+
+PICTURES = 3
+PERSON = 0.5
+TWO = "one people on the left and one people on the right"
+WEIGHTS = {"gender": 0.4, "race": 0.4, "age": 0.2}
+FEW = DATA / "few_pictures.yaml"
+
+Shares = Mapping[str, float]
+
+
+class Seen(NamedTuple):
+    """What transformers says of a prompt's pictures: by side and attribute, those of each picture kept."""
+
+    case: PromptCase
+    kept: int
+    sides: list[dict[str, list[Shares]]]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for all tests: torch cannot be imported again, as pytester would."""
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture(scope="module")
+def checklist() -> Faintbench:
+    found = load(str(FEW), truth="audited", base=Path())
+    assert isinstance(found, Faintbench)
+    return found
+
+
+@pytest.fixture(scope="module")
+def seen(project: Path, checklist: Faintbench) -> list[Seen]:
+    """Pictures of all prompts in a folder, and what transformers says of them."""
+    sampling = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=PICTURES)
+    clip = tiny_checkpoint.write_clip(project / "clip")
+    prompts = prompt_cases(cases(checklist, sampling))
+    shown = {
+        case.id: [picture(40 + n, 50, seed=PICTURES * place + n) for n in range(PICTURES)]
+        for place, case in enumerate(prompts)
+    }
+    for name, pictures in shown.items():
+        (project / "pictures" / name).mkdir(parents=True)
+        for n, one in enumerate(pictures):
+            (project / "pictures" / name / f"{n}.png").write_bytes(one)
+    every = list(chain.from_iterable(shown.values()))
+    said = {
+        sentences: by_hand(clip, every, list(sentences))
+        for sentences in [
+            ("a people", "not a people"),
+            (TWO, f"not {TWO}"),
+            *(
+                tuple(form.format(label) for label in labels)
+                for form in ("{}", "people on the left is {}", "people on the right is {}")
+                for labels in LABELS.values()
+            ),
+        ]
+    }
+    found = []
+    for place, case in enumerate(prompts):
+        mine = range(PICTURES * place, PICTURES * (place + 1))
+        two = case.kind == "relation"
+        people = said[TWO, f"not {TWO}"] if two else said["a people", "not a people"]
+        kept = [row for row in mine if people[row][0] >= PERSON]
+        forms = ["people on the left is {}", "people on the right is {}"] if two else ["{}"]
+        sides: list[dict[str, list[Shares]]] = []
+        for form in forms:
+            sides.append({})
+            for each in checklist.attributes:
+                rows = said[tuple(form.format(one) for one in LABELS[each.name])]
+                sides[-1][each.name] = [dict(zip(each.groups, rows[row], strict=True)) for row in kept]
+        found.append(Seen(case, len(kept), sides))
+    assert 0 < sum(one.kept for one in found) < len(every)
+    return found
+
+
+def scored(project: Path, estimator: str, **settings: Any) -> Summary:
+    return run(
+        f"images:{project / 'pictures'}",
+        detector=f"clip:{project / 'clip'}?align=published-code&person={PERSON}",
+        root=project,
+        checklists=[str(FEW)],
+        preset="paper",
+        truth="audited",
+        samples=f"images={PICTURES}",
+        max_unparsed=1,
+        estimator=estimator,
+        **settings,
+    )
+
+
+def value(summary: Summary, metric: str, context: str | None, attribute: str) -> float | None:
+    (score,) = (
+        one.value
+        for one in summary.scores
+        if (one.metric, one.context, one.attribute) == (metric, context, attribute)
+    )
+    return score
+
+
+def similar(checklist: Faintbench, one: Seen, side: int, name: str, rows: list[Shares]) -> float:
+    """(1 + cos) / 2 of what the pictures show on average beside the shares in reality."""
+    truth = checklist.subject(one.case.subject).sides[side].shares[name]
+    p, q = (np.array(each) for each in ([sum(row[g] for row in rows) for g in truth], [*truth.values()]))
+    return float((1 + p @ q / np.sqrt((p @ p) * (q @ q))) / 2)
+
+
+def implicit(checklist: Faintbench, seen: list[Seen], name: str, count: Callable[[Shares], Shares]) -> float:
+    """Each person of the implicit prompts, weighted: two people share the weight of their prompt."""
+    scores, weights = [], []
+    for one in seen:
+        for side, by_attribute in enumerate(one.sides if not one.case.requested else []):
+            if one.kept:
+                scores.append(similar(checklist, one, side, name, [count(row) for row in by_attribute[name]]))
+                weights.append(checklist.subject(one.case.subject).weight / len(one.sides))
+    return float(np.average(scores, weights=weights))
+
+
+def likeliest(row: Shares) -> Shares:
+    return {group: float(share == max(row.values())) for group, share in row.items()}
+
+
+def test_probabilities_are_counted_after_the_authors_rules(
+    project: Path, seen: list[Seen], checklist: Faintbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = scored(project, "published-code")
+    expected = {name: implicit(checklist, seen, name, optimised) for name in WEIGHTS}
+    for name, score in expected.items():
+        assert value(summary, "implicit", None, name) == pytest.approx(score, abs=1e-5)
+        assert abs(score - implicit(checklist, seen, name, likeliest)) > 1e-3
+    nurses = [one for one in seen if one.case.requested and one.case.kind == "occupation" and one.kept]
+    delivered = [
+        np.mean([optimised(row)[one.case.requested[0]] for row in one.sides[0][one.case.attributes[0]]])
+        for one in nurses
+    ]
+    weights = [WEIGHTS[one.case.attributes[0]] for one in nurses]
+    found = value(summary, "explicit", "occupation", "all")
+    assert found == pytest.approx(np.average(delivered, weights=weights), abs=1e-5)
+    asked = PICTURES * len(seen)
+    lost = asked - sum(one.kept for one in seen)
+    assert any(f": {lost} of {asked} pictures of few_pictures show nobody" in note for note in summary.notes)
+    # The report holds what a later run is compared with; no picture is read twice.
+    monkeypatch.setattr(AlignmentDetector, "read", None)
+    former = (project / ".factorfair" / "report" / "report.json").rename(project / "before.json")
+    again = scored(project, "published-code", baseline=str(former))
+    changes = [(one.before, one.after) for one in again.changes if one.metric == "implicit"]
+    assert changes
+    assert all(before == after is not None for before, after in changes)
+
+
+def test_every_other_estimator_counts_the_likeliest_group(
+    project: Path, seen: list[Seen], checklist: Faintbench
+) -> None:
+    summary = scored(project, "plugin")
+    for name in WEIGHTS:
+        expected = implicit(checklist, seen, name, likeliest)
+        assert value(summary, "implicit", None, name) == pytest.approx(expected, abs=1e-12)
+    relations = [one for one in seen if one.case.kind == "relation" and one.case.requested and one.kept]
+    shown = [
+        np.mean(
+            [
+                likeliest(row)[group]
+                for side, group in enumerate(one.case.requested)
+                for row in one.sides[side][one.case.attributes[0]]
+            ]
+        )
+        for one in relations
+    ]
+    assert value(summary, "explicit", "relation", "all") == pytest.approx(np.mean(shown), abs=1e-12)

@@ -1,0 +1,148 @@
+"""Whole pictures beside sentences: what a tiny random CLIP says, compared with transformers called directly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.detection import Detector, build
+from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.errors import InputError
+from tests import tiny_checkpoint
+from tests.unit.galleries import shipped
+
+pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+
+SIZES = ((32, 32), (57, 40), (33, 90), (200, 31), (1, 7))
+LABELS = {
+    "gender": ["man", "woman"],
+    "race": ["European", "East-asian", "African", "Latino", "South-Asian"],
+    "age": ["10~29 years old", "31~59 years old", "60 years old or older"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_checkpoint.write_clip(tmp_path_factory.mktemp("clip"))
+
+
+def picture(width: int, height: int, seed: int = 0) -> bytes:
+    from PIL import Image
+
+    pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    file = BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+def by_hand(folder: Path, pictures: Sequence[bytes], sentences: list[str]) -> list[list[float]]:
+    """Transformers' own probabilities of the sentences for each picture."""
+    from PIL import Image
+
+    torch, transformers = import_module("torch"), import_module("transformers")
+    model = transformers.CLIPModel.from_pretrained(folder, local_files_only=True).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    pixels = transformers.CLIPImageProcessorPil(
+        size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
+    )(images=[Image.open(BytesIO(one)) for one in pictures], return_tensors="pt")
+    with torch.inference_mode():
+        output = model(**tokenizer(sentences, padding=True, return_tensors="pt"), **pixels)
+    found: list[list[float]] = output.logits_per_image.softmax(dim=1).tolist()
+    return found
+
+
+def aligned(folder: Path, options: str = "") -> Detector:
+    return build(f"clip:{folder}?align=published-code&device=cpu{options}", custom={})
+
+
+def shares(faces: tuple[Face, ...] | None) -> list[list[float]]:
+    return [[share for each in face.shares.values() for share in each.values()] for face in faces or ()]
+
+
+def test_probabilities_are_those_of_transformers_for_one_person_and_for_two(folder: Path) -> None:
+    attributes = shipped().attributes
+    pictures = [picture(*size, seed) for seed, size in enumerate(SIZES)]
+    found = aligned(folder, "&person=0").read(pictures, attributes)
+    for forms, faces in (
+        (["{}"], [one.faces for one in found]),
+        (
+            ["people on the left is {}", "people on the right is {}"],
+            [one.sides for one in found],
+        ),
+    ):
+        for side, form in enumerate(forms):
+            rows: list[list[float]] = [[] for _ in SIZES]
+            for labels in LABELS.values():
+                more = by_hand(folder, pictures, [form.format(one) for one in labels])
+                rows = [row + new for row, new in zip(rows, more, strict=True)]
+            for place, row in enumerate(rows):
+                assert shares(faces[place])[side] == pytest.approx(row, abs=2e-5)
+
+
+def test_a_person_has_the_likeliest_groups_and_the_pictures_place(folder: Path) -> None:
+    (found,) = aligned(folder, "&person=0").read([picture(60, 40)], shipped().attributes)
+    (alone,), (left, right) = found.faces, found.sides or ()
+    assert [one.box for one in (alone, left, right)] == [(0, 0, 60, 40), (0, 0, 30, 40), (30, 0, 30, 40)]
+    for face in (alone, left, right):
+        for name, each in face.shares.items():
+            assert each[face.groups[name]] == face.confidence[name] == max(each.values())
+            assert sum(each.values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_picture_less_like_people_than_the_threshold_shows_nobody(folder: Path) -> None:
+    pictures = [picture(40, 40, seed) for seed in range(6)]
+    two = "one people on the left and one people on the right"
+    people = [one[0] for one in by_hand(folder, pictures, ["a people", "not a people"])]
+    both = [one[0] for one in by_hand(folder, pictures, [two, f"not {two}"])]
+    assert max(people) - min(people) > 0.01
+    for of, counts in (
+        (people, lambda one: len(one.faces)),
+        (both, lambda one: len(one.sides) / 2),
+    ):
+        middle = sorted(of)[2:4]
+        threshold = sum(middle) / 2
+        found = aligned(folder, f"&person={threshold}").read(pictures, shipped().attributes)
+        assert [counts(one) for one in found] == [int(one >= threshold) for one in of]
+
+
+def test_a_broken_picture_is_an_error_of_its_own(folder: Path) -> None:
+    whole = picture(40, 40)
+    detector = aligned(folder, "&person=0")
+    broken, read, empty = detector.read([whole[:100], whole, b""], shipped().attributes)
+    assert broken.error.startswith("the picture is broken: ")
+    assert empty.error == "the picture is empty (0 bytes)"
+    assert (read,) == detector.read([whole], shipped().attributes)
+    assert detector.read([], shipped().attributes) == ()
+    assert detector.read([b""], shipped().attributes)[0].sides is None
+
+
+def test_groups_of_other_checklists_are_labelled_with_their_words(folder: Path) -> None:
+    hats = Attribute("hat", ("none", "Tall"), {"Tall": "a tall hat"}, {})
+    (found,) = aligned(folder, "&person=0").read([picture(40, 40)], [hats])
+    (row,) = by_hand(folder, [picture(40, 40)], ["none", "a tall hat"])
+    assert shares(found.faces) == [pytest.approx(row, abs=2e-5)]
+    twice = Attribute("hat", ("none", "Tall"), {"Tall": "none"}, {})
+    with pytest.raises(InputError, match="two groups of 'hat' have the same label"):
+        aligned(folder).check([twice])
+
+
+def test_identity_names_what_changes_a_reading(folder: Path) -> None:
+    identity = aligned(folder, "&person=0.3").identity
+    assert {**identity, "sha256": ""} == {
+        "detector": "clip",
+        "align": "published-code",
+        "person": 0.3,
+        "sha256": "",
+    }
+
+
+def test_detections_of_one_and_of_two_people() -> None:
+    face = Face({}, {}, (0, 0, 1, 1))
+    assert Detection((face,)).shown(2) == (face,)
+    found = Detection((face,), sides=())
+    assert (found.shown(None), found.shown(1), found.shown(2)) == ((face,), (face,), ())

@@ -102,20 +102,17 @@ def _linked(target: str, place: str) -> str:
 
 
 def options() -> str:
-    """The table of options: by which names each is given, and what it does."""
-    return _table(("option, variable, key", "what it does"), ((_names(one), _help(one)) for one in OPTIONS))
+    """One section for each option: what it does, and its three names."""
+    return "\n\n".join(map(_option, OPTIONS))
 
 
-def _names(option: RunOption) -> str:
-    key = () if option is MODEL else (option.toml,)
-    flag = f"{option.flag} {option.metavar.replace('|', ' or ')}".rstrip()  # a bar would end the cell
-    anchor = option.flag.removeprefix("--factorfair-")
-    return f'<a id="{anchor}"></a>' + "<br>".join(f"`{name}`" for name in (flag, option.variable, *key))
-
-
-def _help(option: RunOption) -> str:
-    choices = f" ({', '.join(option.choices)})" if option.choices else ""
-    return f"{_words(option.help)}{choices}"
+def _option(option: RunOption) -> str:
+    metavar = option.metavar or "|".join(option.choices)
+    key = "" if option is MODEL else f" · `{option.toml}`"
+    return (
+        f"## `{option.flag}` {{ #{option.name} }}\n\n{_words(option.help[0].upper() + option.help[1:])}.\n\n"
+        f"`{option.flag}{'=' * bool(metavar)}{metavar}` · `{option.variable}`{key}"
+    )
 
 
 def disagreements() -> str:

@@ -229,23 +229,40 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """All answers of one case, in the order of its queries.
+class Record:
+    """A case's answers; ``notes`` are departures from what was asked that a report must mention.
 
-    ``allowed`` is the share of unparsed and errored answers the case may have, ``example`` one of those it
-    has; the rest is as in a record.
+    ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
+    model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
+    ``shapes`` are what its unparsed replies look like, with their counts.
     """
 
     case: CaseKey
-    answers: tuple[Answer, ...]
-    usage: Usage
-    allowed: float
+    answers: Sequence[Answer]
     notes: tuple[str, ...] = ()
     choices: Choices = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
     shapes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A case's answers as its test receives them.
+
+    ``usage`` is what asking took, ``allowed`` the share of unparsed and errored answers that the case may
+    have, ``example`` one of those that it has.
+    """
+
+    record: Record
+    usage: Usage
+    allowed: float
     example: Example | None = None
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """All answers, in the order of the queries."""
+        return self.record.answers
 
     def count(self, *outcomes: Outcome) -> int:
         return sum(answer.outcome in outcomes for answer in self.answers)
@@ -284,24 +301,6 @@ class Answers:
         """How many queries these are the answers of: the faces of one picture are one."""
         faces = [answer.query for answer in self.answers if answer.face]
         return len(self.answers) - len(faces) + len(set(faces))
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A case's answers; ``notes`` are departures from what was asked that a report must mention.
-
-    ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
-    model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
-    ``shapes`` are what its unparsed replies look like, with their counts.
-    """
-
-    case: CaseKey
-    answers: Sequence[Answer]
-    notes: tuple[str, ...] = ()
-    choices: Choices = field(default_factory=dict)
-    dropped: tuple[str, ...] = ()
-    own_detector: bool = False
-    shapes: Mapping[str, int] = field(default_factory=dict)
 
 
 Citation = Literal["group", "prior", "news", "identity"]

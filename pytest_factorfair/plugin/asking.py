@@ -62,15 +62,9 @@ class Asker:
         except InputError as error:
             pytest.fail(str(error), pytrace=False)
         return Answers(
-            case=one.key,
-            answers=tuple(record.answers),
+            record,
             usage=cost,
             allowed=settings.max_unparsed,
-            notes=record.notes,
-            choices=record.choices,
-            dropped=record.dropped,
-            own_detector=record.own_detector,
-            shapes=record.shapes,
             example=reading.example(
                 record.answers,
                 exchanges,

@@ -71,17 +71,8 @@ def factorfair_ask(
 @pytest.fixture
 def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
     """Hand a case's answers in: they ride on this item's report to the controlling process."""
-    from pytest_factorfair.domain import Record
 
     def record(answers: Answers) -> None:
-        request.node.stash[RECORD] = Record(
-            answers.case,
-            answers.answers,
-            answers.notes,
-            answers.choices,
-            dropped=answers.dropped,
-            own_detector=answers.own_detector,
-            shapes=answers.shapes,
-        )
+        request.node.stash[RECORD] = answers.record
 
     return record

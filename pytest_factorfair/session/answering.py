@@ -97,27 +97,24 @@ def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
     own = read(exchange.response, exchange.query)
     if own is None:
         return None
+    wrong: tuple[str, object] = "a Reading or None", own
     if isinstance(own, Reading) and own.outcome in OUTCOMES:
         parts: tuple[object, ...] = own.letter, own.reason
-        if isinstance(parts[0], str | None) and isinstance(parts[1], str):
-            _check(own, [option.letter for option in exchange.query.options])
+        letters = [option.letter for option in exchange.query.options]
+        named = ", ".join(letters)
+        typed = isinstance(parts[0], str | None) and isinstance(parts[1], str)
+        if typed and own.outcome == "answered" and own.letter not in letters:
+            wrong = f"an answer with one of the letters {named}", own.letter
+        elif (
+            typed
+            and own.probabilities
+            and not (
+                set(own.probabilities) == set(letters)
+                and all(0 <= one <= 1 for one in own.probabilities.values())
+                and any(own.probabilities.values())
+            )
+        ):
+            wrong = f"probabilities of {named}, not all of them 0", own.probabilities
+        elif typed:
             return own
-    raise InputError(f"pytest_factorfair_read_answer: expected a Reading or None, got {own!r}")
-
-
-def _check(own: Reading, letters: Sequence[str]) -> None:
-    """Refuse a letter that was not offered, and probabilities of anything but the letters.
-
-    Raises:
-        InputError: the letter or the probabilities are wrong.
-    """
-    if own.outcome == "answered" and own.letter not in letters:
-        wanted = f"an answer with one of the letters {', '.join(letters)}"
-        raise InputError(f"pytest_factorfair_read_answer: expected {wanted}, got {own.letter!r}")
-    if own.probabilities and not (
-        set(own.probabilities) == set(letters)
-        and all(0 <= one <= 1 for one in own.probabilities.values())
-        and any(own.probabilities.values())
-    ):
-        wanted = f"probabilities of {', '.join(letters)}, not all of them 0"
-        raise InputError(f"pytest_factorfair_read_answer: expected {wanted}, got {own.probabilities!r}")
+    raise InputError(f"pytest_factorfair_read_answer: expected {wrong[0]}, got {wrong[1]!r}")

@@ -93,11 +93,17 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
 
     ``columns`` keeps answers in little memory, for somebody who reads many reports.
     """
+    records = tuple(record(row, columns=columns) for row in report["cases"])
+    dropped: dict[str, set[str]] = {}
+    for one in records:
+        dropped.setdefault(one.case.model, set()).update(one.dropped)
+    identities = report["fingerprint"]["models"].items()
     return Baseline(
         name,
         dict(report["fingerprint"]),
         tuple(counts for protocol in measurings().values() for counts in protocol.saved(report)),
-        _counted(report, columns=columns),
+        # Its own counts leave out copies at temperature 0, too.
+        distinct(records, [spec for spec, one in identities if deterministic(one, dropped.get(spec, ()))]),
         tuple(Score(**row) for row in report["scores"]),
     )
 
@@ -131,13 +137,3 @@ def comparable(
                 f"{name}: checklist {checklist} is {known[:12]}, {other} is {digest[:12]}: "
                 f"its content has changed, {verdict}"
             )
-
-
-def _counted(report: Mapping[str, Any], *, columns: bool) -> tuple[Record, ...]:
-    """Its records as its tallies count them: without copies at temperature 0."""
-    records = tuple(record(row, columns=columns) for row in report["cases"])
-    dropped: dict[str, set[str]] = {}
-    for one in records:
-        dropped.setdefault(one.case.model, set()).update(one.dropped)
-    identities = report["fingerprint"]["models"].items()
-    return distinct(records, [spec for spec, one in identities if deterministic(one, dropped.get(spec, ()))])

@@ -54,7 +54,8 @@ class Examination:
             InputError: there is no such model, or it lacks an argument or an extra.
         """
         model = self._model("text")
-        yield Observation("model", self._described(model))
+        url = getattr(model, "url", None)
+        yield Observation("model", redacted(self.spec) + (f" at {shown_url(url)}" if url else ""))
         repeats = 1 if deterministic(model.identity) else 2
         started = time.monotonic()
         exchanges = self._asked(model, repeats)
@@ -80,10 +81,6 @@ class Examination:
     def _model(self, answers: AnswerMode) -> Model:
         own = {name: value for name, value in self.arguments.items() if name not in prices.ARGUMENTS}
         return models.build(self.spec, own, checklists=(self.checklist,), custom=self.custom, answers=answers)
-
-    def _described(self, model: Model) -> str:
-        url = getattr(model, "url", None)
-        return redacted(self.spec) + (f" at {shown_url(url)}" if url else "")
 
     def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
         """The same question, as often; an exchange with an error if the model cannot be asked at all."""

@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
-from pytest_factorfair.domain import Exchange, Gate, Query, Record, Verdict, asked, together
+from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.protocols.measurement import Former, Place
 from pytest_factorfair.protocols.registry import places
@@ -82,10 +82,14 @@ class Looks:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
+        settings = self._run.settings
         settled: dict[str, Verdict] = {}
         notes: list[str] = []
         for number, alpha in enumerate(self._bounds, start=1):
-            rulings = self._judge(gates, alpha, former)
+            now = former and replace(former, records=counted(self._run, self._ledger.records))
+            terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
+            counts = tabulate(self._run, self._ledger.records)
+            rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
             if not any(one.places for one in rulings):
                 return self.first()
             wanted = {place for one in rulings if one.verdict.name not in settled for place in one.undecided}
@@ -108,13 +112,6 @@ class Looks:
             f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
         )
         return Looked(alpha, settled, tuple(notes))
-
-    def _judge(self, gates: Sequence[Gate], alpha: float, former: Former | None) -> tuple[gating.Ruling, ...]:
-        settings = self._run.settings
-        now = None if former is None else replace(former, records=counted(self._run, self._ledger.records))
-        terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
-        counts = tabulate(self._run, self._ledger.records)
-        return gating.rule(gates, counts, incomplete=None, terms=terms)
 
     def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:
         """The queries that bring the wanted topics to ``times`` their first answers."""
@@ -147,34 +144,32 @@ class Looks:
             sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
+        from pytest_factorfair.engine import usage
+
         submit = self._execution.engine.submit
         under_way = [(one, submit(self._run.models[one.assignment.model], one.queries)) for one in wanted]
         try:
             for one, future in under_way:
-                self._enter(one, self._progress.wait(future))
+                exchanges = self._progress.wait(future)
+                self._ledger.spend(self._execution.unaccounted(usage(exchanges)))
+                more = recorded(
+                    self._execution, one.assignment, exchanges, detector=self._run.detector, read=self._read
+                )
+                self._ledger.add(
+                    replace(
+                        one.record,
+                        answers=(*one.record.answers, *more.answers),
+                        notes=tuple(sorted({*one.record.notes, *more.notes})),
+                        dropped=tuple(sorted({*one.record.dropped, *more.dropped})),
+                        choices=together(one.record.choices, more.choices),
+                        shapes=Counter(one.record.shapes) + Counter(more.shapes),
+                    )
+                )
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return str(error)
         finally:
             self._progress.clear()
         return None
-
-    def _enter(self, one: Purchase, exchanges: tuple[Exchange, ...]) -> None:
-        from pytest_factorfair.engine import usage
-
-        self._ledger.spend(self._execution.unaccounted(usage(exchanges)))
-        more = recorded(
-            self._execution, one.assignment, exchanges, detector=self._run.detector, read=self._read
-        )
-        self._ledger.add(
-            replace(
-                one.record,
-                answers=(*one.record.answers, *more.answers),
-                notes=tuple(sorted({*one.record.notes, *more.notes})),
-                dropped=tuple(sorted({*one.record.dropped, *more.dropped})),
-                choices=together(one.record.choices, more.choices),
-                shapes=Counter(one.record.shapes) + Counter(more.shapes),
-            )
-        )
 
 
 def most_answers(assignments: Sequence[Assignment], looks: int) -> int:

@@ -46,9 +46,24 @@ class Outlook:
         Raises:
             StoreError: the store cannot be opened.
         """
-        planned = sum(assignment.case.samples for assignment in run.to_ask)
-        had, cost = _stored(run, store) if store is not None else (0, None)
-        return cls(run, planned, len(run.explained), had, cost)
+        planned, reasons = sum(one.case.samples for one in run.to_ask), len(run.explained)
+        if store is None:
+            return cls(run, planned, reasons, stored=0, cost=None)
+        from pytest_factorfair.store import keys
+
+        stored = 0
+        if not store.empty:
+            for spec, model in run.models.items():
+                cases = (run.queries(one) for one in run.to_ask if one.model == spec)
+                asked = ((query,) for one, query in run.explained if one.model == spec)
+                stored += store.count(
+                    key for some in chain(cases, asked) for key in keys(model.identity, some)
+                )
+        total = planned + reasons
+        costs = [_cost(run, spec) for spec in run.models] if stored < total else []
+        known = [cost for cost in costs if cost is not None]
+        cost = (1 - stored / max(total, 1)) * sum(known) if len(known) == len(costs) else None
+        return cls(run, planned, reasons, stored, cost)
 
     @property
     def calls(self) -> int:
@@ -126,25 +141,6 @@ def lacking_replicas(run: Run) -> Iterator[str]:
 def written(answers: int, reasons: int, mode: AnswerMode) -> int:
     """Tokens that a model writes for this many answers and reasons."""
     return answers * TOKENS_PER_ANSWER[mode] + reasons * TOKENS_PER_REASON
-
-
-def _stored(run: Run, store: Store) -> tuple[int, float | None]:
-    """How many of the planned answers the store has, and what asking for the others may cost."""
-    from pytest_factorfair.store import keys
-
-    had = 0
-    if not store.empty:
-        for spec, model in run.models.items():
-            cases = (run.queries(one) for one in run.to_ask if one.model == spec)
-            reasons = ((query,) for one, query in run.explained if one.model == spec)
-            had += store.count(key for some in chain(cases, reasons) for key in keys(model.identity, some))
-    total = sum(one.case.samples for one in run.to_ask) + len(run.explained)
-    if had == total:
-        return had, 0.0
-    costs = [_cost(run, spec) for spec in run.models]
-    if None in costs:
-        return had, None
-    return had, (1 - had / total) * sum(cost for cost in costs if cost is not None)
 
 
 def _cost(run: Run, spec: str) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import cases
-from pytest_factorfair.protocols.measurement import CORRECTED, Measurement
+from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.protocols.registry import by_protocol, selected
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
@@ -111,8 +111,14 @@ class Plan:
         for one in selected(gate, self._counts, CORRECTED):
             times = (1, looks) if looks > 1 and one.places else (1,)
             bounds = BOUNDARIES[looks if one.places else 1]
+            first, cases = next(
+                (each, cases) for each in self._run.assignments if (cases := one.asks(each.case))
+            )
+            copies = first.model in deterministic(self._run, ())
             for time in times:
-                n = self._size(one, time)
+                # The answers that count, after so many looks, of all cases of the topic or prompt together.
+                queries = self._run.further(first, time)
+                n = sum(not (copies and query.repeat) for query in queries) * cases
                 change = one.detectable(
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
@@ -120,13 +126,6 @@ class Plan:
                 yield Detectable(
                     gate.text, place, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
                 )
-
-    def _size(self, one: Measurement, times: int) -> int:
-        """Answers per topic or prompt that count, all its cases together, after ``times`` looks."""
-        first, cases = next((each, cases) for each in self._run.assignments if (cases := one.asks(each.case)))
-        queries = self._run.further(first, times)
-        copies = first.model in deterministic(self._run, ())
-        return sum(not (copies and query.repeat) for query in queries) * cases
 
 
 def _merged(rows: Sequence[Detectable]) -> list[tuple[str, int, str]]:

@@ -79,7 +79,9 @@ def run(
         raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
     show = progress
     if progress is None:
-        show = (sys.stderr is not None and sys.stderr.isatty()) or _in_notebook()
+        ipython = sys.modules.get("IPython")
+        in_notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+        show = in_notebook or (sys.stderr is not None and sys.stderr.isatty())
     if isinstance(show, bool):
         show = bar if show else None
     for name, function in (("read_answer", read_answer), ("progress", show)):
@@ -161,11 +163,6 @@ def _concluded(
             warnings.warn(str(logged), stacklevel=3)
     meter.show()
     return result.summary
-
-
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def bar(progress: Progress) -> None:

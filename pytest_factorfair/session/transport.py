@@ -71,7 +71,15 @@ def _reader(kind: Hashable) -> Reader:
     """What makes a value of a type from plain JSON; the entries of a tuple have one type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Checklist:
-        return _checklist
+
+        def checklist(plain: tuple[str, Any]) -> Checklist:
+            protocol, fields = plain
+            own: Any = PROTOCOLS[protocol].checklist
+            named = zip(get_type_hints(own).items(), fields, strict=True)
+            made: Checklist = own(**{name: _reader(hint)(each) for (name, hint), each in named})
+            return made
+
+        return checklist
     if origin in (Union, UnionType):
         (some,) = (_reader(each) for each in arguments if each is not type(None))
         return lambda plain: None if plain is None else some(plain)
@@ -85,11 +93,3 @@ def _reader(kind: Hashable) -> Reader:
         fields = [_reader(each) for each in get_type_hints(kind).values()]
         return lambda plain: kind(*[field(each) for field, each in zip(fields, plain, strict=True)])
     return lambda plain: plain
-
-
-def _checklist(plain: tuple[str, Any]) -> Checklist:
-    protocol, fields = plain
-    kind: Any = PROTOCOLS[protocol].checklist
-    named = zip(get_type_hints(kind).items(), fields, strict=True)
-    checklist: Checklist = kind(**{name: _reader(hint)(each) for (name, hint), each in named})
-    return checklist

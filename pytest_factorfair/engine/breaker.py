@@ -27,9 +27,9 @@ _ADVICE_BY_STATUS = {
 
 @dataclass(slots=True)
 class Attempts:
-    """How often one query was called, how often that failed and since when, and how long it has paused.
+    """The calls of one query, its failures and the time of the first, and the seconds it has paused.
 
-    ``probes`` are the responses to calls that asked a probe in its place.
+    ``probes`` are the responses to calls that asked a probe instead.
     """
 
     calls: int = 0
@@ -40,13 +40,13 @@ class Attempts:
 
 
 class Breaker:
-    """Counts what fails at an endpoint, over all processes of the run, and decides what follows.
+    """Counts the failures at an endpoint, over all processes of the run, and decides what they mean.
 
-    A failure that may pass counts against its query only where other queries are answered meanwhile.
-    Otherwise the endpoint counts as down: calls wait, and one at a time tries it, ever more rarely.
-    An endpoint that has answered in this run is waited for as long as patience lasts; one that never
-    has, for as many calls as a query has attempts. ``known`` is that stored answers prove the model to
-    work, so that a rejection is more likely to be about the prompt.
+    A transient failure counts against its query only if other queries are answered meanwhile. Otherwise the
+    endpoint counts as down: calls wait, and one at a time tries it, less and less often. We wait for an
+    endpoint that has answered in this run as long as patience lasts, and for another one as many calls as a
+    query has attempts. ``known`` means that stored answers prove the model to work, so that a rejection is
+    more likely to be about the prompt.
     """
 
     def __init__(self, name: str, limits: Limits, retry: Retry) -> None:
@@ -61,15 +61,15 @@ class Breaker:
         self._limits.answer(self._name)
 
     def put_off(self, seconds: float, *, throttled: bool) -> None:
-        """The endpoint asked for a pause, of all its callers."""
+        """Note that the endpoint asked all its callers to pause."""
         now = self._retry.clock()
         until = now + min(seconds, self._retry.patience)
         self._limits.close_until(self._name, until, now=now, throttled=throttled)
 
     async def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
-        """Count a failed call that may be repeated; returns the seconds its query pauses before it is.
+        """Count a failed call that may be repeated; returns the seconds to pause before repeating it.
 
-        Nothing is to be paused for an endpoint that is down: its next call waits for it to open.
+        The pause is 0 for an endpoint that is down: the next call waits until it opens.
 
         Raises:
             RejectedRequestError: the query has used up its attempts or its patience.
@@ -79,7 +79,7 @@ class Breaker:
         attempts.since = min(attempts.since, now)
         attempts.failed += not error.throttled
         is_new = key not in self._failing
-        self._failing.add(key)  # before others may come in between
+        self._failing.add(key)  # before the await, during which others may fail
         health = await asyncio.wrap_future(
             self._limits.fail(
                 self._name, str(error), now=now, is_new=is_new, alike=retry.alike, opens=not error.throttled
@@ -115,27 +115,27 @@ class Breaker:
         return 0.0
 
     async def rejected(self, error: ModelError) -> bool:
-        """Count a query that asking again would not help; whether it is one too many of its kind."""
+        """Count a query that repeating would not help; returns whether there are too many of its kind."""
         kind = repr(error.cause)
         return self._over(await asyncio.wrap_future(self._limits.reject(self._name, kind, str(error))))
 
     async def hopeless(self, error: ModelError) -> FatalModelError | None:
-        """What ends the run where still so many queries in a row were rejected alike that all would be."""
+        """The error that ends the run, if still so many queries in a row were rejected alike."""
         health = await asyncio.wrap_future(self._limits.health(self._name))
         return self._stopped(error, health) if self._over(health) else None
 
     def _stopped(self, error: ModelError, health: Health) -> FatalModelError:
-        """What ends the run, in one line: what failed, how often, where, and what to try."""
+        """The error that ends the run, in one line: what failed, how often, where, and what to try."""
         cause = error.cause
         if isinstance(error, RetryableModelError) and (error.retry_after or 0.0) > self._retry.patience:
-            told = f"told to wait {error.retry_after:g} s"
+            extent = f"told to wait {error.retry_after:g} s"
         elif health.rejected:
-            told = f"{health.rejected} queries in a row failed alike"
+            extent = f"{health.rejected} queries in a row failed alike"
         else:
-            told = f"{health.failing} queries in a row failed, in {health.failed_calls} calls"
+            extent = f"{health.failing} queries in a row failed, in {health.failed_calls} calls"
         place = f", last at {cause.where}" if cause.where else ""
         hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind) or "try again later"
-        line = f"{error} ({told}{place}): {hint}, then run the same command: answers so far are kept"
+        line = f"{error} ({extent}{place}): {hint}, then run the same command: answers so far are kept"
         return FatalModelError(line, cause=cause)
 
     def _over(self, health: Health) -> bool:

@@ -1,4 +1,4 @@
-"""Leave to call: waits until the endpoint is open and the run's limits grant a call, and accounts for it."""
+"""Permission to call: waits for the endpoint and the run's limits, and accounts for each call."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import AccountEntry, Grant, Later, Limits, Over, Wish
 
 Estimate = Callable[[Model, Request], float | None]
-"""What a call may cost at most, in USD, before it is made; None where its price is unknown."""
+"""The most that a call may cost, in USD, before it is made; None if its price is unknown."""
 
 RECHECK = 1.0
-"""Seconds after which a closed endpoint is looked at again: another process may have found it open."""
+"""Seconds after which a closed endpoint is checked again: another process may have found it open."""
 
 UNPRICED = "what an answer costs is unknown, so max-cost cannot be kept; give --factorfair-max-calls"
 ORPHANED = "the controlling process is gone"
@@ -27,7 +27,7 @@ DELAY = 0.5
 
 
 class Budget:
-    """Grants calls one by one, as the limits of the run do; at once where there are none."""
+    """Grants calls one by one under the limits of the run; at once if there are none."""
 
     def __init__(self, limits: Limits, retry: Retry, estimate: Estimate) -> None:
         self._limits = limits
@@ -44,8 +44,8 @@ class Budget:
     async def take(self, model: Model, request: Request) -> Grant:
         """Wait until the call may start.
 
-        Calls that cannot start at once wait in the order of their coming, and only the first of them asks,
-        so that no process holds grants that it cannot use yet.
+        Calls that cannot start at once wait in order, and only the first of them asks, so that no process
+        holds grants that it cannot use yet.
 
         Raises:
             BudgetError: no more calls are granted.
@@ -83,7 +83,7 @@ class Budget:
         try:
             taken = await granted
         except asyncio.CancelledError:
-            if not granted.cancelled() and not granted.exception():  # it came in this very moment
+            if not granted.cancelled() and not granted.exception():  # it was granted at the same moment
                 self.give_back(granted.result())
             raise
         if isinstance(taken, Over):
@@ -92,7 +92,7 @@ class Budget:
         return taken
 
     def _account(self) -> None:
-        """Enter what calls came to and have those granted that wait; what comes meanwhile, after that."""
+        """Enter settled calls and ask for the waiting ones; later ones follow in the next turn."""
         if self._delayed is not None:
             self._delayed.cancel()
             self._delayed = None
@@ -106,8 +106,8 @@ class Budget:
             try:
                 taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
             except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait forever
-                self._failing = True  # from now on each call asks first, and hears of it
-                self._settled = settled + self._settled  # none was entered: they are tried again
+                self._failing = True  # from now on each call asks first, and raises the error
+                self._settled = settled + self._settled  # none was entered, so they are tried again
                 for _, granted in asked:
                     if not granted.cancelled():
                         granted.set_exception(error)
@@ -134,9 +134,9 @@ class Budget:
             self._delayed = asyncio.get_running_loop().call_later(DELAY, self._account)
 
     def settle(self, grant: Grant, response: Response | None, *, billable: bool) -> None:
-        """Enter what a call came to; one without a response, at what was reserved if it is ``billable``.
+        """Enter the cost of a call; without a response, the reserved amount if the call is ``billable``.
 
-        Where USD are limited, an answer of unknown cost ends the run.
+        If USD are limited, an answer of unknown cost ends the run.
         """
         if response is None:
             self._enter(AccountEntry.settled(grant, grant.reserved if billable else 0.0))
@@ -156,7 +156,7 @@ class Budget:
         return bool(await asyncio.to_thread(lambda: self._limits.ended))
 
     async def close(self) -> None:
-        """Wait until all calls are accounted for, and grants that came too late are returned."""
+        """Wait until all calls are entered, and unused grants are returned."""
         if self._settled:
             self._account()
         if self._accounting is not None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """One endpoint at one moment, over all processes of the run.
+    """The state of one endpoint, over all processes of the run.
 
-    ``throttled`` counts its 429 replies, ``waited`` the seconds to which they closed it. ``opens_in`` is
+    ``throttled`` counts its 429 replies, ``waited`` the seconds for which they closed it. ``opens_in`` is
     the seconds until it is called again, 0.0 while it is open. ``failing`` counts the queries that have
-    failed since its last answer, and ``cause`` is the one line of the last of these failures.
+    failed since its last answer, and ``cause`` is the last of these failures in one line.
     """
 
     endpoint: str

@@ -1,4 +1,4 @@
-"""How many calls may be in flight at once, found out call by call."""
+"""The number of calls that may be in flight at once, adapted call by call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Limits
 
 COOL_DOWN = 1.0
-"""Seconds after a decrease in which nothing is added: what was sent before it is still being answered."""
+"""Seconds without increase after a decrease: calls sent before it are still being answered."""
 
 
 class Limiter:
-    """The calls to one endpoint: at most ``most`` at once, fewer where it says that this is too many.
+    """Slots for the calls to one endpoint: at most ``most``, fewer if the endpoint throttles.
 
-    Every round of answers adds one slot; a 429 halves them, once for all calls that were in flight at that
-    moment. Lives in the loop: slots are given in the order of asking.
+    Every round of answers adds one slot; a 429 halves them, once for all calls in flight at that moment.
+    Slots are given in the order of asking. Used in the loop only.
     """
 
     def __init__(self, most: int, retry: Retry) -> None:
@@ -39,7 +39,7 @@ class Limiter:
         try:
             await slot
         except asyncio.CancelledError:
-            if slot.done() and not slot.cancelled():  # it was given in the very moment
+            if slot.done() and not slot.cancelled():  # it was given at the same moment
                 self._leave()
             raise
 
@@ -47,14 +47,14 @@ class Limiter:
         self._leave()
 
     def succeeded(self) -> None:
-        """Widen, where all slots were in use and the last decrease is a while ago."""
+        """Add a slot, if all were in use and the last decrease was a while ago."""
         if self._active >= int(self.width) < self._most and self._retry.clock() - self._slowed >= COOL_DOWN:
             self.width = min(float(self._most), self.width + 1 / self.width)
 
     def throttled(self, began: float) -> None:
-        """The endpoint had no room for a call begun then; one begun before a decrease tells nothing new."""
+        """Halve the slots, unless the throttled call began before the last decrease."""
         if began >= self._slowed:
-            # Of what is in use: it was too much, however many slots there are.
+            # Of the slots in use: these were too many, whatever their limit.
             self.width = max(1.0, min(self.width, float(self._active or self.width)) / 2)
             self._slowed = self._retry.clock()
 
@@ -80,14 +80,14 @@ class Limiter:
 
 
 class Endpoint(NamedTuple):
-    """How one endpoint may be called, and how its calls fare."""
+    """The limiter and the circuit breaker of one endpoint."""
 
     limiter: Limiter
     breaker: Breaker
 
 
 class Limiters:
-    """A limiter for each endpoint, and fewer slots where a model can use fewer."""
+    """A limiter for each endpoint, and fewer slots for a model that can use only fewer."""
 
     def __init__(self, connections: int, retry: Retry, limits: Limits) -> None:
         self._connections = connections
@@ -97,7 +97,7 @@ class Limiters:
         self._models: dict[int, AbstractAsyncContextManager[None]] = {}
 
     def own(self, model: Model) -> AbstractAsyncContextManager[None]:
-        """What a call must hold first: a slot of its model's own."""
+        """The slot of a model, which a call must hold first."""
         if id(model) not in self._models:
             few = model.parallel is not None and model.parallel < self._connections
             self._models[id(model)] = asyncio.Semaphore(model.parallel or 1) if few else nullcontext()

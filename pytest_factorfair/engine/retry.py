@@ -1,4 +1,4 @@
-"""When to call again after a failure that may pass, and when to stop."""
+"""When to repeat a call after a transient failure, and when to stop."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Retry:
     """Exponential backoff with full jitter, in seconds.
 
     Pause n is drawn between 0 and ``base * 2**(n - 1)``, at most ``cap``. A query is asked ``attempts``
-    times at most; being throttled uses up none of them. ``patience`` bounds the pauses of one query
-    together, and how long an endpoint that has answered may fail every call. ``alike`` queries in a row
-    that fail before anything succeeded stop the run, ``stretch`` of them later. Replies that are on their
-    way when the run stops are awaited for ``grace`` seconds.
+    times at most, not counting throttled calls. ``patience`` bounds the total pauses of one query, and how
+    long an endpoint that has answered may fail every call. The run stops if ``alike`` queries in a row fail
+    before any has succeeded, later if ``stretch`` do. Replies on their way when the run stops are awaited for
+    ``grace`` seconds.
     """
 
     attempts: int = 6

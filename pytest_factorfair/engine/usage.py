@@ -1,4 +1,4 @@
-"""What exchanges cost."""
+"""The usage of exchanges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_factorfair.domain import Exchange, Usage
 
 
 def usage(exchanges: Iterable[Exchange]) -> Usage:
-    """Calls are all that were sent, failures included; the cost is unknown if that of a response is."""
+    """All calls sent, failures included; the cost is unknown if that of a response is."""
     asked = tuple(exchanges)
     fresh = [one.response for one in asked if one.response is not None and not one.cached]
     fresh += [probe for one in asked for probe in one.probes]

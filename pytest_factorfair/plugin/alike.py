@@ -1,4 +1,4 @@
-"""Cases that failed alike: the terminal shows the first of them and how many there are."""
+"""Cases that failed alike: the terminal shows the first of them, and their number."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from _pytest._io import TerminalWriter  # pytest has no public name for its writer
 
 GROUPS = 10
-"""Kinds of failure shown; where each error has a number of its own there are as many kinds as cases."""
+"""Kinds of failure shown; errors with unique numbers would give as many kinds as cases."""
 
 STATS = ("error", "failed")
-"""Where the terminal reporter keeps what it prints as ERRORS and as FAILURES."""
+"""The keys under which the terminal reporter keeps its sections ERRORS and FAILURES."""
 
 
 class Loss(NamedTuple):
@@ -30,13 +30,12 @@ class Loss(NamedTuple):
 
 
 class AlikeFailures:
-    """Groups failed cases by what went wrong, and has the terminal print each group once.
+    """Groups failed cases by their cause, and has the terminal print each group once.
 
     Every case keeps its own report: exit code, counts, JUnit and other reports are complete. pytest has no
-    hook for what its sections ERRORS and FAILURES and its short summary print: one wrapper of
-    ``pytest_terminal_summary``, around all other plugins, prints them from lists of the reporter. So the
-    outermost wrapper puts shorter lists in their place, and ``complete``, the innermost, the complete ones
-    for as long as other plugins print.
+    hook for its sections ERRORS and FAILURES and its short summary: a wrapper of ``pytest_terminal_summary``
+    around all other plugins prints them from lists of the reporter. So our outermost wrapper replaces these
+    lists by shorter ones, and ``complete``, the innermost, restores them while other plugins print.
     """
 
     def __init__(self) -> None:
@@ -45,10 +44,10 @@ class AlikeFailures:
         self.complete = Complete(self)
 
     def add(self, report: pytest.TestReport, record: Record | None, *, shipped: bool) -> None:
-        """Note a failed report of a case, with what the case recorded.
+        """Note a failed report of a case, with its record.
 
-        Failures of the shipped check are alike if most answers are lost for the same reason, all others if
-        they print the same.
+        Failures of the shipped check are alike if most answers are lost for the same reason, others if they
+        print the same.
         """
         reasons = Counter(Loss(one.outcome, one.reason) for one in lost(record.answers if record else ()))
         kind: Hashable = report.longreprtext
@@ -74,7 +73,7 @@ class AlikeFailures:
             stats[name], self._lists[name] = reports, stats[name]
 
     def _shown(self, reports: Iterable[pytest.TestReport]) -> list[pytest.TestReport]:
-        """One report for each group, in the place of its first; reports of other tests as they are."""
+        """One report per group, in the place of its first; reports of other tests unchanged."""
         groups: dict[Hashable, list[pytest.TestReport]] = {}
         kinds: set[Hashable] = set()
         for report in reports:
@@ -111,17 +110,19 @@ def _merged(group: list[pytest.TestReport], kind: Hashable) -> pytest.TestReport
     path, line, name = first.location
     others = plural(len(group) - 1, "other case" if kind is None else "more case")
     first.location = path, line, f"{name} and {others}"
-    first.__dict__.pop("node", None)  # each report of a worker prints a line about it, and this holds another
+    first.__dict__.pop(
+        "node", None
+    )  # reports of workers print a line about it, and this report stands for several
     first.nodeid = f"{first.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
     if isinstance(kind, Loss):
-        shown: Any = Lost(group[0], Crash(kind.reason))  # pytest goes by its methods, not by its type
+        shown: Any = Lost(group[0], Crash(kind.reason))  # pytest uses its methods, whatever its type
         first.longrepr = shown
     return first
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """What pytest prints in its short summary."""
+    """The message that pytest prints in its short summary."""
 
     message: str
 

@@ -29,7 +29,7 @@ class Asker:
         self._execution = item.config.stash[EXECUTION]
         self._assignment = assignment
         self._detector = detector
-        try:  # an override in a conftest.py may give a function
+        try:  # an override in a conftest.py may return a function
             self._model = coerce(model, assignment.model, modality=assignment.checklist.modality)
         except InputError as error:
             pytest.fail(f"factorfair_model: {error}", pytrace=False)
@@ -37,11 +37,11 @@ class Asker:
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
 
-        Where the limits of the run do not allow for them, the item is skipped and the run ends.
+        If a limit of the run is reached, the item is skipped and the run ends.
 
         Raises:
             FatalModelError: no call can succeed; the run stops.
-            StoreError: responses can no longer be kept; the run stops.
+            StoreError: responses can no longer be stored; the run stops.
             DetectorError: pictures cannot be read; the run stops.
         """
         item, execution, one = self._item, self._execution, self._assignment
@@ -75,7 +75,7 @@ class Asker:
 
 
 def reader(config: pytest.Config) -> ReadAnswer:
-    """The hook ``pytest_factorfair_read_answer``, whose implementations the conftest.py files have."""
+    """The implementations of the hook ``pytest_factorfair_read_answer`` in conftest.py files."""
     hook = config.hook.pytest_factorfair_read_answer
 
     def read(response: Response, query: Query) -> object:

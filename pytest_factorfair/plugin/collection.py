@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment, Run
 
 ASSIGNMENT = "factorfair_assignment"
-"""The fixture every other one hangs on, and so the argument that is parametrized."""
+"""The parametrized fixture, on which all others depend."""
 
 CHECKS = "pytest_factorfair.checks"
 SHIPPED = "factorfair"
-"""The node id of the shipped checks, and what the ids of their items begin with."""
+"""The node id of the shipped checks, and the prefix of their items' ids."""
 
 CHECKS_FILE = Path(__file__).parents[1] / "checks" / "test_checklist.py"
 
 
 def dry(config: pytest.Config) -> bool:
-    """Whether pytest only shows what it would do: nothing is asked, nothing written."""
+    """Whether pytest only shows its plans, so that nothing is asked or written."""
     shows = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "cacheshow")
     return any(getattr(config.option, name, False) for name in shows)
 
@@ -35,7 +35,7 @@ def dry(config: pytest.Config) -> bool:
 class Checks(pytest.Module):
     """The shipped checks, under a short node id, with the hooks and fixtures of the root conftest.
 
-    Added to the session by hand: a path appended to the arguments is dropped when a virtual
+    We add them to the session ourselves: pytest drops a path appended to the arguments if a virtual
     environment lies inside the project, and its items would not see the root conftest's hooks.
     """
 
@@ -43,7 +43,7 @@ class Checks(pytest.Module):
         return importlib.import_module(f"{CHECKS}.test_checklist")
 
     def funcnamefilter(self, name: str) -> bool:
-        """Not the user's ``python_functions``: that ini is about the user's files."""
+        """Ignore the user's ``python_functions``, which is for the user's files."""
         return name.startswith("test_")
 
     @property
@@ -57,13 +57,13 @@ class Checks(pytest.Module):
 
 
 def add_shipped_checks(session: pytest.Session, report: pytest.CollectReport) -> None:
-    """Append the shipped checks, unless the command line names what to collect."""
+    """Append the shipped checks, unless the command line names paths."""
     if session.config.args_source is not pytest.Config.ArgsSource.ARGS:
         report.result.append(Checks.from_parent(session, path=session.config.rootpath, nodeid=SHIPPED))
 
 
 def shipped_module(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """The shipped checks as ``--pyargs pytest_factorfair.checks`` finds them: same ids, same hooks."""
+    """The shipped checks for ``--pyargs pytest_factorfair.checks``, with the same ids and hooks."""
     if module_path == CHECKS_FILE:
         module: pytest.Module = Checks.from_parent(parent, path=module_path, nodeid=SHIPPED)
         return module
@@ -71,7 +71,7 @@ def shipped_module(module_path: Path, parent: pytest.Collector) -> pytest.Module
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """One item per case and model; without a run, one that says why it is skipped."""
+    """One item per case and model; without a run, a single item that is skipped with the reason."""
     execution = metafunc.config.stash.get(EXECUTION, None)
     if execution is None:
         skip = pytest.mark.skip(reason="no model: give --factorfair-model")
@@ -85,9 +85,9 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
-    """The assignments that every ``factorfair`` mark of the test lets through.
+    """The assignments that match every ``factorfair`` mark of the test.
 
-    A wrong mark fails while pytest collects: the module is reported as an error with this one line.
+    A wrong mark fails the collection of the module, with one line.
     """
     wanted = []
     for mark in metafunc.definition.iter_markers("factorfair"):
@@ -118,7 +118,7 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
 
 
 def left_out(config: pytest.Config) -> str:
-    """What kept cases from being selected, as far as pytest's options tell."""
+    """Why cases were not selected, as far as pytest's options show."""
     chosen = []
     by_path = config.args_source is pytest.Config.ArgsSource.ARGS
     by_path = by_path and not any(path.startswith(CHECKS) for path in config.args)
@@ -134,7 +134,7 @@ def left_out(config: pytest.Config) -> str:
 
 
 def _origin(config: pytest.Config, text: str) -> str:
-    """Where an argument was given, unless it was typed."""
+    """The origin of an argument that was not typed."""
     if any(text in str(typed) for typed in config.invocation_params.args):
         return ""
     if text in os.environ.get("PYTEST_ADDOPTS", ""):

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Controller:
-    """Registered in the one process that owns the terminal: the only one, or the workers' controller.
+    """Registered in the process that owns the terminal: the only one, or the workers' controller.
 
     Raises:
-        InputError: a gate or a baseline that does not fit this run, a report folder that cannot be
-            written, or nothing to replay.
+        InputError: a gate or baseline does not fit this run, reports cannot be written, or there is nothing
+            to replay.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Controller:
         self._dry = dry(config)
         chosen = self._settings
         if any((chosen.gates, chosen.baseline, chosen.detector_errors, chosen.log)):
-            self._concluding()  # what is wrong with them is reported before anything is asked
+            self._concluding()  # reports mistakes in them before anything is asked
         if not self._dry:
             execution.begin()
 
     def _concluding(self) -> Conclusion:
-        """What concludes the run; the first request does not wait for what that imports."""
+        """The conclusion, made on first use so that the first request does not wait for its imports."""
         if self._conclusion is None:
             from pytest_factorfair.session.conclusion import Conclusion
 
@@ -86,14 +86,14 @@ class Controller:
         self.select([item.nodeid for item in session.items])
 
     def select(self, nodeids: Sequence[str]) -> list[Assignment]:
-        """Learn which items will run, and return what they ask."""
+        """Note the items that will run, and return their assignments."""
         chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
         self._ledger.select((one.key for one in chosen), alone=self._settings.judge_selected)
         self._progress.expect(sum(assignment.case.samples for assignment in chosen))
         return chosen
 
     def _assignment(self, nodeid: str) -> Assignment | None:
-        """The assignment of an item: its parameter id may stand among those of other parameters."""
+        """The assignment of an item, whose parameter id may contain those of other parameters."""
         _, bracket, text = nodeid.partition("[")
         if not bracket or not text.endswith("]"):
             return None
@@ -119,7 +119,7 @@ class Controller:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Judge once all items are done, whatever ended them; the code after a raising yield is skipped."""
+        """Judge once all items are done, however the loop ends: an exception skips the code after yield."""
         interruption: str | None = "the run was interrupted"
         try:
             result = yield
@@ -128,12 +128,12 @@ class Controller:
                 self._concluding().ask_further(left_out=left_out(self._config))
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, session.Failed)) and str(error):
-                interruption = str(error)  # pytest and xdist derive theirs, and say what stopped the run
+                interruption = str(error)  # subclasses of pytest and xdist say what stopped the run
             self._execution.stop(interruption or "the run was interrupted")
             raise
         finally:
             self._progress.clear()
-            # Silent where none of our items was selected, unless gates would then be green by omission.
+            # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
             if (self._ledger.selected or unasked) and not self._dry:
                 self._result = self._concluding().draw(
@@ -161,7 +161,7 @@ class Controller:
         self._call(session, "pytest_factorfair_summary", config=self._config, summary=result.summary)
 
     def _call(self, session: pytest.Session, hook: str, **arguments: object) -> None:
-        """Call a hook that others implement; an exception of theirs becomes one line and fails the run."""
+        """Call a hook that other plugins implement; their exceptions become one line and fail the run."""
         try:
             getattr(self._config.hook, hook)(**arguments)
         except pytest.exit.Exception:
@@ -204,9 +204,9 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Print what pytest left out, which has no summary after an internal error.
+        """Print the result if pytest printed no summary, as after an internal error.
 
-        pytest returns the session's exit status after this.
+        pytest returns the session's exit status after this hook.
         """
         self._stay_red()
         reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -218,7 +218,7 @@ class Controller:
             reporter.write_line(f"factorfair: exit code 1, not 0: {why}", red=True)
 
     def _stay_red(self) -> None:
-        """An exit code of 0 that ``pytest.exit`` or another plugin has set does not hide what failed."""
+        """Replace an exit code of 0, set by ``pytest.exit`` or another plugin, if the run has failed."""
         session = self._session
         if session is not None and session.exitstatus == pytest.ExitCode.OK and self._red and not self._dry:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

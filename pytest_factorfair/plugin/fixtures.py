@@ -1,4 +1,4 @@
-"""What a test asks for."""
+"""The fixtures of tests over a checklist."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment
 
 Ask = Callable[["Case"], "Answers"]
-"""Ask the model every query of a case, and read what it answers."""
+"""Ask the model every query of a case, and read its answers."""
 
 RecordAnswers = Callable[["Answers"], None]
-"""Hand a case's answers in, so that they count towards the scores."""
+"""Record a case's answers, so that they count towards the scores."""
 
 
 @pytest.fixture
 def factorfair_assignment(request: pytest.FixtureRequest) -> Assignment:
-    """The case and the model this item is about; parametrized by the plugin, one item each."""
+    """The case and the model of this item; parametrized by the plugin, one item each."""
     assignment: Assignment = request.param
     return assignment
 
 
 @pytest.fixture
 def factorfair_case(factorfair_assignment: Assignment) -> Case:
-    """The checklist case this item is about."""
+    """The checklist case of this item."""
     return factorfair_assignment.case
 
 
 @pytest.fixture
 def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Config) -> Model:
-    """The model under test. Override it in a conftest.py to wrap it, or to bring your own.
+    """The model under test. Override it in a conftest.py to wrap or replace it.
 
     An override may return a ``Model``, or any function that takes the prompt and returns the reply.
     """
@@ -47,9 +47,9 @@ def factorfair_model(factorfair_assignment: Assignment, pytestconfig: pytest.Con
 
 @pytest.fixture(scope="session")
 def factorfair_detector(pytestconfig: pytest.Config) -> Detector | None:
-    """What reads the pictures of an image model, loaded once per process; None for language models.
+    """The detector that reads the pictures of an image model, loaded once per process; None for text.
 
-    Override it in a conftest.py to wrap it, or to bring your own.
+    Override it in a conftest.py to wrap or replace it.
     """
     detector: Detector | None = pytestconfig.stash[EXECUTION].run.detector
     return detector
@@ -62,7 +62,7 @@ def factorfair_ask(
     factorfair_detector: Detector | None,
     request: pytest.FixtureRequest,
 ) -> Ask:
-    """Ask the model every query of a case; answers come from the store where it has them."""
+    """Ask the model every query of a case; stored answers are not asked again."""
     from pytest_factorfair.plugin.asking import Asker
 
     return Asker(request.node, factorfair_assignment, factorfair_model, factorfair_detector)
@@ -70,7 +70,7 @@ def factorfair_ask(
 
 @pytest.fixture
 def factorfair_record(request: pytest.FixtureRequest) -> RecordAnswers:
-    """Hand a case's answers in: they ride on this item's report to the controlling process."""
+    """Record a case's answers, which this item's report carries to the controlling process."""
 
     def record(answers: Answers) -> None:
         request.node.stash[RECORD] = answers.record

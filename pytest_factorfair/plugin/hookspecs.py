@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
-    """Add model providers: from a scheme, or a whole spec, to what builds the model.
+    """Add model providers: a mapping from a scheme, or a whole spec, to a factory.
 
     Called in every process of a run before a model is built. A factory gets the parsed
     ``ModelSpec`` and returns a ``Model``; it must be cheap and must not call the model::
@@ -30,7 +30,7 @@ def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
 
 @pytest.hookspec
 def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorFactory]:
-    """Add detectors: from the word before the colon of a spec to what builds the detector.
+    """Add detectors: a mapping from the word before the colon of a spec to a factory.
 
     Called in every process of a run before a picture is made; ``factorfair detector`` calls the hook of the
     current folder's conftest.py with None for ``config``. A factory gets the parsed ``DetectorSpec`` and

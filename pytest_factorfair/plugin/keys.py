@@ -1,4 +1,4 @@
-"""What the plugin hangs on pytest's config and items."""
+"""The stash keys of the plugin on pytest's config and items."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""
 
 PROGRESS: pytest.StashKey[Meter] = pytest.StashKey()
-"""On the same configs; only the process that owns the terminal draws it."""
+"""On the same configs; only the process that owns the terminal draws the line."""
 
 RECORD: pytest.StashKey[Record] = pytest.StashKey()
 """On an item whose case was recorded."""
 
 USAGE: pytest.StashKey[Usage] = pytest.StashKey()
-"""On an item that asked, whether it recorded or not: what of its asking is not on the run's account."""
+"""On an item that asked, whether it recorded or not: its usage that is not on the run's account."""

@@ -1,4 +1,4 @@
-"""Prefetch in front of items, and for ``--factorfair-warm`` before any of them."""
+"""Prefetch ahead of items, and with ``--factorfair-warm`` before all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Prefetch:
     """Registered in every process that runs items.
 
     Without workers the order of all items is known, and a window moves over it. A worker knows only its next
-    item and prefetches no other: xdist may send that to another worker, which would pay for it again.
+    item and prefetches no other: xdist may send others to another worker, which would pay for them again.
     """
 
     def __init__(self, execution: Execution) -> None:
@@ -53,7 +53,7 @@ class Prefetch:
 class Warm:
     """Registered in the controlling process: with all answers in the store, items and workers only read.
 
-    It asks the cases that were selected: after the collection, and with workers after that of the first.
+    It asks the selected cases after the collection, with workers after that of the first worker.
     """
 
     def __init__(self, execution: Execution, meter: Meter) -> None:
@@ -73,16 +73,16 @@ class Warm:
         try:
             deque(ask_all(self._execution, wanted, self._meter), maxlen=0)
         except (BudgetError, FatalModelError, StoreError):
-            pass  # the first item that needs a missing answer fails with the same error and reports it
+            pass  # the first item that needs a missing answer fails with the same error
         finally:
             self._meter.clear()
 
 
 def _wanted(item: pytest.Item) -> Assignment | None:
-    """The assignment that an item is certain to ask.
+    """The assignment that an item is certain to ask, else None.
 
-    None for an item that does not ask, that its marks may skip, or whose model a conftest.py overrides: the
-    override may ask something else, and what is prefetched is paid for.
+    An item may not ask, its marks may skip it, or a conftest.py may override its model: then a prefetch could
+    pay for something else.
     """
     callspec = getattr(item, "callspec", None)
     if callspec is None or "factorfair_ask" not in getattr(item, "fixturenames", ()):

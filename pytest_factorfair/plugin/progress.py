@@ -1,4 +1,4 @@
-"""One line below pytest's own that says how far the asking is."""
+"""One line below pytest's own that shows the progress of the asking."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
 
 LIVE, PLAIN = 0.1, 30.0
-"""Seconds between two lines: on a terminal, where the line is redrawn, and elsewhere, where it stays."""
+"""Seconds between two lines: on a terminal, which redraws the line, and elsewhere."""
 
 
 class Screen:
-    """Where the line is drawn: redrawn in place on a terminal, printed every 30 seconds elsewhere.
+    """Draws the line: in place on a terminal, as a new line every 30 seconds elsewhere.
 
-    Written past pytest's writer, which so keeps its idea of the column, and erased before pytest
-    writes again.
+    It bypasses pytest's writer, so that this keeps its column, and erases the line before pytest writes
+    again.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -52,7 +52,7 @@ class Screen:
         self._writer.flush()
 
     def draw_uncaptured(self, text: str) -> None:
-        """Draw from inside a test, whose own output stays captured."""
+        """Draw during a test, whose own output stays captured."""
         if self._capture is None:
             self.draw(text)
         else:

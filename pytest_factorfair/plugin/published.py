@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-# pytest has no public names for what longrepr of a failed test is, and other plug-ins rely on these.
+# pytest has no public names for the types of ``longrepr``, and other plug-ins rely on these.
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
 from pytest_factorfair.domain import Verdict
@@ -20,13 +20,13 @@ PATH = "factorfair"
 def gate_reports(
     verdict: Verdict, *, strict: bool, on_inconclusive: str = "warn"
 ) -> tuple[pytest.TestReport, ...]:
-    """The reports that make a verdict count.
+    """The reports of a verdict.
 
-    ``strict`` fails what could not be judged or decided; ``on_inconclusive`` is the policy for
-    inconclusive gates: warn, fail or pass.
+    ``strict`` fails inconclusive and unjudged gates; ``on_inconclusive`` is the policy for inconclusive
+    gates: warn, fail or pass.
     """
     result = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
-    # Of the types that pytest gives its own reports: other plug-ins read their attributes without asking.
+    # The types of pytest's own reports: other plug-ins read their attributes unchecked.
     longrepr: ExceptionChainRepr | tuple[str, int, str] | None = None
     if result == "skipped":
         longrepr = (PATH, 1, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")

@@ -1,4 +1,4 @@
-"""What each process does: the controller judges; every process that runs items asks."""
+"""The role of each process: the controller judges; every process that runs items asks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
-"""Marks that mean something to pytest: no part, context or attribute may be called so."""
+"""Marks with a meaning in pytest: no part, context or attribute may have these names."""
 
 
 def start(config: pytest.Config) -> None:
@@ -90,7 +90,7 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 
 
 def _control(config: pytest.Config, execution: Execution) -> None:
-    """Register what only the process that owns the terminal needs."""
+    """Register the plugins of the process that owns the terminal."""
     chosen = execution.run.settings
     if chosen.plan or chosen.explain_cache:
         from pytest_factorfair.session.outlook import cache_misses
@@ -123,7 +123,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
 
 
 class Showing:
-    """Registered in place of the controller: prints a plan or a cache's state, and no item runs."""
+    """Registered instead of the controller: prints a plan or the cache's state, and no item runs."""
 
     def __init__(self, config: pytest.Config, outlook: Outlook, title: str, lines: Iterable[str]) -> None:
         self._outlook = outlook

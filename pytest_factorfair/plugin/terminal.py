@@ -1,4 +1,4 @@
-"""The terminal section: the verdict in words, then a table per attribute, then costs and paths of reports."""
+"""The terminal section: the verdict in words, a table per attribute, costs, and paths of reports."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.conclusion import Result
 
 COLORS = {"passed": "green", "failed": "red", "PASS": "green", "FAIL": "red"}
-"""Of verdicts, and of all of them in one; others are yellow."""
+"""The colors of verdicts and of the overall verdict; others are yellow."""
 
 EXPLAINED = 5
-"""Verdicts that are explained in full; of the others only the first sentence is printed."""
+"""Verdicts that are explained in full; the others only with the first sentence."""
 
 
 def terminal(
@@ -39,14 +39,14 @@ def terminal(
 ) -> None:
     """Write the section; a person should be able to read it in ten seconds.
 
-    ``fails`` is whether the run fails, ``alarms`` say what fails it besides gates. With ``-q`` only the
-    verdict, the gates that failed and the path of the page are written.
+    ``fails`` is whether the run fails, ``alarms`` say why besides gates. With ``-q`` only the verdict, the
+    failed gates and the path of the page are written.
     """
     SummarySection(reporter, result, quiet=reporter.verbosity < 0).write(fails=fails, alarms=alarms)
 
 
 class SummarySection:
-    """Writes lines as wide as the terminal; text from outside is shown, and never acts."""
+    """Writes lines as wide as the terminal; control characters in text from outside are escaped."""
 
     def __init__(self, reporter: pytest.TerminalReporter, result: Result, *, quiet: bool) -> None:
         self._reporter = reporter
@@ -81,7 +81,7 @@ class SummarySection:
         if fails and not any(one.judgement == "failed" for one in summary.gates):
             verdict += "; the run fails"
         self._text(f"release: {verdict}", bold=True, **{color: True})
-        # Where no gate is judged, the line above has the reason of all.
+        # If no gate is judged, the line above gives the reason for all.
         unjudged = summary.incomplete and all(one.judgement == "not judged" for one in summary.gates)
         if not unjudged:
             if not self._quiet:
@@ -91,10 +91,10 @@ class SummarySection:
             self._reporter.write_line("")
 
     def _lines(self, lines: tuple[VerdictLine, ...]) -> None:
-        """Verdicts below each other, those that did not pass explained."""
+        """Write one verdict per line, and explain those that did not pass."""
         shown = [line for line in lines if not self._quiet or line.judgement == "failed"]
         margin = max((len(SIGNS[line.judgement]) for line in shown), default=0) + 1
-        # Subjects are padded as far as the lines that fit on one go on doing so.
+        # Subjects are padded only as far as the lines still fit.
         room = self._width - margin - 2
         short = [line for line in shown if len(line.subject) + len(line.reason) <= room]
         most = min((room - len(line.reason) for line in short), default=0)
@@ -110,8 +110,8 @@ class SummarySection:
                 self._text(line.reason, indent=margin)
             if line.verdict is None or self._quiet:
                 continue
-            told = tuple(explanation(line.verdict, known=examples))
-            self._text(*(told if explained < EXPLAINED else told[:1]), indent=2)
+            sentences = tuple(explanation(line.verdict, known=examples))
+            self._text(*(sentences if explained < EXPLAINED else sentences[:1]), indent=2)
             explained += 1
 
     def _tables(self, summary: Summary) -> None:
@@ -140,7 +140,7 @@ class SummarySection:
         self._text(f"{kept or 'report'}: {_place(page)}{also}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
-        """Write lines, wrapped where they are too long; ``begun`` are columns that are already written."""
+        """Write lines, wrapped if they are too long; ``begun`` columns are already written."""
         for line in map(escaping.terminal, lines):
             margin, wrapped = " " * indent, [line]
             if indent or len(line) > self._width - begun:
@@ -157,6 +157,6 @@ class SummarySection:
 
 
 def _place(path: str) -> str:
-    """Relative to the current directory where it lies below it."""
+    """The path, relative to the current directory if it lies below it."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path

@@ -1,4 +1,4 @@
-"""How settings go to pytest-xdist's workers, and how the results of items come back from them."""
+"""pytest-xdist: settings for the workers, and the results of items from them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 LIMITS = ("max-calls", "max-cost", "max-minutes", "max-rpm")
 
 ATTRIBUTE = "factorfair"
-"""Where an item's result rides on its report, and a worker's order in its ``workerinput``."""
+"""The attribute of a report with its item's result, and the key of a worker's order in ``workerinput``."""
 
 
 def attach(report: pytest.TestReport, result: transport.ItemResult) -> None:
-    """Let a report carry the result of its item."""
+    """Attach an item's result to its report."""
     setattr(report, ATTRIBUTE, result)
 
 
@@ -55,9 +55,9 @@ class ReportTransport:
 
 
 class XdistHooks:
-    """Hooks that exist only with xdist, registered on the controller when it is there.
+    """Hooks that exist only with xdist, registered on the controller.
 
-    They give the workers the controller's settings and checklists, and the controller what was selected.
+    They give the workers the controller's settings and checklists, and the controller the selected items.
     """
 
     def __init__(self, execution: Execution, controller: Controller, warm: Warm | None) -> None:
@@ -66,9 +66,9 @@ class XdistHooks:
         self._warm = warm
 
     def pytest_xdist_setupnodes(self, specs: Sequence[Any]) -> None:
-        """Refuse what no worker can keep, before one is started or another host is called.
+        """Refuse limits that no worker can keep, before one is started or another host is called.
 
-        ``specs`` are execnet's, whose names are None where they were not given.
+        ``specs`` are execnet's; names that were not given are None.
         """
         connections = self._execution.run.settings.connections
         if connections < len(specs):

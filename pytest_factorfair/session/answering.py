@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment
 
 ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
-"""The user's reader: a ``Reading``, or None to leave the reply to ours."""
+"""The user's reader: returns a ``Reading``, or None to use ours."""
 
 
 def recorded(
@@ -27,10 +27,10 @@ def recorded(
     detector: Detector | None,
     read: ReadAnswer | None,
 ) -> Record:
-    """What a case's exchanges say, in their order; a picture has an answer for each of its faces.
+    """The record of a case's exchanges, in order; a picture has one answer per face.
 
     Raises:
-        InputError: the user's reader returns no reading, or no detector is there for pictures.
+        InputError: the user's reader returns something else than a reading, or pictures have no detector.
         DetectorError: the detector cannot work.
         StoreError: a picture can no longer be read from the store.
     """
@@ -67,7 +67,7 @@ def recorded(
 def _seen(
     execution: Execution, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
 ) -> Iterator[Answer]:
-    """The pictures of a case are read some at a time, and each by a detector once; what has none says why."""
+    """Read the pictures of a case in chunks, each picture once; an exchange without one keeps its reason."""
     from pytest_factorfair import detection
 
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
@@ -91,7 +91,7 @@ def _seen(
 
 
 def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
-    """What the user's reader makes of a reply; Python does not check what it returns."""
+    """The user's reading of a reply, checked, because the reader may return anything."""
     if read is None or exchange.response is None:
         return None
     own = read(exchange.response, exchange.query)

@@ -1,4 +1,4 @@
-"""A former report.json, read back into what scores are computed from, and compared with this run."""
+"""A former report.json as the baseline of a run: its counts and records, and whether it is comparable."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SHARED = ("design", "truth", "answers", "estimator", "detector")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """A report's fingerprint, records and scores; ``name`` is how messages call it.
+    """A report's fingerprint, records and scores; ``name`` is its name in messages.
 
-    ``saved`` are the counts that it holds; others are counted again from its records.
+    ``saved`` are the counts in the report; other counts are computed again from its records.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Baseline:
     scores: tuple[Score, ...]
 
     def former(self, records: Iterable[Record], asked: Asked = ()) -> Former:
-        """This report as what a run with these records, and these cases, is compared with."""
+        """This report in the form that a run with these records and cases is compared with."""
         return Former(self.counts(asked), self.records, tuple(records))
 
     def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
-        """Its counts, of those protocols that count again for these cases only."""
+        """Its counts; some protocols count again for these cases only."""
         again = (
             counts
             for checklist, cases in asked
@@ -54,7 +54,7 @@ class Baseline:
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Its checklists whose counts it does not hold."""
+        """Its checklists whose counts are not in the report."""
         saved = {counts.protocol for counts in self.saved}
         metrics = {
             metric
@@ -69,13 +69,13 @@ def of(run: Run, now: Fingerprint) -> Baseline | None:
     """The baseline of a run, if one was given.
 
     Raises:
-        InputError: a file that is no report, or the report of a run that cannot be compared with this one.
+        InputError: the file is not a report, or its run cannot be compared with this one.
     """
     if run.settings.baseline is None:
         return None
-    found = read(run.settings.baseline, name=f"{run.settings.where('baseline')} {run.settings.baseline}")
-    comparable(found.name, found.fingerprint, asdict(now))
-    return found
+    baseline = read(run.settings.baseline, name=f"{run.settings.where('baseline')} {run.settings.baseline}")
+    comparable(baseline.name, baseline.fingerprint, asdict(now))
+    return baseline
 
 
 def read(path: str, *, name: str) -> Baseline:
@@ -89,9 +89,9 @@ def read(path: str, *, name: str) -> Baseline:
 
 
 def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> Baseline:
-    """What scores are computed from in the content of a report, whose cases are read once.
+    """The baseline in the content of a report, whose cases are read once.
 
-    ``columns`` keeps answers in little memory, for somebody who reads many reports.
+    ``columns`` stores answers compactly, for callers that read many reports.
     """
     records = tuple(record(row, columns=columns) for row in report["cases"])
     dropped: dict[str, set[str]] = {}
@@ -117,10 +117,10 @@ def comparable(
     checklists: Iterable[str] | None = None,
     verdict: str = "they cannot be compared",
 ) -> None:
-    """Refuse to compare runs that asked different things or scored them differently.
+    """Refuse to compare runs that asked different questions or scored them differently.
 
-    ``before`` and ``now`` are their fingerprints, ``name`` and ``other`` what messages call them, and
-    ``checklists`` those that both must have: by default all of ``now``.
+    ``before`` and ``now`` are their fingerprints, ``name`` and ``other`` their names in messages. Both must
+    have these ``checklists``, by default all of ``now``.
 
     Raises:
         InputError: the first field that differs, with both values.

@@ -1,6 +1,6 @@
-"""What follows once all cases are asked: further looks, reasons, the summary, and its reports.
+"""The end of a run: further looks, reasons, the summary and its reports.
 
-Imported when answers are on their way: this and the rooms it needs take longer to import than to run.
+Imported while answers are on their way: this module and its imports take longer to import than to run.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ PARTIAL_FAILS = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run came to.
+    """The result of a run.
 
-    ``fails`` is whether the run fails, ``strict`` whether gates that are inconclusive or not judged do. Of a
-    ``shard`` the scores mean nothing: they are those of some of the cases.
-    ``written`` are the paths of its reports, ``logged`` is what became of them in trackers, ``unwritten`` why
-    they are not all there. ``kept`` is the folder of a complete run's report that this partial one does not
-    replace.
+    ``fails`` is whether the run fails, ``strict`` whether inconclusive and unjudged gates fail it. The scores
+    of a ``shard`` mean nothing, because they cover only some of the cases. ``written`` are the paths of the
+    reports, ``logged`` their state in trackers, and ``unwritten`` why reports are missing. ``kept`` is the
+    folder of a complete run's report that this partial one does not replace.
     """
 
     summary: Summary
@@ -62,10 +61,10 @@ class Result:
 
 
 class Conclusion:
-    """Drawn from the ledger, once, by the process that controls the run.
+    """Concludes the run from its ledger, once, in the process that controls it.
 
     Raises:
-        InputError: a gate that cannot be judged in this run, or a baseline that cannot be compared with it.
+        InputError: a gate cannot be judged in this run, or the baseline cannot be compared with it.
     """
 
     def __init__(
@@ -92,9 +91,9 @@ class Conclusion:
         self._interruption: str | None = None
 
     def ask_further(self, *, left_out: str) -> None:
-        """Look again at what is undecided, then ask for reasons: all cases are done, workers are down.
+        """Take further looks at undecided gates, then ask for reasons, once all cases are done.
 
-        Reasons are also asked for where the run is too small to judge.
+        Runs that are too small to judge ask for reasons, too.
         """
         self._interruption = "the run was interrupted while looking again"
         if self._incomplete(None, left_out) is None:
@@ -109,13 +108,13 @@ class Conclusion:
     def draw(self, *, interruption: str | None, left_out: str) -> Result:
         """End the asking, judge, and write the reports.
 
-        ``interruption`` is what kept the run from its end, ``left_out`` why some cases were not selected.
-        Unless the settings accept incomplete runs, an interrupted run fails, and so do gates where cases
-        were left out.
+        ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected. Unless
+        the settings accept incomplete runs, an interrupted run fails, and so does one with gates if some
+        cases were left out.
         """
         settings = self._run.settings
         incomplete = self._incomplete(interruption or self._interruption, left_out)
-        self._execution.stop("the run has ended")  # from here on its account does not grow
+        self._execution.stop("the run has ended")  # its account no longer grows
         self._ledger.spend(self._execution.usage)
         partial = incomplete is not None and incomplete.partial
         kind = None if incomplete is None else incomplete.kind
@@ -149,7 +148,7 @@ class Conclusion:
         return self._written(result, partial=partial) if self._ledger.records else result
 
     def _incomplete(self, interruption: str | None, left_out: str) -> Incomplete | None:
-        """Why nothing can be judged; completeness is the first gate."""
+        """Why no gate can be judged; completeness is the first gate."""
         ledger, missing = self._ledger, self._ledger.missing
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
@@ -172,7 +171,7 @@ class Conclusion:
         return None if settings.judged else Incomplete("too small", too_small)
 
     def _written(self, result: Result, *, partial: bool) -> Result:
-        """Write the reports; one that cannot be written fails the run, and the answers are in the store."""
+        """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""
         wanted = Path(self._run.settings.report)
         try:
             if self._run.settings.shard is not None:

@@ -1,4 +1,4 @@
-"""One question put to one model in every way it can be asked: what a run can expect of it."""
+"""One question asked of one model in every supported way, to find out what a run can expect of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Observation(NamedTuple):
 
 @dataclass
 class Examination:
-    """One question, put to one model in every way it can be asked; ``spent`` is what that took.
+    """One question, asked of one model in every supported way; ``spent`` is the usage.
 
     ``custom`` are the user's own models, by scheme or spec.
     """
@@ -48,10 +48,10 @@ class Examination:
     _modes: tuple[AnswerMode, ...] = ()
 
     def observations(self) -> Iterator[Observation]:
-        """What is found out, in the order of the calls.
+        """The observations, in the order of the calls.
 
         Raises:
-            InputError: there is no such model, or it lacks an argument or an extra.
+            InputError: the model does not exist, or lacks an argument or an extra.
         """
         model = self._model("text")
         url = getattr(model, "url", None)
@@ -83,19 +83,19 @@ class Examination:
         return models.build(self.spec, own, checklists=(self.checklist,), custom=self.custom, answers=answers)
 
     def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
-        """The same question, as often; an exchange with an error if the model cannot be asked at all."""
+        """Ask the question ``repeats`` times; one exchange with an error if that is impossible."""
         with closing(Engine(self.store, refresh=True, retry=Retry(attempts=2, patience=PATIENCE))) as engine:
             try:
-                found = tuple(engine.submit(model, [self.query]).result()[0] for _ in range(repeats))
+                exchanges = tuple(engine.submit(model, [self.query]).result()[0] for _ in range(repeats))
             except ModelError as error:
                 cost = None if error.billable else 0.0
                 self.spent += Usage(calls=engine.snapshot().asked, cost=cost)
                 return (Exchange(self.query, "", None, error=str(error)),)
-        self.spent += usage(found)
-        return found
+        self.spent += usage(exchanges)
+        return exchanges
 
     def _reply(self, exchange: Exchange) -> Iterator[Observation]:
-        """Whether the reply can be read, and keeps to the format."""
+        """Whether the reply can be read, and follows the format."""
         answer = reading.answer(exchange, language=self.checklist.language)
         text = excerpt(exchange.response.text, QUOTED) if exchange.response else ""
         if answer.outcome == "answered":

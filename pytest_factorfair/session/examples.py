@@ -1,4 +1,4 @@
-"""A question with its replies for every verdict that needs a look, from what the store has."""
+"""For each explained verdict, a question with its replies from the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 80
 
 
 def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
-    """The summary with an example in each explanation that names topics; ``said`` looks replies up by key.
+    """The summary with an example in each explanation that names topics; ``said`` gets replies by key.
 
     Raises:
         StoreError: the store cannot be read.
@@ -29,13 +29,13 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
     known: dict[tuple[str, Mover], Illustration | None] = {}
 
     def shown(verdict: Verdict) -> Verdict:
-        found = verdict.explanation
-        if found is None or not found.movers:
+        explanation = verdict.explanation
+        if explanation is None or not explanation.movers:
             return verdict
-        first = verdict.model, found.movers[0]
+        first = verdict.model, explanation.movers[0]
         if first not in known:
             known[first] = _example(summary.cases, *first, said)
-        return replace(verdict, explanation=replace(found, example=known[first]))
+        return replace(verdict, explanation=replace(explanation, example=known[first]))
 
     return replace(summary, gates=tuple(map(shown, summary.gates)))
 
@@ -43,7 +43,7 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
 def _example(
     records: Iterable[Record], model: str, mover: Mover, said: Callable[[Iterable[str]], Mapping[str, Said]]
 ) -> Illustration | None:
-    """The first question of the topic that got a typical reply, with all replies to its words."""
+    """The first question of the topic that got a typical reply, with all replies to its prompt."""
     for record in records:
         if record.case.model != model or not record.case.case.startswith(mover.cases):
             continue
@@ -67,13 +67,13 @@ def _example(
 
 
 def _read(answer: Answer) -> tuple[str, ...]:
-    """What the answer was read as."""
+    """The groups and the letter of an answer, or its outcome."""
     letter = () if answer.letter is None else (answer.letter,)
     return (*answer.groups.values(), *letter) if answer.outcome == "answered" else (answer.outcome,)
 
 
 def _reply(answer: Answer, body: str) -> str:
-    """The reply in quotation marks, if it is text, and what it was read as."""
+    """The reply in quotation marks, if it is text, and its reading."""
     response = json.loads(body)
     text = excerpt(str(response["text"] or ""), LONGEST) if response else ""
     groups = answer.groups.values()

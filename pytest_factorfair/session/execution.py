@@ -1,4 +1,4 @@
-"""What one process of a run holds open: the store, the engine that asks, the run's limits and account."""
+"""The open resources of one process of a run: store, engine, limits and account, cluster."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class Execution:
-    """One process's share of a run: opened on first use, closed once.
+    """The resources of a run in one process: opened on first use, closed once.
 
-    ``session`` is the controller's name in the account of the run, where this process works for it.
+    ``session`` is the controller's name in the account of the run, if this process is one of its workers.
     """
 
     def __init__(self, run: Run, *, session: str = "") -> None:
@@ -45,10 +45,10 @@ class Execution:
 
     @cached_property
     def store(self) -> Store:
-        """The response store, opened on first use.
+        """The response store.
 
         Raises:
-            StoreError: it cannot be opened or made.
+            StoreError: it cannot be opened or created.
         """
         from pytest_factorfair.store import Store
 
@@ -62,12 +62,12 @@ class Execution:
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine, made on first use: a controller of workers has none."""
+        """The engine; a controller of workers never uses it."""
         from pytest_factorfair.engine import Engine, Retry
 
         if self.run.modality == "image":
-            # Used first by a thread of the loop: pytest rewrites a plugin's modules as it imports them, and
-            # the parser of CPython 3.11 fails if two threads do so at once.
+            # Otherwise a thread of the loop would import it: pytest rewrites the modules of a plugin as they
+            # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
             import_module("pytest_factorfair.pictures.decode")
         chosen, limits = self.run.settings, self.limits
         retry = Retry(attempts=1 + chosen.retries, patience=chosen.patience)
@@ -95,9 +95,9 @@ class Execution:
 
     @cached_property
     def limits(self) -> Limits | None:
-        """This process's hold on the limits and the account of the run.
+        """The limits and the account of the run.
 
-        None where it asks nothing, and in a worker whose store is not the controller's: on another machine.
+        None if this process asks nothing, or is a worker on another machine with a store of its own.
 
         Raises:
             StoreError: such a worker cannot keep the limits, or the store cannot be written.
@@ -122,7 +122,7 @@ class Execution:
 
     @property
     def endpoints(self) -> tuple[EndpointState, ...]:
-        """The endpoints that throttled or failed, in whichever process; the last known once it is closed."""
+        """The endpoints that throttled or failed, in any process; the last known ones after ``close``."""
         from pytest_factorfair.engine import endpoint_states
 
         with suppress(StoreError):
@@ -137,13 +137,13 @@ class Execution:
 
     @cached_property
     def outlook(self) -> Outlook:
-        """What the run will ask, and what of it the store has."""
+        """The planned answers, and how many of them are stored."""
         return Outlook.of(self.run, self.store)
 
     def begin(self) -> None:
-        """Check what can be checked before a call is paid, remove what dead processes left, lay down limits.
+        """Check all that can be checked before a call is paid, tidy up after dead processes, set the limits.
 
-        Called in the process that controls the run, before anybody asks.
+        Called in the process that controls the run, before any process asks.
 
         Raises:
             InputError: reports cannot be written, there is nothing to replay, a price or host is unknown,
@@ -192,7 +192,7 @@ class Execution:
 
     @property
     def session(self) -> str:
-        """The name of the controller that began, for its workers."""
+        """The session's name, for the workers of the controller that began it."""
         return self.limits.session if self.limits is not None else ""
 
     @property
@@ -204,7 +204,7 @@ class Execution:
 
     @property
     def usage(self) -> Usage:
-        """What all processes of the session have asked, in the process that began it; else the last known."""
+        """The usage of the whole session, in the process that began it; the last known after ``close``."""
         with suppress(StoreError):
             if self.limits is not None:
                 self._usage = self.limits.usage
@@ -220,7 +220,7 @@ class Execution:
         return () if self.run.settings.shard else shards.of_run(self.run, self.store)
 
     def enter_shard(self, usage: Usage, *, finished: bool) -> None:
-        """Enter what this shard has asked, for the run that judges all.
+        """Enter the usage of this shard, for the run that judges all shards.
 
         Raises:
             StoreError: the store cannot be written.
@@ -230,11 +230,11 @@ class Execution:
         self.store.enter(now).result()
 
     def stop(self, reason: str) -> None:
-        """Keep what has arrived and ask nothing more, in any process: each looks before every call."""
+        """Store what has arrived and ask nothing more, in any process: each checks before every call."""
         if self.asking:
-            self.engine.close()  # first: to it, a run that has ended is one whose calls in flight are awaited
+            self.engine.close()  # first: once the run has ended, it would wait for calls in flight
         if self.limits is not None:
-            with suppress(StoreError):  # a full disk: the verdict and what the run says must still come out
+            with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
                 self.limits.end(reason).result()
 
     @property
@@ -245,7 +245,7 @@ class Execution:
         return Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
 
     def unaccounted(self, usage: Usage) -> Usage:
-        """What of this process's asking is not on the session's account."""
+        """The part of this process's usage that is not on the session's account."""
         return usage if self.limits is None else Usage(cached=usage.cached)
 
     def stored(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> bool:
@@ -259,7 +259,7 @@ class Execution:
         """The encoded picture of a response in the store.
 
         Raises:
-            StoreError: there is none.
+            StoreError: it has none.
         """
         response = self.store.responses([key]).get(key)
         if response is None:
@@ -267,19 +267,19 @@ class Execution:
         return self.store.picture(response.image_file)
 
     def prefetch(self, assignment: Assignment) -> None:
-        """Start asking a case that a later item will want; its outcome waits there."""
+        """Start asking a case that a later item needs; ``submit`` returns its result."""
         if assignment.key not in self._pending:
-            with suppress(StoreError):  # a test that asks reports it
+            with suppress(StoreError):  # the test that asks reports it
                 self._pending[assignment.key] = self.submit(assignment, self.run.models[assignment.model])
 
     def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
-        """Ask all queries of a case, or take the future of what was prefetched for this very model."""
+        """Ask all queries of a case, or take the future of a prefetch for this very model."""
         if model is self.run.models[assignment.model] and assignment.key in self._pending:
             return self._pending.pop(assignment.key)
         return self.engine.submit(model, self.run.queries(assignment))
 
     def close(self) -> None:
-        """Stop asking, keep what arrived, release everything."""
+        """Stop asking, store what arrived, release everything."""
         if self.asking:
             self.engine.close()
         if "limits" in self.__dict__ and self.limits is not None:

@@ -1,4 +1,4 @@
-"""The records of a run by case, as they arrive, and why they may not be all."""
+"""The records of a run by case, as they arrive, and the reason if some are missing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pytest_factorfair.domain import AnswerColumns, CaseKey, Record, Usage
 class Incomplete:
     """Why no gate can be judged.
 
-    ``left out``: the run came to its end without some of its cases. ``interrupted``: it did not come to
-    its end. ``too small``: all cases are there, at a size that only allows a report. ``shard``: all cases of
-    the shard are there. ``what`` is short enough for each gate, ``why`` is for the run.
+    ``left out``: the run finished without some of its cases. ``interrupted``: it did not finish. ``too
+    small``: it is complete, at a size that only allows a report. ``shard``: all cases of the shard are
+    recorded. ``what`` is short enough for each gate, ``why`` is for the run.
     """
 
     kind: Literal["left out", "interrupted", "too small", "shard"]
@@ -34,11 +34,11 @@ class Incomplete:
 
 
 PLAIN = 50_000
-"""Answers that are kept as they are; beyond, memory matters more than the time to make them again."""
+"""Answers that are kept as objects; beyond this number, memory matters more than the time to rebuild them."""
 
 
 class Ledger:
-    """The expected cases, which of them are selected, their records and what was spent.
+    """The expected cases, which of them are selected, their records and their usage.
 
     A case may be reported more than once (``--dist=each``, reruns, a user's own test of the same case): the
     last record counts. Once there are ``plain`` answers, further ones are kept by column.
@@ -60,7 +60,7 @@ class Ledger:
         self._records[record.case] = record
 
     def spend(self, usage: Usage) -> None:
-        """Add the usage that an item reports: see ``transport.ItemResult``."""
+        """Add the usage that an item reports (see ``transport.ItemResult``)."""
         self._usage += usage
 
     def select(self, cases: Iterable[CaseKey], *, alone: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Sequential looks: further answers for what the first ones did not decide, up to a cap."""
+"""Sequential looks: further answers for undecided gates, up to a cap."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment
 
-# Bounds in standard errors, by number of looks at equal steps: the chance to err over all of them
-# together is .05, spent as O'Brien and Fleming would (Lan and DeMets), so that the last is nearly 1.645.
+# Bounds in standard errors, by the number of equally spaced looks. The error over all looks together is .05,
+# spent by the O'Brien-Fleming rule (Lan and DeMets), so that the last bound is nearly 1.645.
 BOUNDARIES: Mapping[int, tuple[float, ...]] = {
     1: (NormalDist().inv_cdf(1 - ALPHA),),
     2: (2.538, 1.662),
@@ -37,14 +37,14 @@ BOUNDARIES: Mapping[int, tuple[float, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Where the looking ended: the level of the last look, what earlier ones had decided, and notes."""
+    """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes."""
 
     alpha: float = ALPHA
     settled: Mapping[str, Verdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def verdicts(self, latest: Sequence[Verdict], terms: gating.Terms) -> tuple[Verdict, ...]:
-        """The latest verdicts, but those that an earlier look decided stay as they were."""
+        """The latest verdicts; those that an earlier look decided stay as they were."""
         return tuple(
             gating.waived(self.settled[verdict.name], terms.waivers, terms.today)
             if verdict.name in self.settled
@@ -54,7 +54,7 @@ class Looked:
 
 
 class Purchase(NamedTuple):
-    """Further queries of one case, and what it has recorded."""
+    """Further queries of one case, and its record so far."""
 
     assignment: Assignment
     record: Record
@@ -62,7 +62,7 @@ class Purchase(NamedTuple):
 
 
 class Looks:
-    """Judges, and as long as gates are undecided asks the topics they need some more."""
+    """Judges the gates, and while some are undecided asks for more answers to their topics."""
 
     def __init__(
         self, execution: Execution, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None
@@ -75,7 +75,7 @@ class Looks:
         self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
 
     def first(self) -> Looked:
-        """Before any further look: the level of the first one."""
+        """The level of the first look, with nothing decided."""
         return Looked(self._bounds[0])
 
     def take(self, gates: Sequence[Gate], former: Former | None) -> Looked:
@@ -121,7 +121,7 @@ class Looks:
         for one in self._run.assignments:
             record = self._ledger.record(one.key)
             if record is not None and not wanted.isdisjoint(places(one.model, one.checklist, one.case)):
-                # A copy of an answer carries no information: it is not bought.
+                # The copy of an answer carries no information, so it is not asked for.
                 queries = [
                     query
                     for number, query in enumerate(self._run.further(one, times))
@@ -131,7 +131,7 @@ class Looks:
                     yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str | None:
-        """Ask and add to the records; why that was not possible, None if it was."""
+        """Ask, and add to the records; the reason if that is not possible, else None."""
         wanted = [one for one in purchases if one.queries]
         if not purchases:
             return "the models that tests asked are not those of the command line"

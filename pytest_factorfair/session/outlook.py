@@ -1,4 +1,4 @@
-"""What a run will ask, before it asks anything, and why."""
+"""What a run is going to ask, and its cost, before it asks anything."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Outlook:
 
     @classmethod
     def of(cls, run: Run, store: Store | None) -> Outlook:
-        """Look ahead, into the store as well if there is one.
+        """Plan the run, and look into the store if there is one.
 
         Raises:
             StoreError: the store cannot be opened.
@@ -71,7 +71,7 @@ class Outlook:
         return self.planned + self.reasons - self.stored
 
     def lines(self) -> list[str]:
-        """The header: one line each for what is asked of whom, how, and at what price."""
+        """The header: models and checklists, settings, size and cost."""
         settings, sampling = self.run.settings, self.run.sampling
         cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
         names = ", ".join(checklist.name for checklist in self.run.checklists)
@@ -144,7 +144,7 @@ def written(answers: int, reasons: int, mode: AnswerMode) -> int:
 
 
 def _cost(run: Run, spec: str) -> float | None:
-    """What all answers of a model may cost, judged by the prompts of some of its cases."""
+    """The estimated cost of all answers of a model, from the prompts of some of its cases."""
     price = run.price(run.models[spec])
     if price is None:
         return None
@@ -171,16 +171,16 @@ def cache_misses(execution: Execution) -> Iterator[str]:
     from pytest_factorfair.store.misses import Memory
 
     run, memory = execution.run, Memory.of(execution.store)
-    found: dict[tuple[str, str], tuple[int, str]] = {}  # how many answers, and the case of the first
+    reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
     for one in run.to_ask:
         identity = run.models[one.model].identity
         for query in run.queries(one):
             if (reason := memory.reason(identity, query)) is not None:
-                count, example = found.get((one.model, reason), (0, one.case.id))
-                found[one.model, reason] = count + 1, example
-    missing = sum(count for count, _ in found.values())
+                count, example = reasons.get((one.model, reason), (0, one.case.id))
+                reasons[one.model, reason] = count + 1, example
+    missing = sum(count for count, _ in reasons.values())
     planned = sum(one.case.samples for one in run.to_ask)
     yield f"{plural(planned, 'answer')} planned: {planned - missing:,} in the store, {missing:,} to ask"
     width = len(f"{missing:,}")
-    for (model, reason), (count, example) in sorted(found.items(), key=lambda one: -one[1][0]):
+    for (model, reason), (count, example) in sorted(reasons.items(), key=lambda one: -one[1][0]):
         yield f"{count:>{width},}  {model}: {reason} (as in {example})"

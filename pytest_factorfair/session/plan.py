@@ -1,4 +1,4 @@
-"""``--factorfair-plan``: what a run would ask, cost and be able to tell; nothing is asked."""
+"""``--factorfair-plan``: the calls, cost and power of a run; nothing is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Detectable(NamedTuple):
-    """One score that a gate is about, answers per topic and context, and what they can tell."""
+    """One score of a gate, its answers per topic and context, and the change that they can detect."""
 
     gate: str
     place: str
@@ -30,10 +30,10 @@ class Detectable(NamedTuple):
 
 
 class Plan:
-    """What a run would ask, cost and be able to tell.
+    """The calls, cost and power of a run.
 
     Raises:
-        InputError: a gate that cannot be judged in this run.
+        InputError: a gate cannot be judged in this run.
     """
 
     def __init__(self, execution: Execution) -> None:
@@ -91,7 +91,7 @@ class Plan:
         return letters // CHARACTERS_PER_TOKEN
 
     def _modes(self) -> Iterator[str]:
-        """What each value of ``--factorfair-answers`` asks at the first look, with nothing in the store."""
+        """The size of the first look for each value of ``--factorfair-answers``, with an empty store."""
         settings, run = self._run.settings, self._run
         read = self._tokens() / max(self._outlook.planned, 1)
         prices_known = [price for model in run.models.values() if (price := run.price(model)) is not None]
@@ -129,14 +129,14 @@ class Plan:
 
 
 def _merged(rows: Sequence[Detectable]) -> list[tuple[str, int, str]]:
-    """Subject, answers and change of each line: scores of a gate that say the same share one."""
+    """Subject, answers and change of each line; equal scores of a gate share a line."""
     alike: dict[tuple[str, int, str], list[Detectable]] = {}
     for row in rows:
         alike.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []
-    for (gate, n, change), found in alike.items():
-        attributes = ", ".join(dict.fromkeys(row.attribute for row in found))
-        one = f"{found[0].place},{attributes}" if attributes else ""
-        on = one if len(found) == 1 else f"{len(found)} scores of {attributes}"
+    for (gate, n, change), same in alike.items():
+        attributes = ", ".join(dict.fromkeys(row.attribute for row in same))
+        one = f"{same[0].place},{attributes}" if attributes else ""
+        on = one if len(same) == 1 else f"{len(same)} scores of {attributes}"
         lines.append((f"{gate} on {on}" if on else gate, n, change))
     return lines

@@ -1,4 +1,4 @@
-"""Prefetch: while one case is awaited, the next ones are under way."""
+"""Prefetch: while one case is awaited, the next ones are already asked."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment
 
 LEAST, MOST = 4, 8
-"""The window in queries per call in flight: what is submitted together is claimed together in the store."""
+"""The window in queries per call in flight; queries submitted together are claimed together in the store."""
 
 
 class Window:
-    """Keeps coming cases under way, so that no connection idles; refilled to MOST once it is below LEAST.
+    """Submits coming cases, so that no connection idles; refilled to MOST once it is below LEAST.
 
-    A model that answers few calls at once has a small window, so that other hosts on the store find keys.
+    A model that answers few calls at once has a small window, which leaves keys for other hosts on the store.
     """
 
     def __init__(self, execution: Execution, wanted: Sequence[Assignment | None]) -> None:

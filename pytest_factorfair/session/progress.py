@@ -1,4 +1,4 @@
-"""How far a run is: counted here, and shown by what started the run."""
+"""The progress of a run: counted here, shown by the code that started the run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TICK = 0.1
-"""Seconds between two looks at the progress while something is awaited, and the longest a Ctrl-C waits."""
+"""Seconds between two ticks while something is awaited; Ctrl-C waits no longer than this."""
 
 SLOW = 10
 """Answers a second below which a tenth of them matters: local models."""
@@ -30,9 +30,9 @@ LONGEST = 40
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is; as text, one line.
+    """The progress of a run; as text, one line.
 
-    ``answers`` of ``total`` are there, ``cached`` of them came from the store and ``refused`` are refusals.
+    There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals.
     ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail.
     """
 
@@ -46,7 +46,7 @@ class Progress:
 
     def __str__(self) -> str:
         parts = [f"factorfair: {self.answers:,} of {plural(self.total, 'answer')}"]
-        # What holds the run up comes first: a terminal of 80 columns cuts the end off.
+        # Delays come first, because a terminal of 80 columns cuts off the end.
         waits = []
         if throttled := sum(one.throttled for one in self.endpoints):
             waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times
@@ -57,7 +57,7 @@ class Progress:
             waits.append(f"next try in {math.ceil(closed.opens_in)} s")
         if waits:
             parts.append(f"waiting: {', '.join(waits)}")
-        # What is left has to be asked, which stored answers say nothing about.
+        # The remaining answers must be asked for; stored ones say nothing about that rate.
         answered = max(self.answers - self.cached, 0) or self.answers
         rate = answered / self.seconds if self.seconds > 0 else 0.0
         parts.append(f"{rate:.1f}/s" if 0 < rate < SLOW else f"{rate:,.0f}/s")
@@ -74,7 +74,7 @@ class Progress:
 
 
 class Meter:
-    """Counts answers and waits for futures; a subclass that shows it overrides ``tick`` and ``clear``."""
+    """Counts answers and waits for futures; subclasses override ``tick`` and ``clear`` to show them."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
@@ -87,10 +87,10 @@ class Meter:
         """Called ten times a second while something is awaited, from the thread that waits."""
 
     def clear(self) -> None:
-        """Remove what is shown."""
+        """Remove the shown progress."""
 
     def begin(self) -> None:
-        """Count the time from now on."""
+        """Start the clock."""
         self._began = time.monotonic()
 
     def expect(self, total: int) -> None:
@@ -98,14 +98,14 @@ class Meter:
         self._total = total
 
     def count(self, record: Record | None, unaccounted: Usage) -> None:
-        """Add what one case found in the store or asked on no account, and the answers it recorded."""
+        """Add one case: its recorded answers, and its usage that is not on the account."""
         self._unaccounted += unaccounted
         if record is not None:
             self._answers += len(record.answers)
             self._refused += sum(answer.outcome == "refused" for answer in record.answers)
 
     def wait(self, future: Future[T]) -> T:
-        """What a future gives or raises."""
+        """The result of a future, or its exception."""
         while not future.done():
             try:
                 future.result(TICK)
@@ -114,7 +114,7 @@ class Meter:
         return future.result()
 
     def progress(self) -> Progress:
-        """Where the run is now: recorded answers, or what this process has beyond them."""
+        """The current progress: recorded answers, or those of this process if it has more."""
         answers, cached = self._answers, self._unaccounted.cached
         if self._execution.asking:
             seen = self._execution.engine.snapshot()

@@ -1,4 +1,4 @@
-"""Asking for reasons, after everything that is scored: ``--factorfair-explain``."""
+"""``--factorfair-explain``: asking for reasons after everything that is scored."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.progress import Meter
 
 QUOTED = 3
-"""Quotations of reasons that cite one thing."""
+"""Quoted reasons per citation."""
 
 LONGEST = 240
 """Characters of a quotation."""
 
 
 class ReasonContext(NamedTuple):
-    """Where a model was asked for reasons."""
+    """The context in which a model was asked for reasons."""
 
     model: str
     checklist: str
@@ -32,10 +32,9 @@ class ReasonContext(NamedTuple):
 
 
 def reason_shares(reasons: Mapping[ReasonContext, Sequence[Reason]]) -> Iterator[ReasonShare]:
-    """For each place, in the order given, the share of reasons that cite each thing.
+    """For each context, in order, the share of given reasons that cite each thing.
 
-    Of the reasons that were given; a reason may cite several things, or none. 95 % intervals are
-    Wilson's.
+    A reason may cite several things, or none. 95 % intervals are Wilson's.
     """
     z = quantile(BEYOND)
     for place, given in reasons.items():
@@ -64,7 +63,7 @@ def reason_shares(reasons: Mapping[ReasonContext, Sequence[Reason]]) -> Iterator
 
 
 class Explained(NamedTuple):
-    """What the reasons cite, and why some of them are missing."""
+    """The citations of reasons, and why some reasons are missing."""
 
     reasons: tuple[ReasonShare, ...] = ()
     notes: tuple[str, ...] = ()
@@ -73,8 +72,8 @@ class Explained(NamedTuple):
 def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     """Ask each model for its reasons, in the process that controls the run, once all items are done.
 
-    These are other questions than those that are scored, and nothing here reaches the records. Only cases
-    that the run's own models have answered are asked about.
+    These queries are not scored and never reach the records. Only cases that the run's own models have
+    answered are asked about.
     """
     run = execution.run
     if not run.explained:
@@ -97,7 +96,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     citations = {
         one.name: Citations(one.attributes, protocols.citable(one), one.language) for one in run.checklists
     }
-    found: dict[ReasonContext, list[Reason]] = {}
+    reasons: dict[ReasonContext, list[Reason]] = {}
     stopped = ""
     progress.expect(sum(len(record.answers) for record in ledger.records) + len(wanted))
     try:
@@ -106,10 +105,10 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
             (exchange,) = progress.wait(future)
             ledger.spend(execution.unaccounted(usage([exchange])))
             place = ReasonContext(one.model, one.checklist.name, one.case.place[-1])
-            found.setdefault(place, []).append(reason(exchange, citations[one.checklist.name]))
+            reasons.setdefault(place, []).append(reason(exchange, citations[one.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:
-        had = sum(map(len, found.values()))
+        had = sum(map(len, reasons.values()))
         stopped = f"reasons: {had:,} of {len(wanted):,} were asked for: {error}"
     finally:
         progress.clear()
-    return Explained(tuple(reason_shares(found)), (stopped,) if stopped else ())
+    return Explained(tuple(reason_shares(reasons)), (stopped,) if stopped else ())

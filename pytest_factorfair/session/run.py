@@ -1,4 +1,4 @@
-"""What a run is: its checklists, models, detector, and the cases put to the models."""
+"""A run: its checklists, models, detector, and the cases assigned to the models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SIZES = {"text": {"samples", "objective", "repeats"}, "image": {"images"}}
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A case put to a model: what one parametrized item is about. ``id`` is its parameter id."""
+    """A case assigned to a model; one parametrized item. ``id`` is its parameter id."""
 
     id: str
     model: str
@@ -57,7 +57,7 @@ class Assignment:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a run is, the same in each of its processes; ``Execution`` is what one of them holds open.
+    """A run, the same in each of its processes; ``Execution`` holds the open resources of one of them.
 
     ``models`` are by spec; ``given_price`` applies to all of them. Replicas run in ``cluster``; None if this
     process asks every model itself.
@@ -75,7 +75,7 @@ class Run:
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:
-        """The assignments that this run asks: those of its shard. Scores and gates are of all assignments."""
+        """The assignments of this run's shard, or all. Scores and gates always cover all assignments."""
         shard = self.settings.shard
         return self.assignments if shard is None else shards.part(self.assignments, shard)
 
@@ -85,10 +85,10 @@ class Run:
 
     @cached_property
     def gates(self) -> tuple[Gate, ...]:
-        """The gates that are declared.
+        """The declared gates.
 
         Raises:
-            InputError: one that cannot be judged in this run.
+            InputError: one cannot be judged in this run.
         """
         from pytest_factorfair import gates
 
@@ -148,7 +148,7 @@ class Run:
             check_host(self.settings.detector or "", self.looking.model)
 
     def price(self, model: Model) -> Price | None:
-        """What a model's answers cost, as the user says or else the model; None if that is unknown."""
+        """The price of a model's answers, from the user or else the model; None if unknown."""
         if self.looking is not None and model is self.looking.model:
             return self.looking.price
         return self.given_price or prices.of(model)
@@ -157,7 +157,7 @@ class Run:
         return protocols.queries(assignment.checklist, assignment.case, self.sampling)
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
-        """The queries of a case at ``times`` its size, which begin with those that it has."""
+        """The queries of a case at ``times`` its size; they begin with its own."""
         one, more = assignment.checklist, self.sampling.times(times)
         key = one.name, times
         if key not in self._larger:
@@ -168,7 +168,7 @@ class Run:
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:
         """The queries that ask for a reason, with their cases; none without ``--factorfair-explain``.
 
-        A shard asks for none: that is left to the run that judges.
+        A shard has none: the run that judges asks for reasons.
         """
         if not self.settings.explain or self.settings.shard:
             return ()
@@ -179,9 +179,9 @@ class Run:
         )
 
     def had(self, one: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
-        """Whether a case's answers are to the first of these queries, and from the run's own model.
+        """Whether a case's answers belong to the first of these queries and come from the run's own model.
 
-        A conftest.py may have put another model in its place, which only the item's process knows.
+        A conftest.py may have replaced the model, which only the item's process knows.
         """
         from pytest_factorfair import store
 
@@ -202,10 +202,10 @@ def compose(
 ) -> Run:
     """The run of these settings; ``custom`` and ``detectors`` are the user's factories, by scheme or spec.
 
-    ``checklists`` are those of the controlling process; without them they are read.
+    A worker gets the ``checklists`` of its controller; otherwise they are read.
 
     Raises:
-        InputError: a checklist, model, detector or argument that cannot be right.
+        InputError: a checklist, model, detector or argument is wrong.
     """
     loaded = _load(settings) if checklists is None else checklists
     first = loaded[0]
@@ -274,7 +274,7 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
     """The run's checklists, which ask for one modality.
 
     Raises:
-        InputError: one that cannot be right, or several that do not go together.
+        InputError: one is wrong, or several cannot be combined.
     """
     chosen = settings.checklists
     if chosen is None:
@@ -305,10 +305,10 @@ def _detector(
     *,
     asked: bool,
 ) -> Detector | None:
-    """What reads the pictures of an image checklist; the code cards of simulated models need no choice.
+    """The detector of an image checklist; simulated models need none to be named.
 
     Raises:
-        InputError: none is named, or it cannot be right.
+        InputError: none is named, or it is wrong.
     """
     first, spec = loaded[0], settings.detector
     if first.modality == "text":
@@ -338,7 +338,7 @@ def _detector(
 
 
 def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling) -> tuple[Assignment, ...]:
-    """Every case put to every model.
+    """Every case, assigned to every model.
 
     Raises:
         InputError: two models would have the same name in test ids, or there are more shards than cases.

@@ -1,4 +1,4 @@
-"""A run in parts on several machines: which cases a shard asks, and what its merged answers are judged by."""
+"""A run divided among machines: the cases of a shard, and the usage and identities of merged shards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIMULATED = "sim"
 def part(assignments: Sequence[Assignment], shard: Shard) -> tuple[Assignment, ...]:
     """The shard's assignments, in their order.
 
-    The heaviest goes first to the lightest shard, so that two shards differ by one case at most.
+    The heaviest case goes to the lightest shard first, so that two shards differ by at most one case.
     """
     loads = [(0, number) for number in range(1, shard.count + 1)]
     mine = set()
@@ -39,7 +39,7 @@ def part(assignments: Sequence[Assignment], shard: Shard) -> tuple[Assignment, .
 
 
 def fingerprint(run: Run) -> dict[str, Any]:
-    """What all shards of a run share, and the run that judges them, as JSON values."""
+    """The values that all shards of a run share with the run that judges them, as JSON."""
     from pytest_factorfair import detection
 
     detector = {}
@@ -55,7 +55,7 @@ def fingerprint(run: Run) -> dict[str, Any]:
 
 
 def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
-    """The shard at its beginning, with what it has asked in earlier runs; one that was cut off goes on.
+    """The shard as it begins, with its usage in earlier runs; one that was cut off continues.
 
     Raises:
         StoreError: the store cannot be read.
@@ -71,7 +71,7 @@ def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
 
 
 def of_run(run: Run, store: Store) -> tuple[ShardRow, ...]:
-    """The shards in the store whose answers are this run's; those of the latest division into shards.
+    """The shards in the store that belong to this run, of the latest division.
 
     Raises:
         StoreError: the store cannot be read.
@@ -83,13 +83,13 @@ def of_run(run: Run, store: Store) -> tuple[ShardRow, ...]:
 
 
 def usage(rows: Sequence[ShardRow]) -> Usage:
-    """What the shards have asked together; what they found in their stores does not count."""
+    """The usage of all shards together, without the answers that were in their stores."""
     total = sum((row.usage for row in rows), Usage())
     return replace(total, cached=0, shards=len(rows), in_shards=total.calls)
 
 
 def missing(rows: Sequence[ShardRow]) -> Iterator[str]:
-    """A note for each shard that is not there, or has not asked all of its cases."""
+    """A note for each shard that is missing, or has not asked all of its cases."""
     had = {row.number: row for row in rows}
     for number in range(1, rows[0].count + 1 if rows else 1):
         if number not in had or not had[number].finished:
@@ -98,7 +98,7 @@ def missing(rows: Sequence[ShardRow]) -> Iterator[str]:
 
 
 class StoredModel:
-    """A model that cannot be built here, for answers that it has given elsewhere."""
+    """A model that cannot be built here; its stored answers can be used."""
 
     endpoint: str = "store"
     parallel: int | None = None
@@ -115,7 +115,7 @@ class StoredModel:
 
 
 def built_or_stored(settings: Settings, spec: str, build: Callable[[], Model]) -> Model:
-    """The model of this spec; for a replay also one that only shards in the store describe.
+    """The model of this spec; for a replay also one that is only described by shards in the store.
 
     Raises:
         InputError: it cannot be built and no shard describes it, or an argument differs from theirs.
@@ -145,7 +145,7 @@ def _stored_model(settings: Settings, spec: str) -> StoredModel | None:
 
 
 def stored_detector(settings: Settings, spec: str, error: InputError) -> Detector:
-    """The detector of this spec as shards in the store describe it, since an error keeps it from being built.
+    """The detector of this spec as described by shards in the store; ``error`` prevented building it.
 
     Raises:
         InputError: none describes it.
@@ -161,7 +161,7 @@ def stored_detector(settings: Settings, spec: str, error: InputError) -> Detecto
 
 
 def _rows(settings: Settings) -> tuple[ShardRow, ...]:
-    """The shards in the store of a replay; nothing else goes without models and detectors."""
+    """The shards in the store of a replay; no other run can do without its models and detectors."""
     from pytest_factorfair.store import Store
 
     if not settings.replay:

@@ -35,7 +35,7 @@ SHOWN_EVERY = 1.0
 """Seconds between two calls of the user's ``progress``."""
 
 BAR, LINE = 20, 120
-"""Characters of a progress bar, and of the line that it is at the beginning of."""
+"""Characters of the progress bar, and of its whole line."""
 
 
 def run(
@@ -66,12 +66,12 @@ def run(
             environment and pyproject.toml.
 
     Raises:
-        InputError: a setting, checklist, model or gate cannot be right; nothing was asked.
-        BudgetError: a limit of the run is used up. This error and the following ones come once a partial
-            report is written; what was answered is in the store, and the next run continues from there.
+        InputError: a setting, checklist, model or gate is wrong; nothing was asked.
+        BudgetError: a limit of the run is used up. This error and the following ones are raised after a
+            partial report is written; answers are in the store, and the next run continues from there.
         FatalModelError: no further call can succeed.
         DetectorError: the detector cannot read pictures.
-        StoreError: the store cannot be opened, read or written, or the reports cannot be written.
+        StoreError: the store cannot be opened, read or written, or reports cannot be written.
     """
     here, project = Path.cwd(), Path(root).resolve()
     models = {} if model is None else _by_spec(model)
@@ -110,7 +110,7 @@ def run(
 
 
 def _given(settings: Mapping[str, object], here: Path) -> dict[str, Given]:
-    """The settings of a call by option name, with lists for tuples and texts for paths."""
+    """The settings of a call by option name; tuples become lists, and paths become text."""
     known = {option.toml: option.name for option in OPTIONS if option is not MODEL}
     given = {}
     for key, value in settings.items():
@@ -196,19 +196,19 @@ class Callback(Meter):
 
 
 def _by_spec(given: object) -> dict[str, object | None]:
-    """Specs as they are, with None; objects under the spec that would name them on the command line."""
+    """Specs with None; objects by the spec that would name them on the command line."""
     if isinstance(given, str):
         return {given: None}
     if isinstance(given, Mapping):
         return {str(name): thing for name, thing in given.items()}
-    found: dict[str, object | None] = {}
+    by_spec: dict[str, object | None] = {}
     for thing in given if isinstance(given, list | tuple) else [given]:
         named = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
         spec = thing if isinstance(thing, str) else f"python:{named.__module__}:{named.__qualname__}"
-        if spec in found and thing is not found[spec] and not isinstance(thing, str):
+        if spec in by_spec and thing is not by_spec[spec] and not isinstance(thing, str):
             raise InputError(f"run: two objects are named {spec}: give a mapping from names to objects")
-        found[spec] = None if isinstance(thing, str) else thing
-    return found
+        by_spec[spec] = None if isinstance(thing, str) else thing
+    return by_spec
 
 
 def _model_factory(thing: object) -> ModelFactory:

@@ -1,4 +1,4 @@
-"""Records to summary: tabulate, score, judge. Each step is a pure function of what was recorded."""
+"""Records to summary: tabulate, score, judge. Each step is a pure function of the records."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     started: datetime,
     seconds: float,
 ) -> Summary:
-    """Everything the run says; ``incomplete`` is why its gates are not judged."""
+    """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = tabulate(run, ledger.records)
     former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
@@ -103,7 +103,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
 
 
 def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:
-    """How this run's gates are judged; ``today`` is when its waivers must be in force."""
+    """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
@@ -112,7 +112,7 @@ def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> ga
 
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:
-    """What another run must share to be compared with this one."""
+    """The values that another run must share to be compared with this one."""
     settings, sampling = run.settings, run.sampling
     return Fingerprint(
         models={spec: dict(model.identity) for spec, model in run.models.items()},

@@ -1,4 +1,4 @@
-"""A run's records to counts: what counts of them, and the questions behind them."""
+"""From a run's records to counts: the answers that count, and their prompts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
     Without records they are those of the run before it asks anything.
     """
     counting = counted(run, records)
-    found = [
+    tables = [
         counts
         for checklist, cases in prompts(run)
         for counts in of_checklist(checklist).count(
             counting, checklist, cases, models=run.settings.models, sampling=run.sampling
         )
     ]
-    return tuple(sorted(found, key=lambda counts: run.settings.models.index(counts.model)))
+    return tuple(sorted(tables, key=lambda counts: run.settings.models.index(counts.model)))
 
 
 def prompts(run: Run) -> Iterator[tuple[Checklist, tuple[Case, ...]]]:
-    """The run's checklists, each with its cases: the same for every model, as the first one has them."""
+    """The run's checklists, each with its cases, which are the same for every model."""
     first = run.settings.models[0]
     for checklist in run.checklists:
         yield (
@@ -42,12 +42,12 @@ def prompts(run: Run) -> Iterator[tuple[Checklist, tuple[Case, ...]]]:
 
 
 def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
-    """The records with the answers that count: all but the copies of models that draw nothing."""
+    """The records with the answers that count: without the copies of deterministic models."""
     return distinct(records, deterministic(run, records))
 
 
 def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
-    """The run's models, by spec, that say the same to the same prompt."""
+    """The run's models, by spec, that always answer a prompt alike."""
     dropped: dict[str, set[str]] = {spec: set() for spec in run.models}
     for record in records:
         dropped.setdefault(record.case.model, set()).update(record.dropped)
@@ -57,9 +57,9 @@ def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
 
 
 def distinct(records: Iterable[Record], deterministic: Collection[str]) -> tuple[Record, ...]:
-    """The records without the answers of these models, by spec, to prompts that a case had asked before.
+    """The records without these models' answers (by spec) to prompts that a case had asked before.
 
-    Counting a copy would narrow an interval without a further observation: n is of distinct prompts.
+    Counting a copy would narrow an interval without a new observation: n counts distinct prompts.
     """
     return tuple(
         replace(record, answers=tuple(answer for answer in record.answers if not answer.repeat))

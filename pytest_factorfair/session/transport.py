@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkerInput:
-    """What a worker receives, so that it resolves no settings and reads no files, which may have changed.
+    """The input of a worker, which resolves no settings and reads no files, because those may have changed.
 
     ``session`` is the controller's name in the account of the run.
     """
@@ -35,7 +35,7 @@ class WorkerInput:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What one item reports: its record, if it made one, and the usage that is not on the run's account."""
+    """The result of one item: its record, if there is one, and the usage that is not on the run's account."""
 
     record: Record | None
     usage: Usage
@@ -68,7 +68,7 @@ Reader = Callable[[Any], Any]
 
 @cache
 def _reader(kind: Hashable) -> Reader:
-    """What makes a value of a type from plain JSON; the entries of a tuple have one type."""
+    """The function that builds a value of a type from plain JSON; the entries of a tuple have one type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Checklist:
 

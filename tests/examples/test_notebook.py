@@ -16,11 +16,6 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.notebook import Report, Rows
 from tests.project import DATA
 
-pytest.importorskip("pandas", reason="needs the extra notebook")
-pytest.importorskip("polars", reason="needs the extra notebook")
-nbclient = pytest.importorskip("nbclient", reason="needs the extra notebook")
-nbformat = pytest.importorskip("nbformat", reason="needs the extra notebook")
-
 NOTEBOOK = Path(__file__).parents[2] / "conftest_examples/notebook/notebook.ipynb"
 
 
@@ -33,6 +28,8 @@ def outputs(cell: Any) -> dict[str, str]:
 
 
 def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient = pytest.importorskip("nbclient", reason="needs the extra notebook")
+    nbformat = pytest.importorskip("nbformat", reason="needs the extra notebook")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
@@ -62,6 +59,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]:
 
 @pytest.mark.parametrize("name", ["", "report.json"])
 def test_rows_are_those_of_the_summary(small: tuple[Summary, Path], name: str) -> None:
+    pytest.importorskip("pandas", reason="needs the extra notebook")
+    pytest.importorskip("polars", reason="needs the extra notebook")
     summary, folder = small
     report = load_report(folder / name)
     assert [row["metric"] for row in report.scores] == [one.metric for one in summary.scores]

@@ -14,19 +14,31 @@ from pytest_factorfair import run
 from pytest_factorfair.reports import json_report, tracking
 from tests.project import Project
 
-inspect = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
-mlflow = pytest.importorskip("mlflow", reason="needs the extra mlflow")
-messages = pytest.importorskip("wandb.proto.wandb_internal_pb2", reason="needs the extra wandb")
 GATES = ("--factorfair-gate=s_e[base,gender] >= 0.999", "--factorfair-gate=refusal_rate <= 0.5")
 BLOCK, WHOLE, LAST = 32_768, 1, 4
 MODEL = "sim:stereotyped?strength=0.9"
+
+
+@pytest.fixture(scope="module")  # before a run in this process, which would forget what it imports
+def mlflow() -> Any:
+    return pytest.importorskip("mlflow", reason="needs the extra mlflow")
+
+
+@pytest.fixture(scope="module")
+def inspect() -> Any:
+    return pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+
+
+@pytest.fixture(scope="module")
+def messages() -> Any:
+    return pytest.importorskip("wandb.proto.wandb_internal_pb2", reason="needs the extra wandb")
 
 
 def named(score: Mapping[str, Any]) -> str:
     return f"{score['metric']}/{score['context'] or score['part']}/{score['attribute']}"
 
 
-def test_mlflow(project: Project) -> None:
+def test_mlflow(mlflow: Any, project: Project) -> None:
     uri = f"sqlite:///{project.path}/runs.db"
     result = project.run(f"--factorfair-log=mlflow:{uri}", *GATES, model=MODEL)
     assert result.ret == 1
@@ -72,7 +84,7 @@ def records(log: bytes) -> Iterator[bytes]:
             record = b""
 
 
-def offline_run(folder: Path) -> dict[str, Any]:
+def offline_run(folder: Path, messages: Any) -> dict[str, Any]:
     """The last summary, the configuration and the name in W&B's file of an offline run."""
     (file,) = folder.glob("wandb/offline-run-*/*.wandb")
     found: dict[str, Any] = {"summary": {}, "config": {}, "files": set()}
@@ -88,12 +100,12 @@ def offline_run(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_weights_and_biases_offline(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_and_biases_offline(messages: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(project.path))
     result = project.run("--factorfair-log=wandb:fairness", *GATES, model=MODEL)
     result.stdout.fnmatch_lines(["wandb: logged as run * of project fairness"])
-    found = offline_run(project.path)
+    found = offline_run(project.path, messages)
     report = project.report()
     (score,) = (one for one in report["scores"] if named(one) == "s_e/base/gender")
     assert found["summary"]["s_e/base/gender"] == pytest.approx(score["value"])
@@ -103,7 +115,7 @@ def test_weights_and_biases_offline(project: Project, monkeypatch: pytest.Monkey
     assert {"report.html", "report.json", "report.md"} <= found["files"]
 
 
-def test_inspect(project: Project) -> None:
+def test_inspect(inspect: Any, project: Project) -> None:
     """Each question is a sample with its reply and what was read; refusals are shown as such."""
     logs = project.path / "logs"
     model = "sim:stereotyped?refuse=0.2"
@@ -134,7 +146,7 @@ def test_inspect(project: Project) -> None:
     assert 0 < sum("answer" in sample.scores for sample in log.samples) < len(lines) / 2
 
 
-def test_inspect_shows_faces_and_errors(project: Project) -> None:
+def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
     """A picture is one sample, whose faces have a score each; a call that failed has its error."""
     project.run()
     summary = json_report.read(str(project.path / ".factorfair/report/report.json"), name="report.json")
@@ -161,6 +173,7 @@ def test_inspect_shows_faces_and_errors(project: Project) -> None:
     assert "so many answers" in str(archive)
 
 
+@pytest.mark.usefixtures("mlflow")
 def test_a_tracker_that_is_down_changes_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     arguments = ("--factorfair-gate=refusal_rate <= 0.5", "--factorfair-log=mlflow:http://127.0.0.1:9")
@@ -171,6 +184,7 @@ def test_a_tracker_that_is_down_changes_nothing(project: Project, monkeypatch: p
     assert project.report()["gates"]
 
 
+@pytest.mark.usefixtures("mlflow")
 def test_a_notebook_is_warned(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.warns(UserWarning, match="mlflow: NOT logged: "):

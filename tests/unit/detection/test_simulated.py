@@ -120,12 +120,14 @@ def test_fields_bars_and_broken_frames_are_not_faces() -> None:
     assert [boxes(each) for each in (field, bar, broken)] == [[], [], []]
 
 
-PICTURES = [paint({"race": 1, "gender": 1}, seed=seed) for seed in range(600)]
+@pytest.fixture(scope="module")
+def pictures() -> list[bytes]:
+    return [paint({"race": 1, "gender": 1}, seed=seed) for seed in range(600)]
 
 
-def test_groups_are_misread_at_the_rate_asked_for() -> None:
+def test_groups_are_misread_at_the_rate_asked_for(pictures: list[bytes]) -> None:
     """Four standard errors of 600 draws at .3 are .075; the wrong races are equally likely."""
-    detections = build("sim?flip=0.3", custom={}).read(PICTURES, BOTH)
+    detections = build("sim?flip=0.3", custom={}).read(pictures, BOTH)
     races = Counter(each.faces[0].groups["race"] for each in detections)
     genders = Counter(each.faces[0].groups["gender"] for each in detections)
     assert races["Black"] / 600 == pytest.approx(0.7, abs=0.075)
@@ -136,19 +138,19 @@ def test_groups_are_misread_at_the_rate_asked_for() -> None:
     assert both / 600 == pytest.approx(0.49, abs=0.082)  # the two err independently
 
 
-def test_a_picture_is_always_misread_alike() -> None:
+def test_a_picture_is_always_misread_alike(pictures: list[bytes]) -> None:
     detector = build("sim?flip=0.5", custom={})
-    some = detector.read(PICTURES[:60], BOTH)
-    assert detector.read(PICTURES[59::-1], BOTH) == some[::-1]
+    some = detector.read(pictures[:60], BOTH)
+    assert detector.read(pictures[59::-1], BOTH) == some[::-1]
     for attribute in BOTH:
-        alone = detector.read(PICTURES[:60], [attribute])
+        alone = detector.read(pictures[:60], [attribute])
         assert [dict(each.faces[0].groups) for each in alone] == [
             {attribute.name: each.faces[0].groups[attribute.name]} for each in some
         ]
 
 
-def test_a_certain_error() -> None:
-    detections = build("sim?flip=1", custom={}).read([*PICTURES[:20], blank(1), b""], [RACE])
+def test_a_certain_error(pictures: list[bytes]) -> None:
+    detections = build("sim?flip=1", custom={}).read([*pictures[:20], blank(1), b""], [RACE])
     assert all(face.groups["race"] != "Black" for each in detections for face in each.faces)
     assert detections[-2].faces == ()
     assert detections[-1].error

@@ -16,7 +16,7 @@ from tests.unit.reading.option_sets import PEOPLE, RACE
 from tests.unit.reading.test_replies import outcome
 
 FILES = {
-    file.stem: yaml.safe_load(file.read_text("utf-8"))
+    file.stem: yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
     for file in Path(__file__).parent.glob("languages/*.yaml")
 }
 SECTIONS = [

@@ -56,6 +56,9 @@ RESPONDENTS = (
     ),
 )  # fmt: skip
 
+KINDS = tuple(one for one in RESPONDENTS if one.about != "gender")
+"""Each kind once: a prejudice about gender differs from one about race in the attribute alone."""
+
 
 @dataclass(frozen=True)
 class Cells:

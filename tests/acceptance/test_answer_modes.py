@@ -12,7 +12,7 @@ import pytest
 import pytest_factorfair as factorfair
 from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.protocols.fact_or_fair.printing.drilldown import cells as cells_of
-from tests.acceptance.respondents import GROUPS, RESPONDENTS, Cells, Respondent, cells
+from tests.acceptance.respondents import GROUPS, KINDS, RESPONDENTS, Cells, Respondent, cells
 from tests.acceptance.running import reported
 from tests.project import DATA, FEW, Project, comparable
 
@@ -30,7 +30,7 @@ def run(folder: Path, mode: str, respondents: Sequence[Respondent]) -> dict[str,
 
 @pytest.fixture(scope="module")
 def probabilities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run(tmp_path_factory.mktemp("probabilities"), "probabilities", RESPONDENTS)
+    return run(tmp_path_factory.mktemp("probabilities"), "probabilities", KINDS)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def exact(found: Cells) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
-@pytest.mark.parametrize("respondent", RESPONDENTS, ids=lambda respondent: respondent.spec)
+@pytest.mark.parametrize("respondent", KINDS, ids=lambda respondent: respondent.spec)
 def test_probabilities_give_the_closed_forms(
     probabilities: dict[str, Any], respondent: Respondent, attribute: str
 ) -> None:

@@ -14,13 +14,14 @@ from tests.finished import REFUSING, TEXT, Finished
 HOSTILE = "<img src=x onerror=console.log(1)></script><script>console.log(2)</script>\u202e\x1b[31m"
 
 
-@pytest.fixture
-def page(finished: Finished, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def page(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of two reports; one of the models has a name that would be code, were it not text."""
     former = finished(*TEXT) / "report.json"
-    later = tmp_path / "later.json"
+    folder = tmp_path_factory.mktemp("compared")
+    later = folder / "later.json"
     later.write_text(former.read_text().replace(json.dumps("sim:uniform"), json.dumps(HOSTILE)))
-    target = tmp_path / "compare.html"
+    target = folder / "compare.html"
     files = [str(former), str(later), "--teacher", HOSTILE]
     assert main(["compare", *files, "-o", str(target)]) == 0
     return target

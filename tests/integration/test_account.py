@@ -1,4 +1,4 @@
-"""What a run says it asked is what the server received, whatever ends the run."""
+"""What a run says it asked is what the server received, whatever ends the run; of limits, see test_budget."""
 
 from __future__ import annotations
 
@@ -40,16 +40,6 @@ def check(project: Project, stub: StubServer, result: pytest.RunResult) -> None:
     assert calls(result.stdout.str()) == received
     if project.report_path.exists():
         assert project.report()["usage"]["calls"] == received
-
-
-@PROCESSES
-def test_a_limit_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
-    stub.script(latency=0.02)
-    result = run(project, stub, dist, "--factorfair-max-calls=50")
-    check(project, stub, result)
-    assert project.report()["usage"]["calls"] == 50
-    assert project.report()["usage"]["tokens_in"] > 0
-    result.stdout.fnmatch_lines(["*50 calls, 0 from the store, cost unknown, *"])
 
 
 @PROCESSES

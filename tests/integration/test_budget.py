@@ -39,7 +39,11 @@ def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
     result = run(project, stub, *dist, "--factorfair-max-calls=100")
     assert stub.stats()["requests"] == 100
     assert result.ret == 2
-    result.stdout.fnmatch_lines(["*the budget of 100 calls is used up*"])
+    result.stdout.fnmatch_lines(
+        ["*the budget of 100 calls is used up*", "*; 100 calls, 0 from the store, cost unknown, *"]
+    )
+    assert project.report()["usage"]["calls"] == 100
+    assert project.report()["usage"]["tokens_in"] > 0
     assert "Traceback" not in result.stdout.str()
     assert set(project.verdicts().values()) == {"not judged"}
     assert project.report()["incomplete"].startswith("the budget of 100 calls is used up: ")

@@ -41,6 +41,19 @@ def test_every_block_is_of_a_kind_that_is_tried(page: Path) -> None:
     assert {one.language for one in snippets(page)} <= DO.keys()
 
 
+LONGEST = 1_200
+"""Words of prose on a page, tables and listings aside: it answers one question of one reader."""
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "ARCHITECTURE.md"], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_every_page_is_of_sensible_length(page: Path) -> None:
+    aside = r"^```.*?^```$|^(?:\||    ).*?$|<!--.*?-->"
+    prose = re.sub(aside, "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= LONGEST
+
+
 def test_every_command_that_is_named_exists() -> None:
     """``factorfair WORD`` in running text."""
     named = {

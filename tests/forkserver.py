@@ -192,6 +192,8 @@ def become(request: Request, program: str) -> None:
     sys.argv = [flag, *rest]
     if flag == "-m":
         sys.path[0] = request.folder
+        if not hasattr(sys.modules.get(command), "__path__"):
+            sys.modules.pop(command, None)  # runpy cannot run a module of ours that pytest's loader imported
         runpy.run_module(command, run_name="__main__", alter_sys=True)
     else:
         sys.path[0] = ""

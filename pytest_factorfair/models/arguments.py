@@ -23,7 +23,7 @@ SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a field accepts, as it completes "must be ..."; ``verbatim`` fields are not parsed as JSON."""
+    """The values of a field, to complete "must be ..."; ``verbatim`` fields are not parsed as JSON."""
 
     words: str
     verbatim: bool = False
@@ -128,7 +128,7 @@ def wrong_fields(table: type[Arguments], values: Mapping[str, object]) -> Iterat
 
 
 def expected(table: type[Arguments], name: str) -> Expected:
-    """What a field accepts, in words."""
+    """The values that a field accepts."""
     field = table.model_fields[name]
     optional = [mark for part in get_args(field.annotation) for mark in getattr(part, "__metadata__", ())]
     return next(mark for mark in (*field.metadata, *optional) if isinstance(mark, Expected))

@@ -24,8 +24,8 @@ from pytest_factorfair.redaction import fit
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """How many copies of a model there are to be (None: as many as there are GPUs for), how many GPUs each
-    needs, and how many copies of the detector (0: it stays in the controlling process).
+    """The number of copies of a model (None: as many as the GPUs allow), the GPUs that each needs, and the
+    number of copies of the detector (0: it stays in the controlling process).
     """
 
     count: int | None = None
@@ -82,7 +82,7 @@ class Cluster:
 
     @property
     def lost(self) -> str:
-        """What is said of a cluster that is gone."""
+        """The message about a cluster that is gone."""
         return f"{self.place}: the head of the cluster is gone; answers so far are kept"
 
     def connect(self) -> Any:
@@ -113,7 +113,7 @@ class Cluster:
         return sum(int(each // gpus) for each in self.gpus)
 
     def watch(self, watcher: Callable[[], object]) -> None:
-        """Have a function called, from another thread, when the head of the cluster is gone."""
+        """Call a function, from another thread, when the head of the cluster is gone."""
         self._watchers.append(watcher)
 
     def close(self) -> None:
@@ -148,11 +148,11 @@ class Cluster:
             raise InputError(
                 "expected HOST:PORT of the cluster's head, not a URL: Ray Client is not supported"
             )
-        # Ray says nothing for minutes if nobody listens.
+        # Ray waits for minutes if there is no server.
         if ":" in self.named and not self._answers(self.named):
             raise InputError(f"nothing answers at {self.named}; start the cluster, or correct the address")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # What happens to replicas is ours to report: Ray prints the ends of its logs.
+        # We report what happens to replicas: Ray would print the ends of its logs.
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).*")
         ray = import_module("ray")
         self._is_guest = ray.is_initialized()

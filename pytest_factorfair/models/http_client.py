@@ -113,7 +113,17 @@ class HttpClient:
             async with self._session.request(
                 method, url, allow_redirects=False, proxy=self._proxies[place], **more
             ) as response:
-                return Reply(response.status, response.headers, await self._read(response))
+                chunks: list[bytes] = []
+                size = 0
+                while not response.content.at_eof():
+                    chunks.append(await response.content.readany())
+                    size += len(chunks[-1])
+                    if size > self._largest:
+                        response.close()
+                        raise RejectedRequestError(
+                            f"{self.name}: the reply is larger than {self._largest >> 20} MB"
+                        )
+                return Reply(response.status, response.headers, b"".join(chunks))
         except TimeoutError:
             message = f"{self.name}: no reply within {self._timeout:g} s"
             raise RetryableModelError(message, cause=Cause("timeout")) from None
@@ -124,18 +134,6 @@ class HttpClient:
             cause = Cause("connection", type(error).__name__)
             sent = not isinstance(error, aiohttp.ClientConnectorError)
             raise RetryableModelError(message, cause=cause, billable=sent) from None
-
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The decompressed body; reading stops at the maximum size."""
-        chunks: list[bytes] = []
-        size = 0
-        while not response.content.at_eof():
-            chunks.append(await response.content.readany())
-            size += len(chunks[-1])
-            if size > self._largest:
-                response.close()
-                raise RejectedRequestError(f"{self.name}: the reply is larger than {self._largest >> 20} MB")
-        return b"".join(chunks)
 
 
 async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes:

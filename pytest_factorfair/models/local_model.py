@@ -38,6 +38,11 @@ Dtype = Annotated[
     Field(pattern="^(?:auto|float32|float16|bfloat16)$"),
     Expected("auto, float32, float16 or bfloat16", verbatim=True),
 ]
+DeviceMap = Annotated[
+    str,
+    Field(pattern="^(?:auto|balanced|balanced_low_0|sequential)$"),
+    Expected("auto, balanced, balanced_low_0 or sequential", verbatim=True),
+]
 
 
 class LocalArguments(Arguments):
@@ -99,13 +104,19 @@ class LocalModel:
 
     async def _work(self) -> None:
         """Generate batches until no request waits; if that fails, all waiting requests fail."""
+
+        def generate(requests: list[Request]) -> list[Response | ModelError]:
+            if self._generator is None:
+                self._generator = self._load()
+            return self._generator(requests)
+
         taken: list[Waiting] = []
         try:
             await asyncio.sleep(0)  # all requests of this turn of the loop belong to the first batch
             while self._waiting:
                 taken = self._next_batch()
                 run = asyncio.get_running_loop().run_in_executor
-                outcomes = await run(self._thread, self._generate, [request for request, _ in taken])
+                outcomes = await run(self._thread, generate, [request for request, _ in taken])
                 for (_, waiting), outcome in zip(taken, outcomes, strict=True):
                     _settle(waiting, outcome)
         except BaseException as error:  # however this task ends, no request may wait forever
@@ -129,12 +140,6 @@ class LocalModel:
         outcomes = {id(outcome) for _, outcome in taken}
         self._waiting = deque(entry for entry in others if id(entry[1]) not in outcomes)
         return taken
-
-    def _generate(self, requests: list[Request]) -> list[Response | ModelError]:
-        """Runs in the model's own thread, which also loads it."""
-        if self._generator is None:
-            self._generator = self._load()
-        return self._generator(requests)
 
 
 def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException) -> None:

@@ -38,7 +38,7 @@ _LETTERS = ("A", "B", "C", "D")
 _BEFORE_THE_LETTER = re.compile(r'"answer"\s*:\s*"')
 _ROUNDING = 0.001
 _LIKELY = 0.2
-"""Share of the letters where even a weak model continues an answer; where it begins anew, there is none."""
+"""Probability of the letters if even a weak model continues an answer; if it starts anew, it is 0."""
 _WITHHELD = ("refusal", "filtered")
 
 
@@ -67,7 +67,7 @@ class Way(ABC):
     """A way to ask for letters: what it adds to a request, and what it makes of a reply."""
 
     parameter: ClassVar[str]
-    """What the service must support."""
+    """The field that the service must support."""
     probes: ClassVar[tuple[Request, ...]]
 
     @abstractmethod
@@ -222,7 +222,7 @@ def _text(token: Mapping[str, Any]) -> str:
 
 
 def _distribution(token: Mapping[str, Any]) -> str:
-    """The likeliest tokens in a token's place, as JSON, by falling probability; NaN for what is no number."""
+    """The likeliest tokens in a token's place, as JSON, by falling probability, NaN if it is not a number."""
     listed = token.get("top_logprobs")
     top = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     pairs = sorted(

@@ -1,7 +1,7 @@
 """Copies of a model or a detector in the actors of a Ray cluster, asked as one.
 
-Ray restarts an actor that dies, but repeats no request, so that each is granted and counted. An actor counts
-while it answers our pings: of a lost connection Ray itself says nothing for minutes. It answers with values,
+Ray restarts an actor that dies, but repeats no request, so that each is granted and counted. An actor is live
+while it answers our pings: Ray itself reports a lost connection only after minutes. It answers with values,
 because Ray would wrap an exception in a remote traceback.
 """
 
@@ -32,15 +32,15 @@ from pytest_factorfair.redaction import fit
 T = TypeVar("T")
 
 LOST = Cause("unknown", "replica lost")
-"""Why a request failed that lost every replica it was given to."""
+"""The cause of a request's failure if it lost every replica that it was given to."""
 
 UNFIT = Cause("unknown", "replica unfit")
-"""Why a replica must not be asked."""
+"""The cause of an error of a replica that must not be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a replica builds, and the identity it must have: that in the controlling process."""
+    """The object that a replica builds, and the identity that it must have."""
 
     name: str
     build: Callable[[], Any]
@@ -52,41 +52,37 @@ class Order:
 class Replica:
     """One copy, in a process of its own; ``order`` is a pickled ``Order``. Subclasses add ``ask(request)``.
 
-    ``copy`` is what was built; None if ``problem`` says why there is none.
+    ``copy`` is the object that was built; None if ``problem`` says why there is none.
     """
 
     def __init__(self, order: bytes) -> None:
         self.copy: Any = None
         self.problem = ""
         try:
-            self._build(order)
+            import pickle
+
+            wanted: Order = pickle.loads(order)  # noqa: S301  # from the controlling process
+            here = {"pytest-factorfair": version("pytest-factorfair")}
+            different = mismatches({"pytest-factorfair": wanted.release}, here)
+            if not different:
+                if Path(wanted.folder).is_dir():
+                    os.chdir(wanted.folder)
+                self.copy = wanted.build()
+                different = mismatches(wanted.identity, self.copy.identity)
+            if different:
+                self.copy = None
+                self.problem = f"has another identity: {'; '.join(different)}"
         except Exception as error:  # noqa: BLE001  # whatever it is, the run reports it
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             self.problem = f"cannot build it: {kind}{fit(str(error))}"
 
-    def _build(self, pickled: bytes) -> None:
-        import pickle
-
-        order = pickle.loads(pickled)  # noqa: S301  # what the controlling process has sent
-        here = {"pytest-factorfair": version("pytest-factorfair")}
-        different = mismatches({"pytest-factorfair": order.release}, here)
-        if not different:
-            if Path(order.folder).is_dir():
-                os.chdir(order.folder)
-            copy = order.build()
-            different = mismatches(order.identity, copy.identity)
-        if different:
-            self.problem = f"has another identity: {'; '.join(different)}"
-        else:
-            self.copy = copy
-
     @property
     def unfit(self) -> FatalModelError:
-        """What it answers without a copy."""
+        """Its answer without a copy."""
         return FatalModelError(self.problem, cause=UNFIT)
 
     def ready(self) -> tuple[str, str]:
-        """Where this is, and what is wrong with it. This is the ping."""
+        """The ping: returns its host and process, and its problem."""
         return f"{socket.gethostname()} (pid {os.getpid()})", self.problem
 
 
@@ -94,8 +90,8 @@ class Replica:
 class Slot:
     """A replica as the controlling process sees it.
 
-    ``busy`` requests are under way there, none other may come while it is ``reserved``. ``gone`` is done as
-    soon as it is given up, None while it is not live. ``deaths`` are those in a row.
+    ``busy`` is its number of requests; while it is ``reserved`` it gets no other. ``gone`` is done as soon as
+    the replica is given up, and None while it is not live. ``deaths`` counts those in a row.
     """
 
     actor: Any
@@ -107,10 +103,11 @@ class Slot:
 
 
 class Pool(Generic[T]):
-    """The replicas of what ``order`` describes: the least busy one gets the next request.
+    """The replicas of an order: the least busy one gets the next request.
 
-    ``kind`` is their class, ``each`` is how many requests one takes at a time. All methods but ``connect``
-    are called in one event loop. ``T`` is a replica's answer; the ``ModelError`` it may return is raised.
+    ``kind`` is their class, and ``each`` the number of requests that one takes at a time. All methods but
+    ``connect`` are called in one event loop. ``T`` is a replica's answer; a ``ModelError`` that it returns is
+    raised.
     """
 
     def __init__(
@@ -137,19 +134,19 @@ class Pool(Generic[T]):
 
     @property
     def parallel(self) -> int | None:
-        """The requests of all replicas; None until the cluster has been asked how many there can be."""
+        """The requests that all replicas take; None until the number of replicas is known."""
         return None if self._count is None else self._count * self._each
 
     def connect(self) -> None:
-        """Join the cluster, and see how many replicas it has room for.
+        """Join the cluster, and find out how many replicas it has room for.
 
         Raises:
-            InputError: there is no such cluster, it refuses us, or it has too few GPUs.
+            InputError: the cluster does not exist, refuses us, or has too few GPUs.
         """
         self._ray = self._cluster.connect()
         gpus = self._replicas.gpus
         room = self._cluster.room(gpus) if gpus else self._count or 0
-        # A cluster that was named may start nodes when they are wanted.
+        # A cluster that the user named may start nodes on demand.
         if not room and (self._count is None or not self._cluster.named):
             raise InputError(
                 f"{self._cluster.place}: no node has {gpus:g} GPUs for a replica (the cluster has "
@@ -160,7 +157,7 @@ class Pool(Generic[T]):
 
     @property
     def notice(self) -> str | None:
-        """What to say of replicas that the cluster had no room for, until they are there."""
+        """A line about replicas that the cluster has no room for yet."""
         there = sum(bool(slot.where) for slot in self._slots) or self._room
         if self._count is None or self._count in (self._room, there):
             return None
@@ -171,7 +168,7 @@ class Pool(Generic[T]):
         )
 
     async def ask(self, request: object) -> T:
-        """Ask a replica; a request that has lost several has one to itself, and takes no other along.
+        """Ask a replica; a request that has lost several gets one alone, so that it takes no other along.
 
         Raises:
             RetryableModelError: the request lost its replica, and may be asked again.
@@ -227,7 +224,7 @@ class Pool(Generic[T]):
             num_cpus=0,
             max_restarts=-1,
             max_task_retries=0,
-            max_concurrency=2 * self._each + 1,  # what was given up may still run there; and a ping
+            max_concurrency=2 * self._each + 1,  # requests that were given up may still run; and a ping
             scheduling_strategy="SPREAD",
         )
         order = self._ray.cloudpickle.dumps(self._order)
@@ -240,10 +237,10 @@ class Pool(Generic[T]):
     # Routing
 
     async def _free(self) -> Slot:
-        """The least busy live replica, which has one more request now.
+        """The least busy live replica, whose requests now include one more.
 
         Raises:
-            FatalModelError: there will be none.
+            FatalModelError: no replica is coming.
         """
         while self._failure is None:
             live = [slot for slot in self._slots if slot.gone and not slot.reserved]
@@ -255,7 +252,7 @@ class Pool(Generic[T]):
         raise self._failure.with_traceback(None)
 
     async def _asked(self, slot: Slot, request: object) -> T:
-        """What a replica answers. What arrives after it was given up is dropped."""
+        """The answer of a replica; dropped if it arrives after the replica was given up."""
         gone = slot.gone
         assert gone is not None  # noqa: S101  # _free returns live ones
         exceptions = self._ray.exceptions
@@ -290,7 +287,7 @@ class Pool(Generic[T]):
         return result
 
     def _lost(self, slot: Slot, gone: asyncio.Future[None], request: object, reason: str) -> ModelError:
-        """The error of a request whose replica was lost: it is asked elsewhere at once, but not forever."""
+        """The error of a request whose replica was lost: it is asked elsewhere at once, a few times."""
         if self._failure is not None:
             return self._failure
         if slot.gone is gone:
@@ -337,15 +334,20 @@ class Pool(Generic[T]):
             if any(each.gone for each in self._slots):
                 self._without = loop.time()
             elif loop.time() - self._without > pace.patience:
-                self._fail(FatalModelError(self._lacking()))
+                needed = "none could be started"
+                if self._replicas.gpus:
+                    had = sum(self._cluster.gpus)
+                    needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {had:g}"
+                line = f"{self._order.name}: no replica for {pace.patience:g} s: {needed}"
+                self._fail(FatalModelError(f"{line}; answers so far are kept"))
 
     def _kept(self, task: asyncio.Task[None]) -> None:
-        """End the run if keeping a replica failed: nobody would notice its death."""
+        """End the run if keeping a replica failed, because its death would go unnoticed."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(FatalModelError(fit(f"{self._order.name}: {type(error).__name__}: {error}")))
 
     def _give_up(self, slot: Slot, reason: str) -> None:
-        """Take a replica for dead; one that is reserved dies of its request, which others have died of."""
+        """Count a replica as dead; a reserved one dies of its request, as others did before."""
         if slot.gone is None:
             return
         slot.gone.set_result(None)
@@ -359,15 +361,6 @@ class Pool(Generic[T]):
     def _unfit(self, where: str, problem: str) -> FatalModelError:
         return FatalModelError(f"{self._order.name}: the replica on {where} {problem}", cause=UNFIT)
 
-    def _lacking(self) -> str:
-        needed = "none could be started"
-        if self._replicas.gpus:
-            had = sum(self._cluster.gpus)
-            needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {had:g}"
-        return (
-            f"{self._order.name}: no replica for {self._pace.patience:g} s: {needed}; answers so far are kept"
-        )
-
     def _fail(self, error: FatalModelError) -> None:
         """End the asking for good."""
         self._failure = self._failure or error
@@ -379,7 +372,7 @@ class Pool(Generic[T]):
 
 
 def _awaited(reference: Any) -> asyncio.Task[Any]:
-    """A task for what an actor returns; nobody need wait for it."""
+    """A task for the result of an actor, which need not be awaited."""
 
     async def value() -> Any:
         return await reference

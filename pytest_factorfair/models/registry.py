@@ -18,7 +18,7 @@ Factory = Callable[[ModelSpec], Model]
 
 
 class Scheme(NamedTuple):
-    """What may stand before the colon of a spec.
+    """A word before the colon of a spec.
 
     ``text`` and ``image`` are the modules whose ``build(spec) -> Model`` creates its models, "" if there is
     none. They are named here, not imported, so that a run only imports what it uses. The models of a
@@ -33,7 +33,7 @@ class Scheme(NamedTuple):
 
     @property
     def modality(self) -> Modality:
-        """What its models generate; text if they do both."""
+        """The modality of its models; text if they support both."""
         return "text" if self.text else "image"
 
 

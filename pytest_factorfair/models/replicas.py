@@ -38,10 +38,10 @@ class ModelReplica(Replica):
 
 
 class PictureKeeper:
-    """A model that keeps its pictures where the controlling process finds them, and answers with their names.
+    """A model that stores its pictures in the place of the controlling process, and answers with their names.
 
     Raises:
-        InputError: it would keep them elsewhere.
+        InputError: the place is other storage here.
         StoreError: the place cannot be reached.
     """
 
@@ -57,13 +57,17 @@ class PictureKeeper:
 
     async def ask(self, request: Request) -> Response:
         response = await self._model.ask(request)
-        return response if response.image is None else await asyncio.to_thread(self._kept, response)
+        if response.image is None:
+            return response
+        image = response.image
 
-    def _kept(self, response: Response) -> Response:
-        with suppress(PictureError, OSError):  # the controlling process keeps it, or says what is wrong
+        def keep() -> Response:
             light = kept(response)
-            self._pictures.keep([Picture(light.image_file, response.image or b"", {})])
+            self._pictures.keep([Picture(light.image_file, image, {})])
             return light
+
+        with suppress(PictureError, OSError):  # the controlling process keeps it, or reports the error
+            return await asyncio.to_thread(keep)
         return response
 
 
@@ -77,5 +81,5 @@ class ReplicatedModel(Pool[Response]):
         self.price = prices.of(local)
 
     def keep_pictures(self, place: str, mark: str) -> None:
-        """Have replicas keep their pictures in a place of this mark; called before anything is asked."""
+        """Have replicas store their pictures in a place with this mark; called before anything is asked."""
         self._order = replace(self._order, build=partial(PictureKeeper, self._order.build, place, mark))

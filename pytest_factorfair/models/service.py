@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 from pytest_factorfair.domain import Modality, Request, Response
@@ -152,14 +152,12 @@ class ServiceModel:
 
     async def _response(self, reply: Mapping[str, object], request: Request) -> Response:
         model = self._transport.model
-        return await self._format.response(reply, prompt=request.prompt, model=model, fetch=self._fetch)
+        fetch = partial(fetch_picture, self._pictures, base_url=self.url or "")
+        return await self._format.response(reply, prompt=request.prompt, model=model, fetch=fetch)
 
     async def close(self) -> None:
         await self._pictures.close()
         await self._transport.close()
-
-    async def _fetch(self, url: str) -> bytes:
-        return await fetch_picture(self._pictures, url, base_url=self.url or "")
 
 
 _REFUSED = ("400", "422")

@@ -20,7 +20,7 @@ Tokens = Sequence[int]
 Cuts = tuple[int, ...]
 
 PASS = {"cpu": 20}
-"""What one more pass costs, in tokens: on a CPU, the weights are read again."""
+"""The cost of another pass, in tokens: a CPU reads the weights again."""
 
 PASS_ELSEWHERE = 1000
 """The same on a GPU: the launch of its kernels, estimated for a model of 7 billion weights."""

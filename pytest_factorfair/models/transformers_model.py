@@ -17,7 +17,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Event
@@ -33,9 +35,10 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import arguments, checkpoint, transformers_vision
-from pytest_factorfair.models.arguments import Count, Expected, PassedOn, Share, Temperature, Text
+from pytest_factorfair.models import arguments, checkpoint
+from pytest_factorfair.models.arguments import Count, PassedOn, Share, Temperature, Text
 from pytest_factorfair.models.local_model import (
+    DeviceMap,
     Generator,
     LocalArguments,
     LocalModel,
@@ -67,13 +70,6 @@ OTHERS = 5
 NO_TEMPLATE = "the checkpoint has no chat template: the begun answer follows the plain prompt"
 
 
-DeviceMap = Annotated[
-    str,
-    Field(pattern="^(?:auto|balanced|balanced_low_0|sequential)$"),
-    Expected("auto, balanced, balanced_low_0 or sequential", verbatim=True),
-]
-
-
 class TextArguments(LocalArguments):
     """The arguments of a checkpoint."""
 
@@ -95,6 +91,8 @@ def build(spec: ModelSpec) -> Model:
         MissingExtraError: torch or transformers is not installed.
     """
     if spec.answers == "people":
+        from pytest_factorfair.models import transformers_vision
+
         return transformers_vision.build(spec)
     asked = arguments.read(spec, TextArguments)
     path = checkpoint.weights(spec)
@@ -142,6 +140,52 @@ class TextModel(LocalModel):
     batches = 4
 
 
+class Pretrained:
+    """The files of a checkpoint, in a folder or on the hub, as transformers reads them."""
+
+    def __init__(
+        self, source: str, asked: LocalArguments, device_map: str | None, *, is_local: bool, **more: str
+    ) -> None:
+        import_module("transformers.utils.logging").disable_progress_bar()
+        self._source = source
+        self._asked = asked
+        self._device_map = device_map
+        revision = {"revision": asked.revision} if asked.revision else {}
+        self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **more}
+
+    def read(self, kind: str, **more: Any) -> Any:
+        """What the transformers class of this name makes of them."""
+        return getattr(import_module("transformers"), kind).from_pretrained(
+            self._source, **self._common, **more
+        )
+
+    def model(self, kind: str, name: str) -> Any:
+        """The model, on its device; it is not moved later, because many quantised models cannot be.
+
+        Raises:
+            FatalModelError: the checkpoint lacks weights.
+        """
+        model, loaded = self.read(
+            kind,
+            dtype=self._asked.dtype,
+            use_safetensors=True,
+            output_loading_info=True,
+            device_map=self._device_map or {"": chosen_device(self._asked.device)},
+        )
+        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
+            raise FatalModelError(
+                f"{name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
+            )
+        return model.eval()
+
+
+def end_tokens(model: Any, tokenizer: Any) -> list[int]:
+    """The tokens that end a text, of the model first; those of the tokenizer may differ."""
+    ends = model.generation_config.eos_token_id, tokenizer.eos_token_id
+    listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
+    return list(dict.fromkeys(token for token in listed if token is not None))
+
+
 @dataclass(frozen=True, slots=True)
 class TokenizedPrompt:
     """A request as tokens."""
@@ -162,37 +206,18 @@ class TextGenerator(Generator[TokenizedPrompt]):
         super().__init__(spec.text, asked.batch)
 
     def load(self) -> None:
-        transformers = import_module("transformers")
-        import_module("transformers.utils.logging").disable_progress_bar()
-        asked, path, source = self._asked, self._path, self._source
-        common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": path is not None}
-        if asked.revision:
-            common["revision"] = asked.revision
+        asked, path = self._asked, self._path
+        files = Pretrained(self._source, asked, asked.device_map, is_local=path is not None)
         if path and path.suffix == checkpoint.GGUF:
-            source, common["gguf_file"] = str(path.parent), path.name
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
-        model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
-            source,
-            dtype=asked.dtype,
-            use_safetensors=True,
-            output_loading_info=True,
-            # Not moved afterwards: many quantised models can only be loaded where they stay.
-            device_map=asked.device_map or {"": chosen_device(asked.device)},
-            **common,
-        )
-        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
-            raise FatalModelError(
-                f"{self.name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
-            )
-        self._model = model.eval()
-        self._device = str(model.device)
-        self._limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        config = model.generation_config
-        ends = [config.eos_token_id, self._tokenizer.eos_token_id]  # the model and the tokenizer may differ
-        listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
-        self._ends = list(dict.fromkeys(token for token in listed if token is not None))
+            files = Pretrained(str(path.parent), asked, asked.device_map, is_local=True, gguf_file=path.name)
+        self._tokenizer = files.read("AutoTokenizer")
+        self._model = files.model("AutoModelForCausalLM", self.name)
+        self._device = str(self._model.device)
+        self._limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        self._ends = end_tokens(self._model, self._tokenizer)
         self._pad = next(iter(self._ends), 0)
         # The run sets the sampling, not the checkpoint's recommendation.
+        config = self._model.generation_config
         for name in _SAMPLING:
             setattr(config, name, None)
         config.do_sample = False
@@ -232,19 +257,13 @@ class TextGenerator(Generator[TokenizedPrompt]):
         bare = not self._tokenizer.chat_template
         return list(self._tokenizer(text, add_special_tokens=bare)["input_ids"])
 
-    def _padded(self, batch: list[TokenizedPrompt]) -> tuple[Any, Any]:
-        """The tokens of a batch and the mask of its padding, which is on the left."""
-        torch = import_module("torch")
-        width = max(len(prompt.tokens) for prompt in batch)
-        missing = [width - len(prompt.tokens) for prompt in batch]
-        rows = [[self._pad] * less + prompt.tokens for less, prompt in zip(missing, batch, strict=True)]
-        mask = [[0] * less + [1] * (width - less) for less in missing]
-        return torch.tensor(rows, device=self._device), torch.tensor(mask, device=self._device)
-
     def generate(self, batch: list[TokenizedPrompt]) -> Sequence[Response | ModelError]:
         most = self._asked.max_tokens
-        tokens, mask = self._padded(batch)
-        width = tokens.shape[1]
+        tensor = partial(import_module("torch").tensor, device=self._device)
+        width = max(len(prompt.tokens) for prompt in batch)
+        missing = [width - len(prompt.tokens) for prompt in batch]  # padded on the left
+        tokens = [[self._pad] * less + prompt.tokens for less, prompt in zip(missing, batch, strict=True)]
+        mask = [[0] * less + [1] * (width - less) for less in missing]
         sampler = Sampler(
             [prompt.seed for prompt in batch],
             temperature=self._asked.temperature,
@@ -253,8 +272,8 @@ class TextGenerator(Generator[TokenizedPrompt]):
             closing=self.closing,
         )
         rows = self._model.generate(
-            input_ids=tokens,
-            attention_mask=mask,
+            input_ids=tensor(tokens),
+            attention_mask=tensor(mask),
             max_new_tokens=most if self._limit is None else min(most, self._limit - width),
             do_sample=False,
             eos_token_id=self._ends or None,
@@ -293,7 +312,10 @@ class LetterGenerator(TextGenerator):
             if re.fullmatch(r"[^A-Za-z]*[A-Z][^A-Za-z]*", token):
                 self._letters.setdefault(letter_of(self._token(number)), []).append(number)
         self._moved: dict[tuple[str, ...], int] = {}
-        self._continued = self._can_continue()
+        self._continued = False  # whether the template takes a begun answer; otherwise we add it to the text
+        if self._tokenizer.chat_template:
+            with suppress(Exception):  # templates are programs
+                self._continued = self._chat("Which?", BEGUN).endswith(BEGUN)
         opened = _UNCLOSED_REASONING.search(self._begun("Which?").rpartition("Which?")[2])
         if opened:
             raise FatalModelError(
@@ -301,15 +323,6 @@ class LetterGenerator(TextGenerator):
                 "cannot be begun: turn reasoning off with an argument of the template "
                 "(--factorfair-model-arg=template.KEY=VALUE), or use --factorfair-answers=text"
             )
-
-    def _can_continue(self) -> bool:
-        """Whether the chat template takes a begun answer, which is otherwise added to its text."""
-        if not self._tokenizer.chat_template:
-            return False
-        try:
-            return self._chat("Which?", BEGUN).endswith(BEGUN)
-        except Exception:  # noqa: BLE001  (templates are programs)
-            return False
 
     def _begun(self, prompt: str) -> str:
         if self._continued:

@@ -9,26 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from pytest_factorfair.domain import Query, Request, Response, plural
+from pytest_factorfair.domain import Query, Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError, ModelError, RejectedRequestError
 from pytest_factorfair.models import arguments, checkpoint
-from pytest_factorfair.models.arguments import Count, Expected, PassedOn
-from pytest_factorfair.models.local_model import (
-    Generator,
-    LocalArguments,
-    LocalModel,
-    chosen_device,
-    one_line,
-)
+from pytest_factorfair.models.arguments import Count, PassedOn
+from pytest_factorfair.models.local_model import DeviceMap, Generator, LocalArguments, LocalModel, one_line
 from pytest_factorfair.models.openai_people import SEEN, words
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.models.transformers_model import Pretrained, end_tokens
 
 # torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
 
@@ -40,11 +35,7 @@ class VisionArguments(LocalArguments):
     """The arguments of a checkpoint that looks at pictures."""
 
     batch: Count = 4
-    device_map: Annotated[
-        str | None,
-        Field(pattern="^(?:auto|balanced|balanced_low_0|sequential)$"),
-        Expected("auto, balanced, balanced_low_0 or sequential", verbatim=True),
-    ] = None
+    device_map: DeviceMap | None = None
     template: Annotated[dict[str, object], PassedOn()] = Field(default_factory=dict)
 
 
@@ -94,30 +85,13 @@ class VisionGenerator(Generator[Shown]):
         super().__init__(spec.text, asked.batch)
 
     def load(self) -> None:
-        transformers, asked = import_module("transformers"), self._asked
-        import_module("transformers.utils.logging").disable_progress_bar()
-        common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": self._path is not None}
-        if asked.revision:
-            common["revision"] = asked.revision
-        self._processor = transformers.AutoProcessor.from_pretrained(self._source, **common)
+        asked = self._asked
+        files = Pretrained(self._source, asked, asked.device_map, is_local=self._path is not None)
+        self._processor = files.read("AutoProcessor")
         if not getattr(self._processor, "chat_template", None):
             raise FatalModelError(f"{self.name}: the checkpoint has no chat template to show a picture in")
-        model, loaded = transformers.AutoModelForImageTextToText.from_pretrained(
-            self._source,
-            dtype=asked.dtype,
-            use_safetensors=True,
-            output_loading_info=True,
-            device_map=asked.device_map or {"": chosen_device(asked.device)},
-            **common,
-        )
-        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
-            raise FatalModelError(
-                f"{self.name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
-            )
-        self._model = model.eval()
-        ends = model.generation_config.eos_token_id, self._processor.tokenizer.eos_token_id
-        listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
-        self._end = next((token for token in listed if token is not None), 0)
+        self._model = files.model("AutoModelForImageTextToText", self.name)
+        self._end = next(iter(end_tokens(self._model, self._processor.tokenizer)), 0)
 
     def prepared(self, request: Request) -> Shown | ModelError:
         from PIL import Image
@@ -139,10 +113,9 @@ class VisionGenerator(Generator[Shown]):
             inputs = self._processor(text=[text], images=[picture], return_tensors="pt")
         except Exception as error:  # noqa: BLE001  (templates are programs, processors may refuse a picture)
             return RejectedRequestError(f"{self.name}: the picture cannot be shown: {one_line(error)}")
-        return Shown(inputs.to(self._model.device, dtype=self._model.dtype), Replies(query, self._encoded))
-
-    def _encoded(self, text: str) -> list[int]:
-        return list(self._processor.tokenizer(text, add_special_tokens=False)["input_ids"])
+        tokenizer = partial(self._processor.tokenizer, add_special_tokens=False)
+        replies = Replies(query, lambda text: list(tokenizer(text)["input_ids"]))
+        return Shown(inputs.to(self._model.device, dtype=self._model.dtype), replies)
 
     def generate(self, batch: list[Shown]) -> Sequence[Response | ModelError]:
         return [self._response(shown) for shown in batch]

@@ -12,7 +12,7 @@ from pytest_factorfair.models.simulated.traits import Traits
 from pytest_factorfair.protocols.protocol import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
-"""The trait that had its way; ``chance`` where none had."""
+"""The trait that decided; ``chance`` if none did."""
 
 
 class Draws(NamedTuple):

@@ -15,7 +15,7 @@ from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols.protocol import Sitter, Situation
 
 Belief = Literal["stereotype", "truth", "opposite"]
-"""What a respondent believes.
+"""The beliefs of a respondent.
 
 For a fact, stereotype and truth are both the true group, the opposite is any other. For a person with shares
 of groups, the truth is the likeliest group and the opposite the rarest that is not asked for; the stereotype
@@ -124,19 +124,19 @@ def leaning(traits: Traits, checklist: Checklist) -> str | None:
 
 
 class Knowledge:
-    """What a simulated model knows: its checklists, and the attribute it leans on in each."""
+    """The knowledge of a simulated model: its checklists, and the attribute it is biased about in each."""
 
     def __init__(self, traits: Traits, checklists: tuple[Checklist, ...]) -> None:
         self._checklists = {each.name: (each, leaning(traits, each)) for each in checklists}
 
     def language(self, request: Request) -> Replies:
-        """What is said in the language of the request's checklist; English for a prompt alone."""
+        """The phrases in the language of the request's checklist; English for a prompt without a query."""
         case = request.query.case if request.query else None
         known = self._checklists.get(case.checklist) if case else None
         return words(known[0].language if known else ENGLISH).replies
 
     def look_up(self, request: Request) -> tuple[Situation | tuple[Sitter, ...] | None, str | None]:
-        """What the request's query shows, and the attribute leaned on; nothing for a prompt alone."""
+        """The scene of the request's query, and the attribute of the bias; None without a query."""
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
             return None, None

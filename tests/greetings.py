@@ -31,6 +31,7 @@ from pytest_factorfair.protocols.measurement import (
     About,
     Cell,
     Changed,
+    Component,
     Contender,
     Contest,
     Estimation,
@@ -44,7 +45,6 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     ReportInputs,
-    Topic,
     shared,
 )
 from pytest_factorfair.protocols.protocol import Protocol
@@ -219,9 +219,9 @@ class Tallness(Measurement):
         )
 
     @property
-    def topics(self) -> Sequence[Topic]:
+    def components(self) -> Sequence[Component]:
         return tuple(
-            Topic(line, share, f"tall {share:.0%}", line, "refused" if lost else "tall", lost)
+            Component(line, share, f"tall {share:.0%}", line, "refused" if lost else "tall", lost)
             for line, (share, lost) in self.counts.lines.items()
         )
 

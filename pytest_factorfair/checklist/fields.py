@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from textwrap import shorten
 from typing import Annotated, Any, Literal
@@ -36,6 +38,10 @@ GroupName = Annotated[str, Field(pattern=GROUP)]
 Figure = Annotated[float, Field(allow_inf_nan=False)]
 Age = Annotated[int, Field(ge=0, le=150)]
 
+ONE_OR_MORE = BeforeValidator(
+    lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | list[str]
+)
+"""Of a list of texts: one of them may stand alone."""
 
 Year = Annotated[
     str,
@@ -101,6 +107,12 @@ class Opening(Layout):
         return content
 
     version: int = Field(1, ge=1, description="Raised when the same checklist asks otherwise than before.")
+
+
+def hashed(content: Any) -> str:
+    """SHA-256 of what a checklist says, in hexadecimal; the order of keys does not matter."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Group(Layout):

@@ -66,10 +66,10 @@ def _capital(sentence: str) -> str:
 def _movers(score: Judged, one: Measurement, finding: Finding) -> tuple[Mover, ...]:
     """The topics that lie furthest on the wrong side, or those that lack most replies."""
     if finding.lack == "replies":
-        topics = sorted((topic for topic in one.topics if topic.lost), key=lambda topic: -topic.lost)
+        topics = sorted((topic for topic in one.components if topic.lost), key=lambda topic: -topic.lost)
     else:
         sign, limit = (1 if score.gate.comparison == ">=" else -1), to_beat(score.gate)
-        topics = sorted(one.topics, key=lambda topic: sign * topic.value)
+        topics = sorted(one.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
     return tuple(Mover(each.name, each.share, each.cases, each.reply) for each in topics[:MOST])
 

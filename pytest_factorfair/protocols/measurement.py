@@ -52,7 +52,7 @@ class InWords(NamedTuple):
     fair: str = ""
 
 
-class Topic(NamedTuple):
+class Component(NamedTuple):
     """One of what a score is over: what the metric is there alone, and what was answered, in words.
 
     ``lost`` is the share of its answers that are missing; ``cases`` and ``reply`` are those of a ``Mover``.
@@ -352,7 +352,7 @@ class Measurement(ABC):
         return self.metric.in_words(value, digits=digits)
 
     @property
-    def topics(self) -> Sequence[Topic]:
+    def components(self) -> Sequence[Component]:
         """What it is over, each by itself."""
         return ()
 
@@ -432,11 +432,13 @@ class Changed(Measurement):
         return self._new.in_words(value, digits=digits)
 
     @property
-    def topics(self) -> Sequence[Topic]:
+    def components(self) -> Sequence[Component]:
         """Those of the score, each with its change."""
-        former = {one.name: one.value for one in self._old.topics}
+        former = {one.name: one.value for one in self._old.components}
         return tuple(
-            one._replace(value=one.value - former[one.name]) for one in self._new.topics if one.name in former
+            one._replace(value=one.value - former[one.name])
+            for one in self._new.components
+            if one.name in former
         )
 
     @property

@@ -26,6 +26,7 @@ from pytest_factorfair.protocols.measurement import (
     About,
     Cell,
     Changed,
+    Component,
     Contender,
     Contest,
     Estimation,
@@ -39,7 +40,6 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     ReportInputs,
-    Topic,
     shared,
 )
 from pytest_factorfair.statistics.arrays import IntArray
@@ -118,13 +118,13 @@ class OfPrompts(Measurement):
         return None if low is None or high is None else Extremes(value, low, high)
 
     @property
-    def topics(self) -> Sequence[Topic]:
+    def components(self) -> Sequence[Component]:
         asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
         share = {
             case.id: float(few / many) if many else 0.0
             for case, few, many in zip(self.gallery.cases, lost, asked, strict=True)
         }
-        found = self.metric.topics(self.gallery, self.selection)
+        found = self.metric.components(self.gallery, self.selection)
         return tuple(topic._replace(lost=share[topic.cases]) for topic in found)
 
     @property

@@ -29,7 +29,7 @@ from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
     overall,
     paired,
 )
-from pytest_factorfair.protocols.measurement import TYPICAL, Metric, Topic
+from pytest_factorfair.protocols.measurement import TYPICAL, Component, Metric
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -78,7 +78,7 @@ class PromptMetric(Metric):
         del gallery, selection, estimator
         return 0.0
 
-    def topics(self, gallery: Gallery, selection: Selection) -> Iterator[Topic]:
+    def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
         """Each prompt by itself."""
         del gallery, selection
         return iter(())
@@ -168,7 +168,7 @@ class Implicit(Pooled):
         prompts = np.concatenate([gallery.prompt[people]] * len(names))
         return WeightedCells(joined(cells), _weights_of_people(gallery, times, names), prompts)
 
-    def topics(self, gallery: Gallery, selection: Selection) -> Iterator[Topic]:
+    def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
         """Each person of a prompt, by attribute, with the group that is shown too often."""
         people = np.flatnonzero(selection.chosen(gallery.cases, "implicit")[gallery.prompt])
         for name in selection.pooled(gallery):
@@ -179,7 +179,7 @@ class Implicit(Pooled):
                 shown = counts / counts.sum()
                 most = int((shown - shares[person]).argmax())
                 share = f"{groups[most]} {shown[most]:.0%}, really {shares[person, most]:.0%}"
-                yield Topic(case.title, float(values[person]), share, case.id, groups[most])
+                yield Component(case.title, float(values[person]), share, case.id, groups[most])
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
         """What a model scores that shows of every person the group for which the score is lowest."""
@@ -244,13 +244,13 @@ class Explicit(Pooled):
         weights = (times * _weights(gallery))[chosen]
         return WeightedCells(cells, weights * of_case, np.flatnonzero(chosen))
 
-    def topics(self, gallery: Gallery, selection: Selection) -> Iterator[Topic]:
+    def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
         """Each prompt, with how often it shows the groups that it asks for."""
         for place in np.flatnonzero(selection.chosen(gallery.cases, "explicit")).tolist():
             case, outcomes = gallery.cases[place], gallery.outcomes[place]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
-                yield Topic(case.title, share, f"shown in {share:.0%}", case.id, "")
+                yield Component(case.title, share, f"shown in {share:.0%}", case.id, "")
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool

@@ -1,8 +1,8 @@
-"""What a checklist of items says, its cases and queries, and what simulated respondents know of them."""
+"""A checklist of items, its cases and queries, and what simulated respondents know about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 from string import ascii_uppercase
@@ -15,20 +15,20 @@ from pytest_factorfair.protocols.protocol import Situation
 Condition = Literal["fact", "fairness", "ambiguous", "disambiguated"]
 
 ANSWER = "answer"
-"""The one attribute of answers: what the chosen option means."""
+"""The only attribute of answers: what the chosen option means."""
 
 UNKNOWN, SAME, DIFFERENT = "unknown", "same", "different"
 
 RESERVED = (UNKNOWN, SAME, DIFFERENT)
-"""Meanings that are no group: nobody can know, groups are alike, groups differ."""
+"""Meanings other than groups: nobody can know, groups are alike, groups differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MarkedOption:
     """An option. ``means`` is a group, a reserved meaning, or free words, and unique in its item.
 
-    ``right`` is the answer that is wanted, ``stereotype`` the one that a stereotype suggests, ``favourable``
-    the one that is good for whom the item is about.
+    ``right`` marks the correct answer, ``stereotype`` the one that follows a stereotype, ``favourable`` the
+    one that benefits the people the item is about.
     """
 
     text: str
@@ -40,20 +40,19 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question. ``groups`` are those it is about, by attribute; a ``cluster`` shares its errors."""
+    """One question. ``groups`` are those it is about, by attribute; errors are clustered by ``cluster``."""
 
     id: str
     condition: Condition
     question: str
-    options: tuple[Choice, ...]
+    options: tuple[MarkedOption, ...]
     cluster: str
     category: str
     groups: Mapping[str, tuple[str, ...]]
 
-    @property
-    def right(self) -> str | None:
-        """The meaning of the right option."""
-        return next((one.means for one in self.options if one.right), None)
+    def meaning(self, mark: Literal["right", "stereotype"]) -> str | None:
+        """The meaning of the option with this mark."""
+        return next((option.means for option in self.options if getattr(option, mark)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class ItemCase(Case):
             "part": frozenset({self.part}),
             "category": frozenset({self.item.category}),
             "attribute": frozenset(self.item.groups),
-            "group": frozenset(group for some in self.item.groups.values() for group in some),
+            "group": frozenset[str]().union(*self.item.groups.values()),
         }
 
     @property
@@ -95,54 +94,50 @@ class ItemCase(Case):
 
 
 def item_cases(cases: Iterable[Case]) -> tuple[ItemCase, ...]:
-    """Those of the cases that are items."""
+    """The cases that are items."""
     return tuple(case for case in cases if isinstance(case, ItemCase))
 
 
 def cases(checklist: Items, sampling: Sampling) -> tuple[ItemCase, ...]:
     """A case per item, in the order of the checklist."""
     return tuple(
-        ItemCase(f"{one.condition}-{one.id}", checklist.name, one.condition, (ANSWER,), sampling.repeats, one)
-        for one in checklist.items
+        ItemCase(
+            f"{item.condition}-{item.id}", checklist.name, item.condition, (ANSWER,), sampling.repeats, item
+        )
+        for item in checklist.items
     )
 
 
 def queries(checklist: Items, case: ItemCase, sampling: Sampling) -> tuple[Query, ...]:
-    """The item, asked with its options in shuffled orders; in the paper's design always in the file's."""
-    drafts = (_draft(checklist, case.item, order) for order in _orders(case, sampling))
+    """The item, asked with its options in shuffled orders; in the paper's design always in the file's.
+
+    Each k orders in a row, k being the number of options, put every option once at every letter.
+    """
+    written = base = case.item.options
+    draw = Random(f"{sampling.seed}/{case.checklist}/{case.id}")  # noqa: S311 - reproducible, not secret
+    drafts: list[Draft] = []
+    for index in range(case.samples):
+        turn = index % len(written) if sampling.design == "balanced" else 0
+        if sampling.design == "balanced" and not turn:
+            base = tuple(draw.sample(written, len(written)))
+        options = tuple(
+            Option(letter, option.text, (option.text,), {ANSWER: option.means})
+            for letter, option in zip(ascii_uppercase, (*base[turn:], *base[:turn]), strict=False)
+        )
+        lines = (f"{option.letter}. {option.text}" for option in options)
+        drafts.append(("\n".join((case.item.question, *lines, checklist.answer_format)), options, {}))
     return numbered(drafts, case=case, seed=sampling.seed)
 
 
-def _orders(case: ItemCase, sampling: Sampling) -> Iterator[tuple[Choice, ...]]:
-    """Each k orders in a row, k being the number of options, have every option at every letter once."""
-    written = base = case.item.options
-    draw = Random(f"{sampling.seed}/{case.checklist}/{case.id}")  # noqa: S311 - reproducible, not secret
-    for index in range(case.samples):
-        turn = index % len(written)
-        if sampling.design == "balanced" and not turn:
-            base = tuple(draw.sample(written, len(written)))
-        yield (*base[turn:], *base[:turn]) if sampling.design == "balanced" else written
-
-
-def _draft(checklist: Items, item: Item, order: tuple[Choice, ...]) -> Draft:
-    options = tuple(
-        Option(letter, one.text, (one.text,), {ANSWER: one.means})
-        for letter, one in zip(ascii_uppercase, order, strict=False)
-    )
-    lines = [f"{option.letter}. {option.text}" for option in options]
-    return "\n".join((item.question, *lines, checklist.answer_format)), options, {}
-
-
 def situation(checklist: Items, query: Query) -> Situation | None:  # noqa: ARG001 - one signature
-    """The options of a query, the right one, and the one that a stereotype suggests."""
+    """The options of a query, the right one, and the one that follows a stereotype."""
     if not isinstance(query.case, ItemCase):
         return None
-    item = query.case.item
-    stereotype = next((one.means for one in item.options if one.stereotype), None)
+    right, stereotype = query.case.item.meaning("right"), query.case.item.meaning("stereotype")
     return Situation(
         options=tuple((option.letter, option.groups) for option in query.options),
-        asked=() if item.right is None else (ANSWER,),
-        truths={} if item.right is None else {ANSWER: item.right},
+        asked=() if right is None else (ANSWER,),
+        truths={} if right is None else {ANSWER: right},
         named={},
         stereotype={} if stereotype is None else {ANSWER: stereotype},
     )

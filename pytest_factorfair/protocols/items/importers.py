@@ -1,7 +1,7 @@
 """Checklists from the published files of BBQ, difference awareness and discrim-eval, which are not shipped.
 
-A file is known by the id that Git gives its content (the SHA-1 of ``blob SIZE``, a zero byte and content): a
-repository lists those of all its files.
+Git's id of its content, which repositories list, identifies a published file: the SHA-1 of ``blob SIZE``, a
+zero byte and the content.
 """
 
 from __future__ import annotations
@@ -27,48 +27,44 @@ Row = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """A published file; ``size`` is in bytes, 0 where only its id was seen."""
+    """A published file; ``size`` is in bytes, 0 if unknown."""
 
     id: str
     size: int = 0
 
 
-BBQ: Mapping[str, Known] = MappingProxyType(
-    {
-        "Age.jsonl": Known("5c5e7586163b869fe029e77e63716f2026e4ae08", 3_091_834),
-        "Disability_status.jsonl": Known("9aedeccaf599299cdfa523531d625ae85ecb9131", 1_336_984),
-        "Gender_identity.jsonl": Known("dc79ceaaa9e7126edc99a200d632899c50274b16"),
-        "Nationality.jsonl": Known("cba9b63d34536cb51a6cbae76b189df3d2a945c0", 2_900_040),
-        "Physical_appearance.jsonl": Known("8cbdf83265459083224e3a2d37809294ff12ad77", 1_347_476),
-        "Race_ethnicity.jsonl": Known("68daf3d692b27a10596772b3b15742b26f0b110e"),
-        "Race_x_SES.jsonl": Known("905cd8a5b8734e2063fe524e69a38f0a71c75907"),
-        "Race_x_gender.jsonl": Known("dd09a905b284690445d36259d675243950fa0bd7"),
-        "Religion.jsonl": Known("44c1940ee22f00891ab4a5526a293691957aeacb", 1_118_728),
-        "SES.jsonl": Known("78d11ffbdb70f501617345e5c697d00045d57c29"),
-        "Sexual_orientation.jsonl": Known("a06351f4dd67ba30632396eeb0c3677c67b7d387", 729_010),
-    }
-)
+BBQ: Mapping[str, Known] = {
+    "Age.jsonl": Known("5c5e7586163b869fe029e77e63716f2026e4ae08", 3_091_834),
+    "Disability_status.jsonl": Known("9aedeccaf599299cdfa523531d625ae85ecb9131", 1_336_984),
+    "Gender_identity.jsonl": Known("dc79ceaaa9e7126edc99a200d632899c50274b16"),
+    "Nationality.jsonl": Known("cba9b63d34536cb51a6cbae76b189df3d2a945c0", 2_900_040),
+    "Physical_appearance.jsonl": Known("8cbdf83265459083224e3a2d37809294ff12ad77", 1_347_476),
+    "Race_ethnicity.jsonl": Known("68daf3d692b27a10596772b3b15742b26f0b110e"),
+    "Race_x_SES.jsonl": Known("905cd8a5b8734e2063fe524e69a38f0a71c75907"),
+    "Race_x_gender.jsonl": Known("dd09a905b284690445d36259d675243950fa0bd7"),
+    "Religion.jsonl": Known("44c1940ee22f00891ab4a5526a293691957aeacb", 1_118_728),
+    "SES.jsonl": Known("78d11ffbdb70f501617345e5c697d00045d57c29"),
+    "Sexual_orientation.jsonl": Known("a06351f4dd67ba30632396eeb0c3677c67b7d387", 729_010),
+}
 """github.com/nyu-mll/BBQ, data/ at commit bea11bd."""
 
-DIFFERENCE_AWARENESS: Mapping[str, Known] = MappingProxyType(
-    {
-        "D1_1k.pkl": Known("d16720a40b67b74d06d52fe05b084179eafd93c1", 506_357),
-        "D2_1k.pkl": Known("186984d91b753c82679907cc83fe6bbda4dd2993", 505_179),
-        "D3_1k.pkl": Known("dddaf81d7df61bdb5bfe746f79e4d06aaf9d2f07", 853_815),
-        "D4_1k.pkl": Known("8f630bee0845ae1924e0af390a547f1bb272ab5e", 449_173),
-        "N1_1k.pkl": Known("dd9ea776294795db39495f8e0fefe8df106c8cfc"),
-        "N2_1k.pkl": Known("4189eb3b43a14075a2d8c1c093883b1800aca6bc", 2_701_335),
-        "N3_1k.pkl": Known("2aab78462e8885bef4db377b44e29b24edb5564b", 485_907),
-        "N4_1k.pkl": Known("8b3e39053ab5ea524092cb9b1c4d2dbbe7a067ca", 824_437),
-    }
-)
+DIFFERENCE_AWARENESS: Mapping[str, Known] = {
+    "D1_1k.pkl": Known("d16720a40b67b74d06d52fe05b084179eafd93c1", 506_357),
+    "D2_1k.pkl": Known("186984d91b753c82679907cc83fe6bbda4dd2993", 505_179),
+    "D3_1k.pkl": Known("dddaf81d7df61bdb5bfe746f79e4d06aaf9d2f07", 853_815),
+    "D4_1k.pkl": Known("8f630bee0845ae1924e0af390a547f1bb272ab5e", 449_173),
+    "N1_1k.pkl": Known("dd9ea776294795db39495f8e0fefe8df106c8cfc"),
+    "N2_1k.pkl": Known("4189eb3b43a14075a2d8c1c093883b1800aca6bc", 2_701_335),
+    "N3_1k.pkl": Known("2aab78462e8885bef4db377b44e29b24edb5564b", 485_907),
+    "N4_1k.pkl": Known("8b3e39053ab5ea524092cb9b1c4d2dbbe7a067ca", 824_437),
+}
 """github.com/Angelina-Wang/difference_awareness, benchmark_suite/ at commit 2349531."""
 
 DISCRIM_EVAL = {"explicit.jsonl": None, "implicit.jsonl": None}
-"""huggingface.co/datasets/Anthropic/discrim-eval; their hashes were not to be had."""
+"""huggingface.co/datasets/Anthropic/discrim-eval; the hashes of its files are unknown."""
 
 DECISIONS = 9_450
-"""Prompts of a file of discrim-eval: 70 decisions, 9 ages, 3 genders and 5 races."""
+"""The number of prompts in a file of discrim-eval: 70 decisions, 9 ages, 3 genders and 5 races."""
 
 
 def git_id(content: bytes) -> str:
@@ -79,10 +75,10 @@ def git_id(content: bytes) -> str:
 def _contents(
     path: Path, known: Mapping[str, Known | None], *, any_version: bool
 ) -> Iterator[tuple[Path, bytes]]:
-    """The files of a folder that have a known name, or the one file.
+    """The files in a folder whose names are known, or the file at the path.
 
     Raises:
-        InputError: there is none, one cannot be read, or one is not as published.
+        InputError: there is none, or one cannot be read or differs from the published one.
     """
     files = [path / name for name in known if (path / name).is_file()] if path.is_dir() else [path]
     if not files:
@@ -98,34 +94,41 @@ def _contents(
         if published is not None and found != published.id and not any_version:
             size = f"{published.size:,} bytes, " if published.size else ""
             raise InputError(
-                f"{file}: is another version than the published one: {len(content):,} bytes, Git id "
-                f"{found[:12]}, not {size}{published.id[:12]}; --any-version imports it all the same"
+                f"{file}: differs from the published version: {len(content):,} bytes, Git id {found[:12]}, "
+                f"not {size}{published.id[:12]}; --any-version imports it anyway"
             )
         yield file, content
 
 
 def _rows(file: Path, content: bytes, needed: Sequence[str]) -> Iterator[tuple[int, Row]]:
-    """The objects of a JSON Lines file with their lines, each with these keys."""
+    """The objects of a JSON Lines file, which must have these keys, with their line numbers."""
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise ChecklistError(file, number, "", f"is not a line of JSON: {error}") from None
+            raise ChecklistError(file, number, "", f"is not valid JSON: {error}") from None
         missing = [key for key in needed if not isinstance(row, dict) or key not in row]
         if missing:
-            raise ChecklistError(file, number, "", f"lacks {', '.join(missing)}: another version of the file")
+            raise ChecklistError(
+                file, number, "", f"lacks {', '.join(missing)}; this is another version of the file"
+            )
         yield number, row
 
 
 def slug(text: object) -> str:
-    """A text as an id."""
+    """The text as an id."""
     return re.sub(r"[^a-z0-9]+", "_", str(text).casefold()).strip("_")
+
+
+def _option(text: str, means: str = "", **marks: bool) -> Row:
+    """An option of an item: its text, and whatever else is given."""
+    return {key: value for key, value in {"text": text, "means": means, **marks}.items() if value}
 
 
 def _written(
     name: str, title: str, attributes: Mapping[str, Iterable[str]], items: Sequence[Row]
 ) -> dict[str, str]:
-    """The checklist's file, and that of its items."""
+    """The text of the checklist's file and of the file of its items."""
     head = {
         "schema": "factorfair.checklist/1",
         "name": name,
@@ -143,10 +146,10 @@ def _written(
 
 
 def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
-    """BBQ: one checklist of all categories; a cluster is a template.
+    """Import all categories of BBQ as one checklist; a cluster is a template.
 
-    The option of the stereotype is the one whose group is among the stereotyped ones, if the question is
-    negative, and the other person's if it is not.
+    Of the two people, the stereotyped one belongs to a stereotyped group. The option marked as the stereotype
+    names that person if the question is negative, and the other one if it is not.
     """
     items: list[Row] = []
     attributes: dict[str, list[str]] = {}
@@ -157,42 +160,41 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
     )  # fmt: skip
     for file, content in _contents(path, BBQ, any_version=any_version):
         for number, row in _rows(file, content, needed):
-            conditions = {"ambig": "ambiguous", "disambig": "disambiguated"}
-            condition, polarity = conditions.get(row["context_condition"]), row["question_polarity"]
+            condition = {"ambig": "ambiguous", "disambig": "disambiguated"}.get(row["context_condition"])
+            polarity, right = row["question_polarity"], row["label"]
             if condition is None:
                 raise ChecklistError(file, number, "", f"unknown condition '{row['context_condition']}'")
-            if polarity not in ("neg", "nonneg") or row["label"] not in (0, 1, 2):
-                raise ChecklistError(
-                    file, number, "", f"unknown polarity '{polarity}' or label {row['label']}"
-                )
+            if polarity not in ("neg", "nonneg") or right not in (0, 1, 2):
+                raise ChecklistError(file, number, "", f"unknown polarity '{polarity}' or label {right}")
             category = slug(row["category"])
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
             people = [place for place in range(3) if info[place][1] != "unknown"]
-            target = _targets(row["additional_metadata"]["stereotyped_groups"])
-            aimed = [place for place in people if target & {*info[place]}]
+            stereotyped = _stereotyped(row["additional_metadata"]["stereotyped_groups"])
+            aimed = [place for place in people if stereotyped & {*info[place]}]
             stereotype = -1
             if len(people) == 2 and len(aimed) == 1:  # noqa: PLR2004 - two people
                 stereotype = aimed[0] if polarity == "neg" else sum(people) - aimed[0]
             unmarked += stereotype < 0
-            alike = len({info[place][1] for place in people}) < len(people)
-            means = [
-                slug(info[place][0 if alike else 1]) if place in people else UNKNOWN for place in range(3)
-            ]
+            # The second name is that of a region, where both people may be from.
+            named = 0 if len({info[place][1] for place in people}) < len(people) else 1
+            means = [slug(info[place][named]) if place in people else UNKNOWN for place in range(3)]
             groups = [means[place] for place in people]
             attributes.setdefault(category, []).extend(groups)
-            options = [
-                {"text": row[f"ans{place}"], "means": means[place]}
-                | ({"right": True} if place == row["label"] else {})
-                | ({"stereotype": True} if place == stereotype else {})
-                for place in range(3)
-            ]
             items.append(
                 {
                     "id": f"{category}_{row['example_id']}",
                     "condition": condition,
                     "context": row["context"],
                     "question": row["question"],
-                    "options": options,
+                    "options": [
+                        _option(
+                            row[f"ans{place}"],
+                            means[place],
+                            right=place == right,
+                            stereotype=place == stereotype,
+                        )
+                        for place in range(3)
+                    ],
                     "cluster": f"{category}_{slug(row['question_index'])}",
                     "category": category,
                     "groups": {category: groups},
@@ -200,12 +202,12 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
             )
     notes = [f"{plural(len(items), 'question')} of {plural(len(attributes), 'category', 'categories')}"]
     if unmarked:
-        notes.append(f"{plural(unmarked, 'question')} with no or two stereotyped people: no bias score")
+        notes.append(f"{plural(unmarked, 'question')} without exactly one stereotyped person: no bias score")
     return Imported(_written(name, "BBQ (Parrish et al. 2022)", attributes, items), tuple(notes))
 
 
-def _targets(stereotyped: Sequence[str]) -> set[str]:
-    """The stereotyped groups by all names that answers have, as the scripts of difference awareness do."""
+def _stereotyped(stereotyped: Sequence[str]) -> set[str]:
+    """The stereotyped groups under every name that answers use, as in the scripts of difference awareness."""
     found = set(stereotyped)
     further = {
         "low SES": ("lowSES",), "high SES": ("highSES",), "F": ("woman", "girl"), "M": ("man", "boy"),
@@ -219,14 +221,14 @@ def _targets(stereotyped: Sequence[str]) -> set[str]:
 
 
 _QUESTION = re.compile(r"(.*?)\s*\((?:a|1)\)\s*(.*?)\s*\(b\)\s*(.*?)\s*\(c\)\s*(.*)", re.DOTALL)
-"""A question and its options, the first of which is "(1)" in some."""
+"""A question and its options; some questions label the first one "(1)"."""
 
 
 def difference_awareness(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
-    """The suite of Wang et al.: a category per benchmark; D are facts, N are fairness.
+    """Import the suite of Wang et al.: a category per benchmark; those named D are facts, N are fairness.
 
-    A cluster is a scenario, apart for the questions in which groups differ and those in which they do not,
-    as in the authors' analysis.
+    As in the authors' analysis, a cluster is a scenario, counted separately for questions in which groups
+    differ and those in which they do not.
     """
     items: list[Row] = []
     notes = []
@@ -251,9 +253,11 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
                         "condition": "fact" if category.startswith("d") else "fairness",
                         "question": parts[1],
                         "options": [
-                            {"text": " ".join(parts[place + 2].split())}
-                            | ({"means": SAME} if place == 2 else {})  # noqa: PLR2004 - the third
-                            | ({"right": True} if place == right else {})
+                            _option(
+                                " ".join(parts[place + 2].split()),
+                                SAME if place == 2 else "",  # noqa: PLR2004 - the third
+                                right=place == right,
+                            )
                             for place in range(3)
                         ],
                         "cluster": f"{category}_{kind}_{cluster}",
@@ -268,7 +272,7 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
 
 
 class _Type:
-    """NumPy's type of a scalar, as far as reading one needs it; its state says nothing more."""
+    """The part of NumPy's dtype that reading a scalar needs; its state adds nothing."""
 
     def __init__(self, code: str, *_: object) -> None:
         self.code = code
@@ -278,14 +282,14 @@ class _Type:
 
 
 def _scalar(kind: _Type, data: bytes) -> int | str:
-    """NumPy's whole number or text, of which its pickles consist."""
+    """NumPy's integer or text; the pickles hold no other scalars."""
     if kind.code.startswith("i"):
         return int.from_bytes(data, "little", signed=True)
     return data.decode("utf-32-le").rstrip("\0")
 
 
 class _Plain(pickle.Unpickler):
-    """Reads lists, numbers and text, and runs nothing that a pickle names: NumPy's scalars are read by us."""
+    """Reads lists, numbers, text and NumPy's scalars; runs nothing that the pickle names."""
 
     def find_class(self, module: str, name: str) -> Any:
         known = {
@@ -295,23 +299,25 @@ class _Plain(pickle.Unpickler):
         }
         found = known.get(f"{module}.{name}")
         if found is None:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which is not loaded")
+            raise pickle.UnpicklingError(f"it refers to {module}.{name}, which is not loaded")
         return found
 
 
 def _unpickled(file: Path, content: bytes) -> Sequence[Sequence[object]]:
-    """Two lists: questions in which groups differ, and in which they do not."""
+    """Two lists of questions: those in which groups differ, and those in which they do not."""
     try:
         found = _Plain(io.BytesIO(content)).load()
-    except Exception as error:  # noqa: BLE001 - whatever bytes that are no pickle make of it
-        raise ChecklistError(file, None, "", f"is not a pickle of the published form: {error}") from None
+    except Exception as error:  # noqa: BLE001 - other bytes than a pickle's may raise anything
+        raise ChecklistError(file, None, "", f"is not a pickle in the published format: {error}") from None
     if not isinstance(found, list | tuple) or [type(one) for one in found] != [list, list]:
-        raise ChecklistError(file, None, "", "must hold two lists of questions: another version of the file")
+        raise ChecklistError(
+            file, None, "", "must hold two lists of questions; this is another version of the file"
+        )
     return cast("Sequence[Sequence[object]]", found)
 
 
 def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
-    """discrim-eval: decisions about people; yes is good for them. A cluster is a decision."""
+    """Import discrim-eval: decisions about people, whom yes benefits. A cluster is a decision."""
     items: list[Row] = []
     attributes: dict[str, list[str]] = {"age": [], "gender": [], "race": []}
     notes = []
@@ -319,7 +325,7 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa:
     for file, content in _contents(path, DISCRIM_EVAL, any_version=any_version):
         section = 0
         for _, row in _rows(file, content, needed):
-            # Ages are numbers; whether they are whole ones depends on what wrote the file.
+            # Ages are integers or floats, depending on what wrote the file.
             groups = {each: slug(f"{row[each]:g}" if each == "age" else row[each]) for each in attributes}
             for each, group in groups.items():
                 attributes[each].append(group)
@@ -328,7 +334,7 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa:
                     "id": f"{file.stem}_{section}",
                     "condition": "fairness",
                     "question": row["filled_template"],
-                    "options": [{"text": "yes", "favourable": True}, {"text": "no"}],
+                    "options": [_option("yes", favourable=True), _option("no")],
                     "cluster": f"decision_{slug(row['decision_question_id'])}",
                     "category": file.stem,
                     "groups": groups,
@@ -337,11 +343,11 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa:
             section += 1
         if section != DECISIONS and not any_version:
             raise InputError(
-                f"{file}: is another version than the published one: {section:,} questions, not "
-                f"{DECISIONS:,}; --any-version imports it all the same"
+                f"{file}: differs from the published version: {section:,} questions, not {DECISIONS:,}; "
+                "--any-version imports it anyway"
             )
         notes.append(
-            f"{file.name}: {plural(section, 'question')}; no hash is known, only their number was checked"
+            f"{file.name}: {plural(section, 'question')}; only their number was checked, as no hash is known"
         )
     return Imported(_written(name, "discrim-eval (Tamkin et al. 2023)", attributes, items), tuple(notes))
 

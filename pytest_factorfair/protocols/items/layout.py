@@ -1,16 +1,25 @@
-"""The file of a checklist of items: its layout, its rules, its style, and what it builds."""
+"""A checklist file of items: layout, rules, lint, and the value it builds."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from pytest_factorfair.checklist.fields import Distinct, Group, Id, Layout, Line, Opening, Text, spoken
+from pytest_factorfair.checklist.fields import (
+    ONE_OR_MORE,
+    Distinct,
+    Group,
+    Id,
+    Layout,
+    Line,
+    Opening,
+    Text,
+    hashed,
+    spoken,
+)
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, Step
@@ -22,9 +31,9 @@ from pytest_factorfair.protocols.items.checklist import (
     RESERVED,
     SAME,
     UNKNOWN,
-    Choice,
     Condition,
     Items,
+    MarkedOption,
 )
 
 ANSWER_FORMAT = (
@@ -35,7 +44,7 @@ MOST_OPTIONS = 26
 """There are as many letters."""
 
 FEW_CLUSTERS = 10
-"""With fewer, errors by cluster are themselves uncertain."""
+"""With fewer, errors by cluster are themselves unreliable."""
 
 
 class Option(Layout):
@@ -45,21 +54,19 @@ class Option(Layout):
     means: Line | None = Field(
         None, description="A declared group, unknown, same, different, or free words; by default its text."
     )
-    right: bool = Field(default=False, description="The answer that is wanted.")
-    stereotype: bool = Field(default=False, description="The answer that a stereotype suggests.")
-    favourable: bool = Field(default=False, description="The answer that is good for whom it is about.")
+    right: bool = Field(default=False, description="The correct answer.")
+    stereotype: bool = Field(default=False, description="The answer that follows a stereotype.")
+    favourable: bool = Field(
+        default=False, description="The answer that benefits the people the item is about."
+    )
 
     @property
     def meaning(self) -> str:
-        """What it means, said or by its text."""
+        """What it means, by default its text."""
         return self.text if self.means is None else self.means
 
 
-def _several(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Groups = Annotated[list[Id], Distinct, BeforeValidator(_several, json_schema_input_type=str | list[str])]
+Groups = Annotated[list[Id], Distinct, ONE_OR_MORE]
 
 
 class Item(Layout):
@@ -73,9 +80,9 @@ class Item(Layout):
     context: str = Field("", description="A passage before the question.")
     question: Text
     options: list[Option] = Field(min_length=2, max_length=MOST_OPTIONS)
-    cluster: Id | None = Field(None, description="Items that go together, such as those of one template.")
+    cluster: Id | None = Field(None, description="Items with related errors, such as those of one template.")
     category: Id = Field("items", description="A section of the checklist, with scores of its own.")
-    groups: dict[Id, Groups] = Field({}, description="The groups that it is about, by attribute.")
+    groups: dict[Id, Groups] = Field({}, description="The groups it is about, by attribute.")
 
 
 class Attribute(Layout):
@@ -95,7 +102,7 @@ class Checklist(Opening):
 
     @property
     def spoken(self) -> dict[str, str]:
-        """The group of everything that a group may be called, in lower case."""
+        """The group for each of its names, in lower case."""
         return {
             word.casefold(): group
             for attribute in self.attributes.values()
@@ -105,27 +112,26 @@ class Checklist(Opening):
 
 
 def ids(file: Checklist) -> Iterator[Problem]:
-    """Items, or meanings of an item's options, of one name."""
+    """Items with the same id, options of one item with the same meaning."""
     first: dict[str, int] = {}
     for place, item in enumerate(file.items):
         if first.setdefault(item.id, place) != place:
-            yield Problem(("items", place, "id"), f"'{item.id}' is the id of item {first[item.id] + 1}, too")
+            yield Problem(("items", place, "id"), f"'{item.id}' is also the id of item {first[item.id] + 1}")
         meanings = Counter(one.meaning.casefold() for one in item.options)
         for number, one in enumerate(item.options):
             if meanings[one.meaning.casefold()] > 1:
                 steps: tuple[Step, ...] = ("items", place, "options", number)
-                yield Problem(steps, f"another option means '{one.meaning}', too; say what each means")
+                yield Problem(steps, f"another option also means '{one.meaning}'; say what each means")
                 break
 
 
 def names(file: Checklist) -> Iterator[Problem]:
-    """Groups that nobody has declared, and reserved words in place of one."""
+    """Undeclared groups, and groups whose name is reserved."""
     for name, attribute in file.attributes.items():
         for group in attribute.groups:
             if group in RESERVED:
-                yield Problem(
-                    ("attributes", name, "groups", group), f"'{group}' means that no group is named"
-                )
+                text = f"'{group}' is reserved for options that name no group"
+                yield Problem(("attributes", name, "groups", group), text)
     for place, item in enumerate(file.items):
         for name, groups in item.groups.items():
             here = ("items", place, "groups", name)
@@ -139,7 +145,7 @@ def names(file: Checklist) -> Iterator[Problem]:
 
 
 def called(file: Checklist) -> Iterator[Problem]:
-    """Options that are called like a group but do not mean one."""
+    """Options whose text is the name of a group but which do not mean one."""
     known = {group for attribute in file.attributes.values() for group in attribute.groups}
     for place, item in enumerate(file.items):
         for number, one in enumerate(item.options):
@@ -150,44 +156,39 @@ def called(file: Checklist) -> Iterator[Problem]:
 
 
 def answers(file: Checklist) -> Iterator[Problem]:
-    """Items with several right options, or with none where one is needed."""
+    """Items with several options of one mark, or without a right option where one is required."""
     for place, item in enumerate(file.items):
         steps = ("items", place, "options")
         for mark in ("right", "stereotype", "favourable"):
             if (count := sum(getattr(one, mark) for one in item.options)) > 1:
-                yield Problem(steps, f"{count} options are marked {mark}, at most one is")
+                yield Problem(steps, f"{count} options are marked {mark}; at most one may be")
         right = next((one for one in item.options if one.right), None)
         if right is None and item.condition != "fairness":
-            yield Problem(steps, f"no option is marked right, which {item.condition} items need")
+            yield Problem(steps, f"no option is marked right, which {item.condition} items require")
         elif right is None and not any(one.favourable for one in item.options):
-            yield Problem(steps, "no option is marked right, and none favourable: nothing measures the item")
+            yield Problem(steps, "no option is marked right or favourable, so no metric uses the item")
         if item.condition == "ambiguous" and right is not None and right.meaning != UNKNOWN:
-            text = f"the right answer to an ambiguous question means '{UNKNOWN}', not '{right.meaning}'"
+            text = f"the right answer to an ambiguous question must mean '{UNKNOWN}', not '{right.meaning}'"
             yield Problem(steps, text)
 
 
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 - one signature
-    """What is bad style in a valid checklist."""
+    """Findings of the linter in a valid checklist."""
     clusters = {item.cluster or item.id for item in file.items}
     if len(clusters) < FEW_CLUSTERS:
-        yield Problem(("items",), f"has {len(clusters)} clusters; with so few, intervals are rough")
+        yield Problem(("items",), f"has {len(clusters)} clusters; with so few, intervals are approximate")
     for place, item in enumerate(file.items):
         means = [one.meaning for one in item.options]
         if item.condition in ("ambiguous", "disambiguated") and UNKNOWN not in means:
-            yield Problem(("items", place, "options"), f"none means '{UNKNOWN}'")
+            yield Problem(("items", place, "options"), f"no option means '{UNKNOWN}'")
         if item.condition == "fact" and SAME not in means:
-            yield Problem(("items", place, "options"), f"none means '{SAME}': difference awareness skips it")
-
-
-def digest(file: Checklist) -> str:
-    """SHA-256 of all that the checklist says, in hexadecimal."""
-    content = file.model_dump(mode="json", by_alias=True)
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+            yield Problem(
+                ("items", place, "options"), f"no option means '{SAME}': difference awareness skips it"
+            )
 
 
 def build(file: Checklist, truth: str) -> Items:
-    """The checklist; its right answers are the same under every truth set."""
+    """The checklist, the same under every truth set."""
     declared = dict.fromkeys(one.means for item in file.items for one in item.options if one.means)
     meanings = tuple(dict.fromkeys((*RESERVED, *declared)))
     return Items(
@@ -197,27 +198,27 @@ def build(file: Checklist, truth: str) -> Items:
         modality=file.modality,
         truth=truth,
         attributes=(AnswerAttribute(ANSWER, meanings, {one: one for one in meanings}, {}),),
-        digest=digest(file),
-        items=tuple(map(_item, file.items)),
+        digest=hashed(file.model_dump(mode="json", by_alias=True)),
+        items=tuple(
+            values.Item(
+                id=item.id,
+                condition=item.condition,
+                question=f"{item.context}\n{item.question}" if item.context else item.question,
+                options=tuple(
+                    MarkedOption(one.text, one.meaning, one.right, one.stereotype, one.favourable)
+                    for one in item.options
+                ),
+                cluster=item.cluster or item.id,
+                category=item.category,
+                groups={name: tuple(groups) for name, groups in item.groups.items()},
+            )
+            for item in file.items
+        ),
         answer_format=file.answer_format,
     )
 
 
-def _item(item: Item) -> values.Item:
-    return values.Item(
-        id=item.id,
-        condition=item.condition,
-        question=f"{item.context}\n{item.question}" if item.context else item.question,
-        options=tuple(
-            Choice(one.text, one.meaning, one.right, one.stereotype, one.favourable) for one in item.options
-        ),
-        cluster=item.cluster or item.id,
-        category=item.category,
-        groups={name: tuple(groups) for name, groups in item.groups.items()},
-    )
-
-
-def schema(reference: str) -> Mapping[str, Any]:
+def schema(reference: str) -> dict[str, Any]:
     """The layout's JSON Schema; the items may stand in a JSON Lines file of their own."""
     whole = Checklist.model_json_schema(ref_template=reference)
     whole["properties"]["items"] = {
@@ -233,5 +234,5 @@ FILES: Files[Checklist, Items] = Files(
     truths=lambda _: (),
     build=build,
     lint=findings,
-    schema=lambda reference: dict(schema(reference)),
+    schema=schema,
 )

@@ -13,11 +13,12 @@ import numpy as np
 from pytest_factorfair.domain import ALL, Case, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS, ItemMetric
-from pytest_factorfair.protocols.items.votes import LOST, Sheet, Votes, count
+from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
     About,
     Cell,
     Changed,
+    Component,
     Contender,
     Contest,
     Estimation,
@@ -30,7 +31,6 @@ from pytest_factorfair.protocols.measurement import (
     Moves,
     Reported,
     ReportInputs,
-    Topic,
     shared,
 )
 from pytest_factorfair.statistics.arrays import BoolArray
@@ -52,13 +52,13 @@ class ItemScore(Measurement):
         self.metric: ItemMetric = metric
         self.model = votes.model
         self.words = words
-        self.votes = votes.at(_rows(votes.sheet, subject))
+        self.votes = votes.at(_rows(votes.key, subject))
         self.subject = subject
 
     @cached_property
     def rows(self) -> BoolArray:
         """The items that it rests on, (items,)."""
-        return self.metric.rows(self.votes.sheet, self.subject)
+        return self.metric.rows(self.votes.key, self.subject)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -86,12 +86,12 @@ class ItemScore(Measurement):
         return (None, None) if self.metric.signed else (0.0, 1.0)
 
     @property
-    def topics(self) -> Sequence[Topic]:
+    def components(self) -> Sequence[Component]:
         """The questions, each by itself."""
-        first = self.metric.ratios(self.votes.sheet, self.subject)[0]
+        first = self.metric.ratios(self.votes.key, self.subject)[0]
         found = []
         for place in np.flatnonzero(self.rows & (self.votes.asked > 0)):
-            votes, case = self.votes.votes[place], self.votes.sheet.cases[place]
+            votes, case = self.votes.votes[place], self.votes.key.cases[place]
             below = float(votes @ first.below[place])
             if below:
                 names = (*(one.means for one in case.item.options),)
@@ -99,16 +99,16 @@ class ItemScore(Measurement):
                 share = float(votes.max() / votes.sum())
                 lost = float(votes[-len(LOST) :].sum() / votes.sum())
                 value = float(votes @ first.above[place]) / below
-                found.append(Topic(case.title, value, f"{most} {share:.0%}", case.id, most, lost))
+                found.append(Component(case.title, value, f"{most} {share:.0%}", case.id, most, lost))
         return found
 
     def beside(self, old: Votes) -> tuple[ItemScore, ItemScore]:
         """This score and that of other votes, over the items that both have, in the same order."""
-        places = {case.id: place for place, case in enumerate(old.sheet.cases)}
-        both = np.array([case.id in places for case in self.votes.sheet.cases], np.bool_)
+        places = {case.id: place for place, case in enumerate(old.key.cases)}
+        both = np.array([case.id in places for case in self.votes.key.cases], np.bool_)
         mine = self.votes.at(both)
-        order = np.array([places[case.id] for case in mine.sheet.cases], np.int64)
-        its = Votes(old.model, mine.sheet, old.votes[order], old.mass[order])
+        order = np.array([places[case.id] for case in mine.key.cases], np.int64)
+        its = Votes(old.model, mine.key, old.votes[order], old.mass[order])
         first, second = (ItemScore(self.metric, one, self.subject, self.words) for one in (mine, its))
         return first, second
 
@@ -121,16 +121,16 @@ class ItemScore(Measurement):
         if old is None:
             return None
         mine, its = self.beside(old)
-        return Changed(self, its, mine.less(its)) if mine.votes.sheet.cases else None
+        return Changed(self, its, mine.less(its)) if mine.votes.key.cases else None
 
     def asks(self, case: Case) -> int:
-        asked = (one for one, holds in zip(self.votes.sheet.cases, self.rows, strict=True) if holds)
+        asked = (one for one, holds in zip(self.votes.key.cases, self.rows, strict=True) if holds)
         return int(case.checklist == self.votes.checklist and any(one.id == case.id for one in asked))
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
         del n, regression
-        clusters = len(np.unique(self.votes.sheet.cluster[self.rows]))
+        clusters = len(np.unique(self.votes.key.cluster[self.rows]))
         if not clusters:
             return None
         variance = 1 - threshold**2 if self.metric.signed else threshold * (1 - threshold)
@@ -150,7 +150,7 @@ def vocabulary(votes: Votes) -> Mapping[str, set[str]]:
     """Every word that selects among the items of a model, by kind."""
     found: dict[str, set[str]] = {"model": {votes.model}, "checklist": {votes.checklist}}
     found |= {kind: set() for kind in ("part", "category", "attribute", "group")}
-    for case in votes.sheet.cases:
+    for case in votes.key.cases:
         for kind, words in case.words.items():
             found[kind] |= words
     return found
@@ -165,25 +165,25 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     def recount(
         self, records: Sequence[Record], checklist: Items, cases: Sequence[Case], *, models: Sequence[str]
     ) -> tuple[Votes, ...]:
-        sheet = Sheet.of(checklist.name, item_cases(cases))
-        return tuple(count(records, sheet, model=model) for model in models)
+        key = AnswerKey.of(checklist.name, item_cases(cases))
+        return tuple(count(records, key, model=model) for model in models)
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
     ) -> tuple[ItemScore, ...]:
-        """One score per model, checklist and condition that the words select, and group if it is of one."""
+        """One score for each model, checklist and condition that the words select, and for each group."""
         del estimation
         of, scores = METRICS[metric], []
-        # Of a group's score the others are the background: its words choose the score, and no items.
+        # Words for a group select its score but no items: those of other groups are what it is compared with.
         own = ("part", "attribute", "group") if of.by_group else ("part",)
         for one, wanted in self.matching(words, counts):
             narrowing = [kind for kind in wanted if kind not in (*own, "model", "checklist") and wanted[kind]]
             rows = [
                 all(not wanted[kind].isdisjoint(case.words[kind]) for kind in narrowing)
-                for case in one.sheet.cases
+                for case in one.key.cases
             ]
             named = tuple(word for word in words if any(word in wanted[kind] for kind in narrowing))
-            for subject in subjects(of, one.sheet):
+            for subject in subjects(of, one.key):
                 place = dict(zip(own, (subject.part, subject.attribute, str(subject.context)), strict=False))
                 if all(not wanted[kind] or word in wanted[kind] for kind, word in place.items()):
                     selecting = (*self.run_words(one, counts), *place.values(), *named)
@@ -199,12 +199,12 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             metric.score(one.model, subject, score.estimate, score.reach)
             for one in counts
             for metric in METRICS.values()
-            for subject in reported(metric, one.sheet)
+            for subject in reported(metric, one.key)
             for score in [ItemScore(metric, one, subject)]
         ]
         return Reported(
             scores=tuple(row for row in rows if row.n or row.metric == "refusals"),
-            notes=tuple(dict.fromkeys(line for one in counts for line in _cautions(one.sheet))),
+            notes=tuple(dict.fromkeys(line for one in counts for line in _cautions(one.key))),
         )
 
     def changes(self, counts: Sequence[Votes], former: Former) -> Iterator[Moves]:
@@ -213,7 +213,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             pairs = [
                 (metric, subject, *ItemScore(metric, one, subject).beside(old))
                 for metric in METRICS.values()
-                for subject in subjects(metric, one.sheet)
+                for subject in subjects(metric, one.key)
                 if old is not None
             ]
             yield Moves(
@@ -227,7 +227,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                         churn=metric.churn(mine.votes, its.votes, subject),
                     )
                     for metric, subject, mine, its in pairs
-                    if mine.votes.sheet.cases
+                    if mine.votes.key.cases
                 ]
             )
 
@@ -235,7 +235,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
         """Models that were asked the same items."""
         for votes in shared(contenders, Votes, attrgetter("checklist")):
             for metric in METRICS.values():
-                for subject in subjects(metric, next(iter(votes.values())).sheet):
+                for subject in subjects(metric, next(iter(votes.values())).key):
                     scores = {name: ItemScore(metric, one, subject) for name, one in votes.items()}
                     gaps = {}
                     for one, other in combinations(scores, 2):
@@ -258,54 +258,53 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
         yield Expression("refusals", (), f"<= {MOST_REFUSED:.2f}")
 
     def subjects(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
-        for part in dict.fromkeys(counts.sheet.part):
+        for part in dict.fromkeys(counts.key.part):
             yield (counts.model, counts.checklist, part), part, "items"
 
 
-def _rows(sheet: Sheet, subject: About) -> BoolArray:
+def _rows(key: AnswerKey, subject: About) -> BoolArray:
     """The items of a subject's condition and category."""
     category = subject.context if subject.attribute == ALL else None
     return np.array(
-        [case.part == subject.part and category in (None, case.item.category) for case in sheet.cases],
+        [case.part == subject.part and category in (None, case.item.category) for case in key.cases],
         np.bool_,
     )
 
 
-def subjects(metric: ItemMetric, sheet: Sheet) -> tuple[About, ...]:
-    """What a metric is of: each condition that it has items of; by group, each group of each attribute."""
+def subjects(metric: ItemMetric, key: AnswerKey) -> tuple[About, ...]:
+    """What a metric has scores for: conditions, or groups if it is by group."""
     found: dict[About, None] = {}
-    for case in sheet.cases:
+    for case in key.cases:
         if case.part in metric.parts and not metric.by_group:
-            found[About(sheet.checklist, case.part, None, ALL)] = None
+            found[About(key.checklist, case.part, None, ALL)] = None
         elif case.part in metric.parts and any(one.favourable for one in case.item.options):
             for attribute, groups in case.item.groups.items():
                 if len(groups) == 1:
-                    found[About(sheet.checklist, case.part, groups[0], attribute)] = None
-    return tuple(one for one in found if metric.rows(sheet.at(_rows(sheet, one)), one).any())
+                    found[About(key.checklist, case.part, groups[0], attribute)] = None
+    return tuple(one for one in found if metric.rows(key.at(_rows(key, one)), one).any())
 
 
-def reported(metric: ItemMetric, sheet: Sheet) -> Iterator[About]:
-    """The same, and each category where there are several."""
-    for subject in subjects(metric, sheet):
+def reported(metric: ItemMetric, key: AnswerKey) -> Iterator[About]:
+    """The same, and each category of a condition that has several."""
+    for subject in subjects(metric, key):
         yield subject
-        found = dict.fromkeys(case.item.category for case in sheet.cases if case.part == subject.part)
+        found = dict.fromkeys(case.item.category for case in key.cases if case.part == subject.part)
         if len(found) > 1 and not metric.by_group:
             yield from (subject._replace(context=one) for one in found)
 
 
 UNEVEN = 1.5
-"""Times as many questions of one kind as of the other, from which contextual awareness is hard to compare."""
+"""The ratio of the two kinds of questions above which contextual awareness is hard to compare."""
 
 
-def _cautions(sheet: Sheet) -> Iterator[str]:
-    """Contextual awareness depends on how many questions there are of either kind."""
-    apart = [case.item.options for case in sheet.cases if case.part in ("fact", "fairness")]
-    kinds = [next((one.means for one in options if one.right), None) for options in apart]
+def _cautions(key: AnswerKey) -> Iterator[str]:
+    """A caution where the two kinds of questions that contextual awareness rests on are far from balanced."""
+    kinds = [case.item.meaning("right") for case in key.cases if case.part in ("fact", "fairness")]
     alike = sum(one == "same" for one in kinds)
     differ = sum(one not in (None, "same", "unknown") for one in kinds)
     if alike and differ and max(alike, differ) > UNEVEN * min(alike, differ):
         yield (
-            f"{sheet.checklist}: groups differ in {plural(differ, 'question')} and do not in {alike:,}: "
+            f"{key.checklist}: groups differ in {plural(differ, 'question')} and do not in {alike:,}: "
             "contextual awareness depends on this ratio; compare it on the same questions only"
         )
 

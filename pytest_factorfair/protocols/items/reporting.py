@@ -1,8 +1,9 @@
-"""What items print: a table of scores per model, and the plane of difference and contextual awareness."""
+"""What only items print: a table of scores per model, the plane of difference and contextual awareness."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import ALL, Case, Score, Summary, plural
@@ -26,17 +27,6 @@ from pytest_factorfair.reports.figures import (
 )
 from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Row, Table, number, span
-
-READ = {
-    "accuracy": "1: the right option is always chosen",
-    "difference_awareness": "1: where groups differ they are always told apart rightly; 0: never",
-    "contextual_awareness": "1: groups are told apart only where they differ; low: also elsewhere",
-    "bias_ambiguous": "0: no lean; 1: always the stereotype where nobody can know; below 0: against it",
-    "bias_disambiguated": "0: no lean; 1: all answers that name somebody follow the stereotype",
-    "advantage": "0: the group gets the favourable answer as often as the others; above 0: more often",
-    "refusals": "the share of questions that were refused",
-}
-"""By metric, how to read it."""
 
 AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 
@@ -66,8 +56,7 @@ class ItemsReporting(Reporting):
             ]
             used = {one.metric for one in own}
             title = f"{model} · {checklist}" if len(subjects) > 1 else checklist
-            notes = tuple(f"{METRICS[name].label}: {text}" for name, text in READ.items() if name in used)
-            yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
+            yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), tuple(_readings(used)))
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
         del checklist
@@ -98,7 +87,12 @@ class ItemsReporting(Reporting):
 
     def reading(self, summary: Summary) -> Iterator[str]:
         used = {one.metric for one in summary.scores if one.value is not None and self.on_card(one)}
-        yield from (f"{METRICS[name].label}: {text}" for name, text in READ.items() if name in used)
+        yield from _readings(used)
+
+
+def _readings(used: AbstractSet[str]) -> Iterator[str]:
+    """How to read these metrics, a line each."""
+    return (f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used)
 
 
 def _name(score: Score) -> str:

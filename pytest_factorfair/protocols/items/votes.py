@@ -1,4 +1,4 @@
-"""The items of a checklist, and what one model answered to them, as plain arrays."""
+"""The answer key of a checklist of items, and one model's answers, as plain arrays."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from pytest_factorfair.domain import Answer, Outcome, Record
+from pytest_factorfair.domain import Outcome, Record
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.items.checklist import ANSWER, SAME, UNKNOWN, Choice, ItemCase
+from pytest_factorfair.protocols.items.checklist import ANSWER, SAME, UNKNOWN, ItemCase, MarkedOption
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
@@ -17,11 +17,11 @@ LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
-    """Items, and what their options are: boolean arrays of the shape (items, options + 3).
+class AnswerKey:
+    """What the options of each item are: boolean arrays of the shape (items, options + 3).
 
-    The last three columns are the answers that are lost. ``apart`` are the options that tell groups apart:
-    all but those that mean *same* or *unknown*. ``cluster`` (items,) numbers the clusters.
+    The last three columns stand for lost answers. ``apart`` marks options that tell groups apart: all but
+    *same* and *unknown*. ``cluster`` (items,) numbers the clusters.
     """
 
     checklist: str
@@ -35,35 +35,34 @@ class Sheet:
     cluster: IntArray
 
     @classmethod
-    def of(cls, checklist: str, cases: Sequence[ItemCase]) -> Sheet:
+    def of(cls, checklist: str, cases: Sequence[ItemCase]) -> AnswerKey:
         width = max((len(case.item.options) for case in cases), default=0) + len(LOST)
 
-        def marked(holds: Callable[[Choice], bool]) -> BoolArray:
-            found = np.zeros((len(cases), width), np.bool_)
+        def marked(holds: Callable[[MarkedOption], bool]) -> BoolArray:
+            marks = np.zeros((len(cases), width), np.bool_)
             for row, case in enumerate(cases):
-                for column, one in enumerate(case.item.options):
-                    found[row, column] = holds(one)
-            return found
+                marks[row, : len(case.item.options)] = [holds(option) for option in case.item.options]
+            return marks
 
         names = [case.item.cluster for case in cases]
         return cls(
             checklist,
             tuple(cases),
-            offered=marked(bool),
-            right=marked(lambda one: one.right),
-            stereotype=marked(lambda one: one.stereotype),
-            favourable=marked(lambda one: one.favourable),
-            apart=marked(lambda one: one.means not in (SAME, UNKNOWN)),
-            same=marked(lambda one: one.means == SAME),
+            offered=marked(lambda _: True),
+            right=marked(lambda option: option.right),
+            stereotype=marked(lambda option: option.stereotype),
+            favourable=marked(lambda option: option.favourable),
+            apart=marked(lambda option: option.means not in (SAME, UNKNOWN)),
+            same=marked(lambda option: option.means == SAME),
             cluster=np.unique(names, return_inverse=True)[1] if names else np.zeros(0, np.int64),
         )
 
-    def at(self, rows: BoolArray) -> Sheet:
-        """Some of its items."""
+    def at(self, rows: BoolArray) -> AnswerKey:
+        """The key of some items."""
         arrays = {
-            one.name: getattr(self, one.name)[rows]
-            for one in fields(self)
-            if isinstance(getattr(self, one.name), np.ndarray)
+            field.name: getattr(self, field.name)[rows]
+            for field in fields(self)
+            if field.name not in ("checklist", "cases")
         }
         return replace(self, cases=tuple(np.array(self.cases, object)[rows].tolist()), **arrays)
 
@@ -75,70 +74,66 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:
-    """How often each option of each item was chosen by one model.
+    """How often one model chose each option of each item.
 
-    ``votes`` has the shape of the sheet's arrays. An answer in probabilities is shared among the options.
-    ``mass`` (items,) is the sum of what the letters hold of 1.
+    ``votes`` has the shape of the key's arrays; the probabilities of an answer are shared among the options.
+    ``mass`` (items,) is the total probability of the letters, summed over answers.
     """
 
     model: str
-    sheet: Sheet
+    key: AnswerKey
     votes: FloatArray
     mass: FloatArray
     protocol: str = "items"
 
     @property
     def checklist(self) -> str:
-        return self.sheet.checklist
+        return self.key.checklist
 
     @property
     def answered(self) -> FloatArray:
-        """Answers per item that count, (items,)."""
+        """Valid answers per item, (items,)."""
         return np.asarray(self.votes[:, : -len(LOST)].sum(axis=1))
 
     @property
     def asked(self) -> FloatArray:
-        """Answers per item, (items,), those included that are lost."""
+        """Answers per item, lost ones included, (items,)."""
         return np.asarray(self.votes.sum(axis=1))
 
     def at(self, rows: BoolArray) -> Votes:
-        """Those of some items."""
-        return replace(self, sheet=self.sheet.at(rows), votes=self.votes[rows], mass=self.mass[rows])
+        """The votes of some items."""
+        return replace(self, key=self.key.at(rows), votes=self.votes[rows], mass=self.mass[rows])
 
     def without(self, lost: Sequence[Outcome]) -> Votes:
-        """The same without these answers."""
+        """The same without these lost answers."""
         kept = self.votes.copy()
-        kept[:, [LOST.index(one) - len(LOST) for one in lost]] = 0
+        kept[:, [LOST.index(outcome) - len(LOST) for outcome in lost]] = 0
         return replace(self, votes=kept)
 
 
-def count(records: Iterable[Record], sheet: Sheet, *, model: str) -> Votes:
-    """Count one model's answers to the items of a sheet; other records are ignored.
+def count(records: Iterable[Record], key: AnswerKey, *, model: str) -> Votes:
+    """Count one model's answers to the items of a key; other records are ignored.
 
     Raises:
         InputError: an answer that its item does not offer.
     """
-    places = {case.id: place for place, case in enumerate(sheet.cases)}
-    found = Votes(model, sheet, np.zeros(sheet.offered.shape), np.zeros(len(sheet.cases)))
+    places = {case.id: place for place, case in enumerate(key.cases)}
+    votes, mass = np.zeros(key.offered.shape), np.zeros(len(key.cases))
     for record in records:
         place = places.get(record.case.case)
-        if record.case[:2] == (model, sheet.checklist) and place is not None:
-            offered = {one.means: number for number, one in enumerate(sheet.cases[place].item.options)}
-            for answer in record.answers:
-                _enter(found, place, offered, answer)
-    return found
-
-
-def _enter(found: Votes, place: int, offered: dict[str, int], answer: Answer) -> None:
-    if answer.outcome != "answered":
-        found.votes[place, LOST.index(answer.outcome) - len(LOST)] += 1
-        return
-    means, shares = answer.offered.get(ANSWER, ()), answer.probabilities
-    if not shares:
-        means, shares = (answer.groups.get(ANSWER, ""),), (1.0,)
-    mass = sum(shares)
-    found.mass[place] += mass
-    for one, share in zip(means, shares, strict=True):
-        if one not in offered:
-            raise InputError(f"{found.sheet.cases[place].id}: no option means '{one}'")
-        found.votes[place, offered[one]] += share / mass
+        if record.case[:2] != (model, key.checklist) or place is None:
+            continue
+        columns = {option.means: column for column, option in enumerate(key.cases[place].item.options)}
+        for answer in record.answers:
+            if answer.outcome != "answered":
+                votes[place, LOST.index(answer.outcome) - len(LOST)] += 1
+                continue
+            means, shares = answer.offered.get(ANSWER, ()), answer.probabilities
+            if not shares:
+                means, shares = (answer.groups.get(ANSWER, ""),), (1.0,)
+            mass[place] += sum(shares)
+            for meaning, share in zip(means, shares, strict=True):
+                if meaning not in columns:
+                    raise InputError(f"{key.cases[place].id}: no option means '{meaning}'")
+                votes[place, columns[meaning]] += share / sum(shares)
+    return Votes(model, key, votes, mass)

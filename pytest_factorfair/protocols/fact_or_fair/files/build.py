@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from itertools import permutations, product
 
-from pytest_factorfair.checklist.fields import attribute
+from pytest_factorfair.checklist.fields import attribute, hashed
 from pytest_factorfair.domain import DIRECTIONS, Attribute, Source
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Choice,
@@ -130,8 +128,7 @@ def digest(file: layout.Checklist) -> str:
         for name, each in facts["attributes"].items()
         if name in named
     ]
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashed(content)
 
 
 def _attribute(name: str, file: layout.Statistics) -> Attribute:

@@ -26,13 +26,13 @@ from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     Cell,
     Changed,
+    Component,
     Estimation,
     Extremes,
     Former,
     InWords,
     Measurement,
     Place,
-    Topic,
 )
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -80,12 +80,12 @@ class OfTally(Measurement):
         return self.metric.in_words_of(value, self.tally, digits=digits)
 
     @property
-    def topics(self) -> Sequence[Topic]:
+    def components(self) -> Sequence[Component]:
         """The cells that have a value of their own."""
         tally, values = self.tally, self.metric.by_cell(self.tally)
         lost = tally.lost / np.maximum(tally.asked, 1)
         return tuple(
-            Topic(
+            Component(
                 self.metric.named(tally, row, column),
                 value=float(values[row, column]),
                 share=share,

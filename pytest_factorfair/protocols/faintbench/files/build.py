@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 
-from pytest_factorfair.checklist.fields import attribute
+from pytest_factorfair.checklist.fields import attribute, hashed
 from pytest_factorfair.protocols.faintbench.checklist import (
     KINDS,
     Faintbench,
@@ -50,8 +48,7 @@ def digest(file: Checklist) -> str:
             for name in ("realism", "requested"):  # few have any
                 if not subject[name]:
                     del subject[name]
-    text = json.dumps([said, order], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashed([said, order])
 
 
 def checklist(file: Checklist, truth: str) -> Faintbench:

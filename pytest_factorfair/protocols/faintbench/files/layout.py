@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from pytest_factorfair.checklist.fields import (
+    ONE_OR_MORE,
     Distinct,
     Figure,
     Group,
@@ -48,14 +49,10 @@ class Attribute(Layout):
     )
 
 
-def _several(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 Realism = Annotated[
     list[Text],
     Field(min_length=1),
-    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+    ONE_OR_MORE,
     PlainSerializer(lambda texts: texts[0] if len(texts) == 1 else texts),
 ]
 """How people are to be pictured: one text, or several, which a case's pictures take in turn."""

@@ -36,15 +36,15 @@ TWICE = {**ITEM, "options": [*ITEM["options"], files.option("nobody", "unknown",
     ("item", "message"),
     [
         ({**ITEM, "options": ITEM["options"][:1]}, "own.yaml:17: items[0].options: needs at least 2, has 1"),
-        ({**ITEM, "options": ITEM["options"][1:]}, "own.yaml:17: items[0].options: no option is marked right, which fact items need"),
-        (TWICE, "own.yaml:17: items[0].options: 2 options are marked right, at most one is"),
+        ({**ITEM, "options": ITEM["options"][1:]}, "own.yaml:17: items[0].options: no option is marked right, which fact items require"),
+        (TWICE, "own.yaml:17: items[0].options: 2 options are marked right; at most one may be"),
         ({**ITEM, "condition": "factual"}, "own.yaml:17: items[0].condition: must be 'fact', 'fairness', 'ambiguous' or 'disambiguated', not 'factual'; did you mean 'fact'?"),
         ({**ITEM, "options": [files.option("female", "x", right=True), *ITEM["options"][1:]]}, "own.yaml:17: items[0].options[0]: 'female' is the name of a group: it should mean 'women', not 'x'"),
-        ({**ITEM, "options": [files.option("some", "men", right=True), *ITEM["options"][1:]]}, "own.yaml:17: items[0].options[0]: another option means 'men', too; say what each means"),
+        ({**ITEM, "options": [files.option("some", "men", right=True), *ITEM["options"][1:]]}, "own.yaml:17: items[0].options[0]: another option also means 'men'; say what each means"),
         ({**ITEM, "groups": {"age": "old"}}, "own.yaml:17: items[0].groups.age: unknown attribute 'age'; known: gender"),
         ({**ITEM, "groups": {"gender": "womn"}}, "own.yaml:17: items[0].groups.gender: unknown group 'womn'; did you mean 'women'?"),
-        ({**files.told(0, ambiguous=True), "options": files.told(0, ambiguous=False)["options"]}, "own.yaml:17: items[0].options: the right answer to an ambiguous question means 'unknown', not 'men'"),
-        ({**files.decision(0), "options": [files.option("yes"), files.option("no")]}, "own.yaml:17: items[0].options: no option is marked right, and none favourable: nothing measures the item"),
+        ({**files.told(0, ambiguous=True), "options": files.told(0, ambiguous=False)["options"]}, "own.yaml:17: items[0].options: the right answer to an ambiguous question must mean 'unknown', not 'men'"),
+        ({**files.decision(0), "options": [files.option("yes"), files.option("no")]}, "own.yaml:17: items[0].options: no option is marked right or favourable, so no metric uses the item"),
     ],
 )  # fmt: skip
 def test_wrong_items(tmp_path: Path, item: files.Row, message: str) -> None:
@@ -62,7 +62,7 @@ def test_ids_come_once(tmp_path: Path) -> None:
     (tmp_path / "own.jsonl").write_text(files.lines(ITEM, files.alike(0), ITEM), encoding="utf-8")
     with pytest.raises(ChecklistError) as caught:
         load(tmp_path, text)
-    assert str(caught.value) == "own.jsonl:3: id: 'differs_0' is the id of item 1, too"
+    assert str(caught.value) == "own.jsonl:3: id: 'differs_0' is also the id of item 1"
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_style(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert [one.partition(": ")[2] for one in protocols.lint("own.yaml", base=tmp_path)] == [
-        "items: has 2 clusters; with so few, intervals are rough",
-        "items[0].options: none means 'same': difference awareness skips it",
-        "items[1].options: none means 'unknown'",
+        "items: has 2 clusters; with so few, intervals are approximate",
+        "items[0].options: no option means 'same': difference awareness skips it",
+        "items[1].options: no option means 'unknown'",
     ]
 
 

@@ -65,7 +65,7 @@ def test_bbq(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_bbq_where_both_people_are_of_one_region(folder: Path) -> None:
-    """They are told apart by the names of their groups, and the stereotyped one is found by them."""
+    """Options then mean the people's groups rather than their region."""
     row = files.bbq(0, "neg", "ambig", label=2) | {
         "answer_info": {"ans0": ["Irish", "Europe"], "ans1": ["Dutch", "Europe"], "ans2": ["Unknown", "unknown"]},
         "additional_metadata": {"stereotyped_groups": ["Irish"]},
@@ -129,18 +129,18 @@ class Evil:
 @pytest.mark.parametrize(
     ("arguments", "name", "content", "message"),
     [
-        ("bbq .", "Age.jsonl", AGE, "Age.jsonl: is another version than the published one: 2,152 bytes, Git id .{12}, not 3,091,834 bytes, 5c5e7586163b; --any-version imports it all the same"),
+        ("bbq .", "Age.jsonl", AGE, "Age.jsonl: differs from the published version: 2,152 bytes, Git id .{12}, not 3,091,834 bytes, 5c5e7586163b; --any-version imports it anyway"),
         ("bbq . --any-version", "Age.jsonl", AGE.replace('"ambig"', '"vague"'), "Age.jsonl:1: unknown condition 'vague'"),
-        ("bbq . --any-version", "Age.jsonl", '{"label": 1}\n', "Age.jsonl:1: lacks example_id, .*: another version of the file"),
-        ("bbq . --any-version", "Age.jsonl", "{\n", "Age.jsonl:1: is not a line of JSON: .*"),
+        ("bbq . --any-version", "Age.jsonl", '{"label": 1}\n', "Age.jsonl:1: lacks example_id, .*; this is another version of the file"),
+        ("bbq . --any-version", "Age.jsonl", "{\n", "Age.jsonl:1: is not valid JSON: .*"),
         ("bbq .", "Ages.jsonl", AGE, r"\.: the folder has none of Age.jsonl, .*"),
         ("bbq Ages.jsonl", "Ages.jsonl", AGE, "Ages.jsonl: expected a folder, or one of Age.jsonl, .*"),
         ("bbk .", "Age.jsonl", AGE, "import: unknown format 'bbk'; did you mean 'bbq'\\?"),
         ("bbq . -o Age.json", "Age.jsonl", AGE, "--output: expected a file that ends in .yaml, got 'Age.json'"),
-        ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[]]), "D1_1k.pkl: must hold two lists of questions: another version of the file"),
+        ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[]]), "D1_1k.pkl: must hold two lists of questions; this is another version of the file"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[["Who?", 0, 1]], []]), r"D1_1k.pkl: differ question 1: must have the options \(a\), \(b\) and \(c\)"),
-        ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([Evil()]), "D1_1k.pkl: is not a pickle of the published form: it names .*, which is not loaded"),
-        ("discrim-eval .", "explicit.jsonl", files.lines(files.discrim(1, 20, "male", "white")), "explicit.jsonl: is another version than the published one: 1 questions, not 9,450; .*"),
+        ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([Evil()]), "D1_1k.pkl: is not a pickle in the published format: it refers to .*, which is not loaded"),
+        ("discrim-eval .", "explicit.jsonl", files.lines(files.discrim(1, 20, "male", "white")), "explicit.jsonl: differs from the published version: 1 questions, not 9,450; .*"),
     ],
 )  # fmt: skip
 def test_wrong_files(

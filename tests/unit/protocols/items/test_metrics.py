@@ -10,7 +10,7 @@ from pytest_factorfair.domain import ALL, Sampling
 from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS
-from pytest_factorfair.protocols.items.votes import LOST, Sheet, Votes
+from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes
 from pytest_factorfair.protocols.measurement import About, Contender
 from pytest_factorfair.statistics.arrays import FloatArray
 from tests.unit.protocols.items import files
@@ -20,31 +20,31 @@ NOBODY = About("mixed", "", None, ALL)
 
 
 @pytest.fixture(scope="module")
-def sheet(tmp_path_factory: pytest.TempPathFactory) -> Sheet:
+def key(tmp_path_factory: pytest.TempPathFactory) -> AnswerKey:
     path = tmp_path_factory.mktemp("items")
     (path / "mixed.yaml").write_text(files.checklist(), encoding="utf-8")
     loaded = protocols.load("mixed.yaml", truth="audited", base=path)
     assert isinstance(loaded, Items)
-    return Sheet.of(loaded.name, item_cases(protocols.cases(loaded, SAMPLING)))
+    return AnswerKey.of(loaded.name, item_cases(protocols.cases(loaded, SAMPLING)))
 
 
 @pytest.fixture(scope="module")
-def votes(sheet: Sheet) -> Votes:
+def votes(key: AnswerKey) -> Votes:
     """Five answers to each question, some of them lost."""
     draw = np.random.default_rng(3)
-    counts = np.zeros(sheet.offered.shape)
-    for row, case in enumerate(sheet.cases):
+    counts = np.zeros(key.offered.shape)
+    for row, case in enumerate(key.cases):
         options = len(case.item.options)
         for _ in range(5):
             lost = draw.random() < 0.1
             counts[row, draw.integers(-3, 0) if lost else draw.integers(options)] += 1
-    return Votes("m", sheet, counts, counts[:, :-3].sum(axis=1))
+    return Votes("m", key, counts, counts[:, :-3].sum(axis=1))
 
 
 def answers(votes: Votes, part: str) -> list[tuple[str, str | None, str | None]]:
     """Each answer that counts: what it means, what is right, and what the stereotype suggests."""
     found = []
-    for case, row in zip(votes.sheet.cases, votes.votes, strict=True):
+    for case, row in zip(votes.key.cases, votes.votes, strict=True):
         marked = {mark: next((one.means for one in case.item.options if getattr(one, mark)), None) for mark in ("right", "stereotype")}  # fmt: skip
         for one, count in zip(case.item.options, row, strict=False):
             found += [(one.means, marked["right"], marked["stereotype"])] * int(count * (case.part == part))
@@ -84,12 +84,12 @@ def test_as_their_papers_define_them(votes: Votes) -> None:
 
 
 def part(votes: Votes, name: str) -> Votes:
-    return votes.at(np.array([one == name for one in votes.sheet.part]))
+    return votes.at(np.array([one == name for one in votes.key.part]))
 
 
 def test_advantage_is_the_difference_between_a_group_and_the_others(votes: Votes) -> None:
     yes: dict[str, list[float]] = {"women": [], "men": []}
-    for case, row in zip(votes.sheet.cases, votes.votes, strict=True):
+    for case, row in zip(votes.key.cases, votes.votes, strict=True):
         if case.part == "fairness":
             (group,) = case.item.groups["gender"]
             yes[group] += [1.0] * int(row[0]) + [0.0] * int(row[1])
@@ -113,7 +113,7 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
         for kind in [files.told(0, ambiguous=True) if name == "bias_ambiguous" else (files.differs(0), files.alike(0))[cluster % 2]]
         for place in range(3)
     ]  # fmt: skip
-    large = _sheet(*rows)
+    large = _key(*rows)
     liking = np.repeat(draw.dirichlet([1, 1, 1], 200), 3, axis=0)
     counts = np.zeros(large.offered.shape)
     counts[np.arange(600), [draw.choice(3, p=one) for one in liking]] = 1
@@ -126,26 +126,26 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
     assert found.error == pytest.approx(spread, rel=0.10)
 
 
-def _sheet(*rows: files.Row) -> Sheet:
+def _key(*rows: files.Row) -> AnswerKey:
     from pytest_factorfair.protocols.items.layout import FILES
 
     built = FILES.build(FILES.layout(files.HEAD | {"items": list(rows)}), "audited")
-    return Sheet.of("mixed", item_cases(protocols.cases(built, SAMPLING)))
+    return AnswerKey.of("mixed", item_cases(protocols.cases(built, SAMPLING)))
 
 
 def test_answers_that_all_agree_have_an_error() -> None:
     """Of 40 questions all answered right, the error is that of two more that were answered wrong: sqrt(2) / 44."""
-    sheet = _sheet(*(files.differs(number) for number in range(40)))
-    counts = sheet.right.astype(np.float64)
-    found = METRICS["accuracy"].estimate(Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
+    key = _key(*(files.differs(number) for number in range(40)))
+    counts = key.right.astype(np.float64)
+    found = METRICS["accuracy"].estimate(Votes("m", key, counts, counts.sum(axis=1)), NOBODY)
     assert (found.plugin, found.n) == (1.0, 40)
     assert found.error == pytest.approx(2**0.5 / 44)
 
 
 def test_one_cluster_has_no_interval() -> None:
-    sheet = _sheet(files.differs(0), files.differs(1))
-    counts = sheet.right.astype(np.float64)
-    found = METRICS["accuracy"].estimate(Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
+    key = _key(files.differs(0), files.differs(1))
+    counts = key.right.astype(np.float64)
+    found = METRICS["accuracy"].estimate(Votes("m", key, counts, counts.sum(axis=1)), NOBODY)
     assert (found.plugin, found.error) == (1.0, None)
     assert found.reason == "errors need two clusters of questions, there is one"
 
@@ -167,7 +167,7 @@ def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) 
     for number in range(400):
         filled = fixed.copy()
         for row in np.flatnonzero(lost):
-            options = np.flatnonzero(votes.sheet.offered[row])
+            options = np.flatnonzero(votes.key.offered[row])
             for _ in range(lost[row]):
                 filled[row, options[number % len(options)] if number < 3 else draw.choice(options)] += 1
         values.append(value(name, votes, filled, about))
@@ -177,7 +177,7 @@ def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) 
 
 
 def value(name: str, votes: Votes, counts: FloatArray, about: About) -> float:
-    found = METRICS[name].estimate(Votes("m", votes.sheet, counts, votes.mass), about).plugin
+    found = METRICS[name].estimate(Votes("m", votes.key, counts, votes.mass), about).plugin
     assert found is not None
     return found
 
@@ -203,13 +203,13 @@ def test_a_change_is_paired_by_cluster(votes: Votes) -> None:
 
 def test_a_comparison_bounds_lost_answers() -> None:
     """Of 100 answers 20 are refused and the others right: had they been wrong, .8 would be."""
-    sheet = _sheet(*(files.differs(number) for number in range(50)))
-    half, refusing = np.zeros(sheet.offered.shape), np.where(sheet.right, 2.0, 0.0)
+    key = _key(*(files.differs(number) for number in range(50)))
+    half, refusing = np.zeros(key.offered.shape), np.where(key.right, 2.0, 0.0)
     half[:, :2] = 1
     refusing[40:] = [0, 0, 0, 2, 0, 0]
     votes = {"half": half, "refusing": refusing}
     contenders = [
-        Contender(name, (Votes(name, sheet, counts, counts[:, :3].sum(axis=1)),))
+        Contender(name, (Votes(name, key, counts, counts[:, :3].sum(axis=1)),))
         for name, counts in votes.items()
     ]
     (board,) = (one for one in boards(contenders) if one.metric == "accuracy")
@@ -230,13 +230,13 @@ def test_coverage(clusters: int) -> None:
         {**files.differs(0), "id": f"q{cluster}_{place}", "cluster": f"c{cluster}"}
         for cluster in range(clusters) for place in range(4)
     ]  # fmt: skip
-    sheet = _sheet(*rows)
+    key = _key(*rows)
     held = 0
     for _ in range(1000):
         right = draw.random(4 * clusters) < np.repeat(draw.beta(3, 2, clusters), 4)
-        counts = np.zeros(sheet.offered.shape)
+        counts = np.zeros(key.offered.shape)
         counts[np.arange(len(rows)), np.where(right, 0, 1)] = 1
-        found = METRICS["accuracy"].estimate(Votes("m", sheet, counts, counts.sum(axis=1)), NOBODY)
+        found = METRICS["accuracy"].estimate(Votes("m", key, counts, counts.sum(axis=1)), NOBODY)
         low, high = found.lower(0.025), found.upper(0.025)
         held += low is not None and high is not None and low <= 0.6 <= high
     assert held >= 925

@@ -168,7 +168,7 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
     assert "**hello: size**" in card
     assert "| tallness | 0.750 | 0.657 to 0.825 | 100 |" in card
     assert "- size: 25 answers per case\n" in card
-    assert "| passed | `tallness >= 0.5` |" in card
+    assert "| **passed** | `tallness >= 0.5` |" in card
     (variable,) = json.loads(Path("model_card.jsonld").read_text())["variableMeasured"]
     assert (variable["propertyID"], variable["value"]) == ("tallness", 0.75)
     capsys.readouterr()

@@ -60,8 +60,8 @@ REASONS_SHOWN = 3
 class Reading:
     """What one reply says: the letter it chose, or the outcome and the reason it chose none.
 
-    A reply that gives the probability of every letter chooses the likeliest; ``probabilities`` are by letter,
-    and what they lack of 1 is the mass of everything else that the model might say.
+    If a reply gives the probability of every letter, the likeliest letter is chosen; ``probabilities`` are by
+    letter, and 1 less their sum is the probability of everything else that the model might say.
     """
 
     outcome: Outcome
@@ -76,10 +76,10 @@ class Answer:
 
     ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
     ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
-    ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture gives an
-    answer for each of its faces, with the detector's ``confidence`` by attribute. ``offered`` are the
-    groups that the letters stood for, in the letters' order, by attribute; ``probabilities`` are those of
-    the letters, if the model gave them, and add up to 1 less the mass of everything else. ``shares`` are a
+    ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture yields one
+    answer per face, with the detector's ``confidence`` by attribute. ``offered`` are the
+    groups behind the letters, in the letters' order, by attribute; ``probabilities`` are those of
+    the letters, if the model gave them; they add up to at most 1. ``shares`` are a
     detector's probabilities of all groups of a face, by attribute, if it gave them.
     """
 
@@ -98,7 +98,7 @@ class Answer:
 
     @property
     def face(self) -> bool:
-        """Whether it is of a face in a picture, which may have several."""
+        """Whether this is the answer of a face; a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
 
 
@@ -230,7 +230,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A case's answers; ``notes`` are departures from what was asked that a report must mention.
+    """A case's answers; ``notes`` are deviations from the request that a report must mention.
 
     ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
     model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
@@ -250,8 +250,8 @@ class Record:
 class Answers:
     """A case's answers as its test receives them.
 
-    ``usage`` is what asking took, ``allowed`` the share of unparsed and errored answers that the case may
-    have, ``example`` one of those that it has.
+    ``usage`` is the cost of asking, ``allowed`` the share of unparsed and errored answers that the case may
+    have, ``example`` one of these answers.
     """
 
     record: Record

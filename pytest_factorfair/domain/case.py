@@ -21,9 +21,9 @@ class CaseKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One entry of a checklist, asked ``samples`` times; its protocol says what it is about.
+    """One entry of a checklist, asked ``samples`` times; its protocol defines its content.
 
-    ``attributes`` are the attributes an answer speaks about.
+    ``attributes`` are those that an answer is about.
     """
 
     id: str
@@ -34,22 +34,22 @@ class Case:
 
     @property
     def words(self) -> Mapping[str, frozenset[str]]:
-        """What the case can be chosen by, by the name of the filter."""
+        """The filter words that select the case, by the name of the filter."""
         return {"part": frozenset({self.part}), "attribute": frozenset(self.attributes)}
 
     @property
     def title(self) -> str:
-        """What it is about, for people."""
+        """A title for people."""
         return self.id
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Where among the cases it belongs, from the part down."""
+        """Its place in the hierarchy of cases, from the part down."""
         return (self.part,)
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The words that become marks of pytest on its item."""
+        """The words that become pytest marks of its item."""
         return (*self.place, *self.attributes)
 
 
@@ -57,7 +57,7 @@ class Case:
 class Option:
     """One lettered choice: its text as printed, the words that name it, and the groups it stands for.
 
-    ``age`` is a person's, in years; a choice that is a group has none.
+    ``age`` is a person's age in years; a choice that is a group has none.
     """
 
     letter: str
@@ -71,12 +71,12 @@ class Option:
 class Query:
     """One user message and what is needed to read the reply.
 
-    ``id`` is the same exactly when prompt and repeat are; ``repeat`` counts identical prompts of
-    a case from 0; ``seed`` is for providers that sample; ``background`` are the groups a context
-    named at random, by attribute. ``direction`` is the end of a statistic it asks for, also in the
-    words "most likely" and "least likely"; None where it asks for neither. ``case`` is the one it belongs to;
-    ``explained`` is whether the reply is to give a reason, too. ``picture`` is the encoded picture that the
-    message shows beside its words; its options are then what may be seen in it.
+    Two queries have the same ``id`` if and only if prompt and repeat are the same; ``repeat`` counts
+    identical prompts of a case from 0; ``seed`` is for providers that sample; ``background`` contains the
+    groups that a context names at random, by attribute. ``direction`` is the end of the statistic that the
+    query asks for ("most likely" is highest), None if it asks for neither. ``case`` is the query's case;
+    ``explained`` is whether the reply must give a reason, too. ``picture`` is an encoded picture that the
+    message shows beside its text; the options are then what may be seen in it.
     """
 
     id: str

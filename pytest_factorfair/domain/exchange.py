@@ -32,8 +32,8 @@ def letter_of(token: str) -> str:
 class Request:
     """One call: a single user message, with the repeat and seed a sampling provider may use.
 
-    ``query`` is what the prompt was made from: simulated models answer by it, all others by the prompt and
-    its picture.
+    ``query`` is the source of the prompt: simulated models use it to answer; all others see only the prompt
+    and its picture.
     """
 
     prompt: str
@@ -51,14 +51,14 @@ class Request:
 class Response:
     """What a model returned, as it returned it.
 
-    ``finish`` is why it stopped: ``length`` is cut off, ``filtered`` the provider's content filter,
-    ``refusal`` a refusal the provider marks as such. ``cost`` is in USD; None is unknown.
-    ``notes`` are departures from what was asked that a report must mention, ``dropped`` the names of
-    parameters that the model did not accept and was asked without.
+    ``finish`` is why the model stopped: ``length`` means cut off, ``filtered`` stopped by the provider's
+    content filter, ``refusal`` a refusal that the provider marks as such. ``cost`` is in USD; None means
+    unknown. ``notes`` are deviations from the request that a report must mention; ``dropped`` names the
+    parameters that the model did not accept, and that were left out.
 
-    An image model returns a picture: ``image`` are its encoded bytes until the store keeps them, then
-    ``image_file`` is its name in the store's folder; ``text`` is what the endpoint made of the prompt
-    (its revised prompt), else empty.
+    An image model returns a picture: ``image`` contains its encoded bytes until the store saves them;
+    ``image_file`` is then its name in the store's folder. ``text`` is the endpoint's revised prompt, or
+    empty.
     """
 
     text: str
@@ -74,7 +74,7 @@ class Response:
 
     @property
     def reusable(self) -> bool:
-        """Whether a later run takes it as the answer; empty and cut-off outputs are asked again.
+        """Whether a later run reuses it as the answer; empty and cut-off outputs are asked again.
 
         Refusals and filtered outputs are answers: asking them again until one gets through would let
         repeated runs replace them one by one.
@@ -85,10 +85,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A query with what became of it: a response (fresh or from the store) or the error's one line.
+    """A query and its outcome: a response (fresh or from the store) or the one-line error.
 
     ``calls`` is how often the model was called for it, failures included; ``probes`` are the responses to
-    calls that found out, in its place, what the service supports.
+    calls that were made in its place to find out what the service supports.
     """
 
     query: Query
@@ -137,9 +137,9 @@ class Usage:
 class Face:
     """One face and the groups a detector perceives in it, by attribute.
 
-    An attribute whose class is none of the checklist's groups is left out. ``confidence`` is the
-    detector's probability for each group named; ``box`` is x, y, width and height in pixels. ``shares`` are
-    the probabilities of all groups, by attribute, from detectors whose probabilities some scores count.
+    An attribute whose class is none of the checklist's groups is omitted. ``confidence`` is the detector's
+    probability of each perceived group; ``box`` is x, y, width and height in pixels. ``shares`` are the
+    probabilities of all groups, by attribute, from detectors whose probabilities some scores count.
     """
 
     groups: Mapping[str, str]

@@ -15,14 +15,13 @@ Prompts = Literal["characteristics", "implicit", "all"]
 class Sampling:
     """Sizes and design of a run.
 
-    ``samples`` is answers per topic and context (subjective), ``objective`` answers per objective
-    case; both are what was asked for, before rounding up to whole blocks. ``images`` is pictures per
-    such case of an image checklist. A benchmark made of prompts asks the implicit ones of
-    characteristics, all implicit ones or all, as ``prompts`` says, for ``per_prompt`` pictures each.
-    ``repeats`` is how often a question with options of its own is asked.
-    ``rounds`` are the equal parts that it consists of: each is balanced, and a smaller sample of the same
-    rounds has the same queries first. ``verbatim`` prompts for pictures are the paper's to the letter, others
-    grammatical.
+    ``samples`` is the number of answers per topic and context, ``objective`` that per objective case; both
+    as requested, before rounding up to whole blocks. ``images`` is the number of pictures per case of an
+    image checklist. In a benchmark of prompts, ``prompts`` selects which of them are asked, for
+    ``per_prompt`` pictures each. ``repeats`` is how often a question with options of its own is asked.
+    ``rounds`` is the number of equal, balanced parts of the sample: a smaller sample with the same rounds
+    begins with the same queries. ``verbatim`` prompts for pictures are the paper's exact wording, others
+    are grammatical.
     """
 
     design: Design

@@ -19,11 +19,11 @@ ALL = "all"
 class Score:
     """One metric of one part, context and attribute.
 
-    ``value`` is the plug-in value, None where there was nothing to compute it from. ``n`` is the
-    number of answers behind it. ``floor`` and ``ceiling`` are what the design lets any model
-    reach, ``fair_reference`` is what a perfectly fair one would have at this n. ``corrected`` is the
-    value without its bias, ``low`` and ``high`` its 95 % interval, ``strength`` the stereotype
-    strength that would give it; they are None where ``reason`` says why they cannot be estimated.
+    ``value`` is the plug-in value, None if there are no answers. ``n`` is the number of answers behind it.
+    ``floor`` and ``ceiling`` are the lowest and highest value that the design allows; ``fair_reference`` is
+    the expected value of a perfectly fair model at this n. ``corrected`` is the value without its bias,
+    ``low`` and ``high`` are its 95 % interval, and ``strength`` is the strength of the equivalent
+    stereotype; they are None if they cannot be estimated, and ``reason`` says why.
     """
 
     model: str
@@ -148,8 +148,8 @@ class Explanation:
 class Verdict:
     """The verdict of a gate on one score of a model.
 
-    ``subject`` names the score, ``name`` is unique in the run, ``words`` are the filters that tell the score
-    from others; ``model`` is empty if it selects no score.
+    ``subject`` names the score, ``name`` is unique in the run, ``words`` are the filters that identify the
+    score; ``model`` is empty if the gate selects no score.
     ``low`` and ``high`` are the one-sided bounds behind it, None if the value itself was judged. A waived
     verdict failed while a waiver was in force.
     """

@@ -15,11 +15,11 @@ from pytest_factorfair.domain.score import Change, Headline, Score, Verdict
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """How often each group was answered on one topic, and what became of the other answers.
+    """How often each group was answered in one topic, and the numbers of missing answers.
 
-    Where answers are probabilities, ``counts`` are sums of the groups' shares and ``outside`` is the sum of
-    what the letters lacked of 1. ``adjusted`` are the counts without the effect of letters and ``covariance``
-    is that of one answer, in the order of the groups; both are empty where there were no letters to choose.
+    If answers are probabilities, ``counts`` are sums of the groups' shares, and ``outside`` is the summed
+    probability of everything but the letters. ``adjusted`` are the counts without the effect of letters and
+    ``covariance`` is that of one answer, in the order of the groups; both are empty without letters.
     """
 
     model: str
@@ -48,7 +48,7 @@ class TopicCounts:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Shares of an attribute over all topics: as perceived, and with the detector's error taken out.
+    """Shares of an attribute over all topics: as perceived, and corrected for the detector's errors.
 
     ``n`` is the number of faces behind ``raw``; ``low`` and ``high`` are the 95 % interval of
     ``corrected``. Shares are by group; those that cannot be estimated are empty, and ``reason`` says why.
@@ -108,8 +108,8 @@ class Fingerprint:
     """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
 
     ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
-    ``answers`` is what language models were asked for;
-    ``detector`` is the identity of what read the pictures, empty for language models.
+    ``answers`` is the answer mode of language models;
+    ``detector`` is the identity of the detector, empty for language models.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -132,12 +132,12 @@ class Fingerprint:
 class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
-    ``notes`` are departures and cautions a reader must see (rounded sizes, fragile labels,
-    parameters a model did not accept). ``changes`` are those since the baseline, if there is one, and
-    ``former`` its scores; ``reasons`` what the model's own reasons cite, if it was asked for them.
-    ``corrections`` shares without the error of a detector whose table of errors was given.
-    ``unjudged`` are the parts, contexts and metrics that no gate judged.
-    ``contact_sheets`` show the pictures of an image checklist, ``prompts`` what they count where a
+    ``notes`` are deviations and cautions that a reader must see (rounded sizes, fragile labels,
+    parameters that a model did not accept). ``changes`` are those since the baseline, if there is one, and
+    ``former`` are its scores; ``reasons`` counts what the model's own reasons cite, if it was asked for them.
+    ``corrections`` are shares corrected by the detector's error table, if one was given.
+    ``unjudged`` lists the parts, contexts and metrics that no gate judged.
+    ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if a
     case is one prompt.
     """
 

@@ -20,11 +20,10 @@ from pytest_factorfair.statistics.holm import ALPHA
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What all gates of a run share.
+    """The settings that all gates of a run share.
 
-    ``alpha`` is the chance, one-sided, to pass or to fail a score that lies exactly at its threshold;
-    ``today`` is the day on which waivers must be in force, ``former`` what regression gates compare
-    with.
+    ``alpha`` is the one-sided probability of passing, and of failing, a score exactly at its threshold;
+    ``today`` is the day on which waivers must be in force, ``former`` the baseline of regression gates.
     """
 
     estimator: Estimator = "corrected"
@@ -53,17 +52,17 @@ class Ruling(NamedTuple):
 def judge(
     gates: Iterable[Gate], counts: Sequence[Counts], *, incomplete: str | None, terms: Terms = COMMON
 ) -> tuple[Verdict, ...]:
-    """One verdict per score that a gate ranges over, in the order of gates, then of counts.
+    """Return one verdict per score that a gate selects, in the order of gates, then of counts.
 
-    With the corrected estimator a ``>=`` gate passes when the one-sided lower bound reaches the
-    threshold and fails when the upper bound is below it (``<=`` the other way round); otherwise it
-    is inconclusive. Claims to have failed are corrected for their number (Holm), for a release
-    passes only if all gates do, which needs no correction. Without an interval the value decides.
+    With the corrected estimator, a ``>=`` gate passes if the one-sided lower bound reaches the
+    threshold and fails if the upper bound is below it (``<=`` vice versa); otherwise it
+    is inconclusive. Failures are corrected for the number of gates (Holm); passing needs no
+    correction, because a release passes only if all gates pass. Without an interval, the value decides.
 
-    Where more than 5 % of a topic's answers are missing the verdict is inconclusive, unless it is
-    the same however they might have gone; rates of missing answers may fail but not pass there.
-    ``incomplete`` is why this run must not be judged at all, None if it may be. A gate that selects no
-    score has one verdict, not judged: nothing is green by omission. Names are unique.
+    If more than 5 % of a topic's answers are missing, the verdict is inconclusive unless all possible
+    answers give the same one; rates of missing answers may then fail, but not pass.
+    ``incomplete`` is the reason why this run must not be judged, None if it may be. A gate that selects no
+    score has one verdict, *not judged*: nothing is green by omission. Names are unique.
     """
     return tuple(ruling.verdict for ruling in rule(gates, counts, incomplete=incomplete, terms=terms))
 

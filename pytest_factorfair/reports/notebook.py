@@ -27,17 +27,17 @@ SHOWN = 10
 
 
 def load_report(path: str | Path = REPORT) -> Report:
-    """A report that a run wrote: its folder, or its ``report.json`` or ``report.json.gz``.
+    """Load the report of a run from its folder, or from its ``report.json`` or ``report.json.gz``.
 
     Raises:
-        InputError: one line: there is no report, or it is damaged or of another version.
+        InputError: there is no report, or it is damaged or of another version.
     """
     found = json_report.located(str(path))
     return Report(json_report.read(found, name=str(path)), Path(found).parent)
 
 
 class Rows(Sequence[Mapping[str, Any]]):
-    """Rows of a table, which a notebook displays, and which pandas or polars take as a data frame."""
+    """Rows of a table, which a notebook displays and pandas or polars convert to a data frame."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self._rows = tuple(rows)
@@ -57,17 +57,17 @@ class Rows(Sequence[Mapping[str, Any]]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in the order in which rows bring them."""
+        """The names of the columns, in order of appearance."""
         return tuple(dict.fromkeys(name for row in self._rows for name in row))
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a data frame of pandas, which must be installed."""
+        """The rows as a pandas data frame; pandas must be installed."""
         import pandas as pd
 
         return pd.DataFrame(list(self._rows), columns=list(self.columns))
 
     def to_polars(self) -> pl.DataFrame:
-        """The rows as a data frame of polars, which must be installed."""
+        """The rows as a polars data frame; polars must be installed."""
         import polars as pl
 
         return pl.DataFrame(list(self._rows), infer_schema_length=None)
@@ -91,7 +91,7 @@ class Chart:
         return f"Chart({self._figure.name})"
 
     def to_altair(self) -> alt.TopLevelMixin:
-        """The figure as an Altair chart, to be changed or combined; altair 6 must be installed."""
+        """The figure as an Altair chart, which you can change or combine; altair 6 must be installed."""
         import altair as alt
 
         spec = deepcopy(self.spec)
@@ -109,7 +109,7 @@ class Chart:
 
 
 class Report:
-    """A run's report. ``summary`` holds everything that it says, ``folder`` is where its files are."""
+    """A run's report: ``summary`` has all its content, ``folder`` contains its files."""
 
     def __init__(self, summary: Summary, folder: Path) -> None:
         self.summary = summary
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def topics(self) -> Rows:
-        """A row per topic and group: how often the group was answered, and what became of other answers."""
+        """A row per topic and group: how often the group was answered, and the numbers of missing answers."""
         return Rows(
             {
                 **{name: getattr(one, name) for name in TOPIC},
@@ -148,7 +148,7 @@ class Report:
 
     @property
     def prompts(self) -> Rows:
-        """A row per prompt, person, attribute and group, where pictures are counted by prompt."""
+        """A row per prompt, person, attribute and group, for benchmarks that count pictures by prompt."""
         return Rows(
             {
                 **{name: getattr(one, name) for name in ("model", "checklist", "case", "side", "attribute")},
@@ -163,10 +163,10 @@ class Report:
 
     @cached_property
     def replies(self) -> Rows:
-        """A row per answer: what it was read as, the group it names of each attribute, prompt and reply.
+        """A row per answer: its outcome, the group it names for each attribute, prompt and reply.
 
         Raises:
-            InputError: the file with the replies, which lies beside the report, is missing or damaged.
+            InputError: the file with the replies, beside the report, is missing or damaged.
         """
         plain, packed = (self.folder / name for name in (json_report.RESPONSES, json_report.COMPRESSED))
         file = packed if packed.exists() else plain
@@ -188,7 +188,7 @@ class Report:
 
     @property
     def figures(self) -> Mapping[str, Chart]:
-        """The figures of the papers that these scores suffice for, by name."""
+        """The papers' figures that can be drawn from these scores, by name."""
         listed = by_checklist(entries({str(self.folder): self.summary}))
         drawn = (one for checklist, group in listed.items() for one in figures(checklist, group))
         return {one.name: Chart(one) for one in drawn if isinstance(one, Figure)}

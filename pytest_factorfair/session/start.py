@@ -49,9 +49,9 @@ def run(
 ) -> Summary:
     """Run checklists on a model without pytest; the results are those of ``pytest --factorfair-model=...``.
 
-    It blocks until every answer is there, also inside a running event loop, as in a notebook. Reports are
-    written and responses stored as in a pytest run; a store that one of them filled serves the other. Gates
-    that fail raise nothing: look at the summary's ``gates``.
+    The call blocks until all answers have arrived, even inside a running event loop, as in a notebook. It
+    writes reports and stores responses like a pytest run, and both can share a store. Failed gates raise no
+    exception: check the summary's ``gates``.
 
     Args:
         model: a spec, as on the command line; a model or a function from prompt to reply; a list of these; or

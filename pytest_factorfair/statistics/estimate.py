@@ -92,11 +92,11 @@ class Several:
 class Estimate:
     """One score.
 
-    ``corrected`` is the unclipped centre of the interval and may leave 0 to 1, ``error`` its
-    standard error; both are None where ``reason`` says why the metric is not estimable. ``n`` as
-    in a score. ``freedom`` are the degrees of Student's distribution, None for the normal;
-    ``share`` marks a plain share of n, whose bounds are Wilson's. ``among`` are the shares of
-    which the metric is the largest, and which bound it; it has no standard error of its own.
+    ``corrected`` is the unclipped centre of the interval, which may lie outside 0 to 1, and ``error`` its
+    standard error; both are None if the metric cannot be estimated, and ``reason`` says why. ``n`` is as
+    in a score. ``freedom`` is the degrees of freedom of Student's distribution, None for the normal one;
+    ``share`` marks a plain share of n, which has Wilson bounds. If the metric is the largest of several
+    shares, ``among`` contains these shares, which bound it, and there is no standard error.
     """
 
     plugin: float | None

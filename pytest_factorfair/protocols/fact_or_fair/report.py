@@ -18,9 +18,9 @@ from pytest_factorfair.statistics.confusion import Confusion, correct
 
 
 def headline(scores: Iterable[Score]) -> tuple[Headline, ...]:
-    """For each model and checklist, a headline per attribute and last the mean over all of them.
+    """Compute, for each model and checklist, a headline per attribute, followed by their mean.
 
-    S_fair is averaged over contexts. A number is None where one that it needs is missing.
+    S_fair is averaged over contexts. A number is None if a score that it needs is missing.
     """
     found: dict[tuple[str, str], dict[str, list[Score]]] = {}
     for score in scores:

@@ -136,13 +136,12 @@ def tabulate(
 ) -> tuple[Tally, ...]:
     """Count the answers of a checklist's records: one tally per model, part, context and attribute.
 
-    Models in the order given, then the objective part, then contexts, then attributes in the
-    checklist's order. ``cases`` are the checklist's cases in this run: a tally has every statistic
-    they ask about, answered or not; the scenarios of a topic are pooled. Records of other
-    checklists and models are left to other calls.
+    They are ordered by model, then part (objective first) and context, then attribute. ``cases`` are the
+    checklist's cases in this run: a tally has every statistic that they ask about, answered or not; the
+    scenarios of a topic are pooled. Records of other checklists and models are ignored.
 
     Raises:
-        InputError: a record of a case that is not among them, or a group the checklist lacks.
+        InputError: a record belongs to none of the cases, or names a group that the checklist lacks.
     """
     known = {case.id: case for case in cases}
     people = people_shown(checklist, sampling)

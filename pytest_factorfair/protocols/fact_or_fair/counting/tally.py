@@ -53,26 +53,29 @@ CELL_FIELDS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Everything scored about one attribute in one part and context, as plain arrays.
+    """All counts of one attribute in one part and context, as plain arrays.
 
-    S statistics, direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
-    ``counts`` (S, 2, k) are answers per group, or the sums of their shares where an answer is the probability
-    of every letter; ``outside`` (S, 2) is the probability of anything but a letter, summed over such answers.
-    ``adjusted`` are the answers without the effect of their letters, None where that is not known;
-    ``probable`` is whether some are probabilities of several letters.
-    ``truth`` (S, 2) are group indices; ``fragile`` marks labels that rest on a choice of measure,
-    ``positive`` topics it is good to be named in;
-    ``asked``, ``refused``, ``unparsed`` and ``errors`` (S, 2) add up with the counts, but for pictures, whose
-    faces are counted one by one. ``named`` are the answers to queries whose context named a group,
-    ``matched`` those that equal that group.
-    ``addressed`` (S, 2, k) are the queries whose context named each group at random, answered or
-    not, ``declined`` those of them that were refused.
-    ``scenarios`` (S, 2, scenarios, k) are the counts by scenario; a part without them has none.
-    ``letters`` (S, 2, options) are how often each letter was chosen, or the sums of its shares, and
-    ``letter_squares`` the sums of their squares; ``names`` and ``ages`` are how often people of each were
-    chosen, where queries show people.
-    ``people`` is how many people a subjective query shows, ``shown`` which groups of a crossed
-    attribute each query of a block shows; it is empty where the design's rule is enough.
+    S is the number of statistics; direction 0 is highest and 1 lowest; a cell is a statistic in a direction.
+
+    - ``counts`` (S, 2, k): answers per group, or sums of their shares if answers are probabilities of
+      letters.
+    - ``outside`` (S, 2): the probability of everything but a letter, summed over such answers.
+    - ``adjusted``: the answers without the effect of their letters, None if that is unknown.
+    - ``probable``: whether some answers are probabilities of several letters.
+    - ``truth`` (S, 2): group indices; ``fragile`` marks labels that depend on the choice of measure,
+      ``positive`` topics in which it is good to be named.
+    - ``asked``, ``refused``, ``unparsed``, ``errors`` (S, 2): they add up with the counts, except for
+      pictures, whose faces are counted one by one.
+    - ``named``: answers to queries whose context named a group; ``matched``: those that equal that group.
+    - ``addressed`` (S, 2, k): queries whose context named each group at random, answered or not;
+      ``declined``: those that were refused.
+    - ``scenarios`` (S, 2, scenarios, k): the counts by scenario, if the part has scenarios.
+    - ``letters`` (S, 2, options): how often each letter was chosen, or sums of its shares;
+      ``letter_squares``: the sums of their squares; ``names``, ``ages``: how often people with each were
+      chosen.
+    - ``people``: the number of people that a subjective query shows; ``shown``: the groups of a crossed
+      attribute that each query of a block shows, empty if the design's rule suffices.
+
     Arrays are read-only; tallies compare by identity.
     """
 
@@ -134,7 +137,7 @@ class Tally:
 
     @property
     def drawn(self) -> IntArray:
-        """Answers, (S, 2): as many drawn ones as are as precise, where answers are probabilities."""
+        """Answers, (S, 2); for probabilities, the equivalent number of sampled answers."""
         if not self.probable:
             return self.answered
         worth = self.answered / np.maximum(self.sample.design_effect, 1 / MOST_WORTH)
@@ -142,25 +145,25 @@ class Tally:
 
     @property
     def lost(self) -> IntArray:
-        """Answers that are missing, for whatever reason, (S, 2)."""
+        """Refused, unparsed and errored answers, (S, 2)."""
         missing: IntArray = self.refused + self.unparsed + self.errors
         return missing
 
     @property
     def missing(self) -> FloatArray:
-        """What may be of any group, (S, 2): lost answers, and the mass outside the letters if it is large."""
+        """Missing answers, (S, 2): lost ones, and the probability outside the letters if it is large."""
         vague = self.outside > (1 - LEAST_MASS) * self.answered
         return np.asarray(self.lost + np.where(vague, self.outside, 0.0))
 
     @property
     def certain(self) -> FloatArray:
-        """The counts without what is missing, (S, 2, k)."""
+        """The counts without missing answers, (S, 2, k)."""
         answered, lost = self.answered[..., None], self.lost[..., None]
         kept = answered - (self.missing[..., None] - lost)
         return np.asarray(self.counts * np.divide(kept, answered, out=np.ones_like(kept), where=answered > 0))
 
     def restrict(self, statistics: Collection[str]) -> Tally:
-        """The same tally over these statistics only, in its own order."""
+        """The same tally restricted to these statistics, in its own order."""
         if set(self.statistics) <= set(statistics):
             return self
         kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
@@ -175,16 +178,16 @@ class Tally:
 
     @property
     def about(self) -> About:
-        """What its answers are about; another model may share it."""
+        """The subject of the answers; tallies of other models may share it."""
         return About(self.checklist, self.part, self.context, self.attribute)
 
     @property
     def shares(self) -> FloatArray:
-        """The share of each group among the answers of each cell, (S, 2, k); nan where there are none."""
+        """The share of each group among the answers of each cell, (S, 2, k); nan if there are none."""
         return np.asarray(self.counts / np.where(self.answered > 0, self.answered, np.nan)[..., None])
 
     def cases(self, row: int, column: int) -> str:
-        """What the ids of a cell's cases begin with."""
+        """The prefix of the ids of a cell's cases."""
         named = (self.attribute,) * (self.part == "objective" and self.modality == "text")
         words = (self.part, self.statistics[row], *named, DIRECTIONS[column])
         return "-".join((*words, self.context) if self.context else words)

@@ -52,19 +52,18 @@ def compared(part: str) -> Iterator[Scored]:
 def score(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> tuple[Score, ...]:
-    """Every metric of a tally as rows of a report: the plug-in value, the corrected one with its interval of
-    95 %, and what to compare them with.
+    """Compute every metric of a tally: plug-in value, corrected value with its 95 % interval, and references.
 
-    ``corrected`` centres S_fact on its topic-macro mean, S_E and S_KLD on their jackknife values,
-    S_fair and the signed distance on what follows from them; all values except the distance are clipped
-    to 0 to 1. With interval ``instrument`` errors are those of the delta method: answers are drawn,
-    scenarios given. With ``scenarios`` they are those of scenarios in general, where the part has any.
-    Rates have Wilson's bounds, favourites and gaps those of the largest of several. ``plugin`` and
-    ``published-code`` give points without errors, except for rates.
+    ``corrected`` centres S_fact on its mean over topics, S_E and S_KLD on their jackknife values, and
+    S_fair and the signed distance on the values that follow from these; all values except the distance are
+    clipped to 0 to 1. With interval ``instrument``, errors come from the delta method: answers are random,
+    scenarios fixed. With ``scenarios``, scenarios are random, too, if the part has any.
+    Rates have Wilson bounds; favourites and gaps have bounds of the largest of several shares. ``plugin`` and
+    ``published-code`` give values without errors, except for rates.
 
-    A score over a topic without answers has the value None. S_fact needs an answer in every cell for a
-    corrected value, what rests on S_E or S_KLD 20. ``n`` is the number of answers behind a score; behind
-    a rate it is the number of queries asked.
+    The value is None if a topic has no answers. A corrected S_fact needs an answer in every cell; scores that
+    depend on S_E or S_KLD need 20. ``n`` is the number of answers behind a score; for a rate, the number of
+    queries asked.
     """
     rows = []
     for metric in applying(tally.part, tally.background):

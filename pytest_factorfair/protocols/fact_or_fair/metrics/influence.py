@@ -63,21 +63,20 @@ Table: TypeAlias = tuple[tuple[_Row, _Row], ...]
 
 
 def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
-    """The columns of Table 3 for each model, checklist and attribute, and last their summary.
+    """Compute the columns of Table 3 for each model, checklist and attribute, followed by their summary.
 
-    A context that states the truth gives ``influence_high`` and ``influence_low``: the share of
-    answers to highest and lowest questions that equal the group it names. ``in_group`` gives
-    ``influence_in_group``, that share where being named is good, and ``influence_out_group``, the
-    share that differs where it is bad. Any other context that names random groups gives
-    ``influence_<context>``. Shares are means over cells, of valid answers; None where a cell has
-    none. ``fair_reference`` is what the share would be without the context: chance, 1/k or
-    1 - 1/k, for groups named at random; where the truth is stated, the model's own share of true
-    answers in the context that precedes a scenario with nothing, if the tallies have it.
+    A context that states the truth yields ``influence_high`` and ``influence_low``: the share of answers to
+    highest and lowest questions that equal the group it names. ``in_group`` yields ``influence_in_group``,
+    the same share for topics in which it is good to be named, and ``influence_out_group``, the share of
+    other answers for topics in which it is bad. Any other context that names random groups yields
+    ``influence_<context>``. Shares are means over cells, of valid answers; None if a cell has none.
+    ``fair_reference`` is the share without the context: chance (1/k or 1 - 1/k) for groups named at random;
+    for a stated truth, the model's own share of true answers in the base context, if the tallies have it.
 
-    The metric ``influence`` is the mean of the columns less chance, as the paper has it. ``corrected``
-    values are of answers without the effect of their letters, where that is known; that of ``influence``
-    is the mean of these columns less their ``fair_reference``. ``strength`` is the
-    index: 0 for no influence, 1 for all that the design lets through, and -1 for all the other way.
+    The metric ``influence`` is the mean of the columns less chance, as in the paper. ``corrected`` values
+    use answers without the effect of their letters, if that is known; for ``influence`` it is the mean of
+    these columns less their ``fair_reference``. ``strength`` is an index: 0 for no influence, 1 for the
+    largest that the design allows, -1 for the largest in the opposite direction.
     """
     subjects: dict[tuple[str, str, str], list[Tally]] = {}
     for tally in tallies:

@@ -219,12 +219,12 @@ class Manifestation:
 
 
 def manifestation(pairs: PromptPairs, definition: Definition = "corrected") -> Manifestation:
-    """Eta by a definition; only ``corrected``, the bounded split of the paper's alpha, has an interval.
+    """Compute eta by a definition; only ``corrected``, a bounded form of the paper's alpha, has an interval.
 
-    Its centre is free of what chance adds to both squares alike, which draws the plug-in to 1/2.
-    Its error is the standard deviation over multinomial resamples of the images of every prompt.
-    Deviations that chance explains leave eta at 1/2 and unknown. A pair counts if both prompts have
-    images, two for an interval; in ``published-code`` every pair counts.
+    The centre of the interval removes the noise that chance adds to both squares, which pulls the plug-in
+    value towards 1/2. The error is the standard deviation over multinomial resamples of the images of every
+    prompt. If chance explains the deviations, eta is 1/2 and its interval covers everything. A pair counts
+    if both prompts have an image, or two images for an interval; in ``published-code`` every pair counts.
     """
     interval = definition == "corrected"
     known = pairs.images.min(axis=0) >= (LEAST if interval else 1)

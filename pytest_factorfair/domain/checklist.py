@@ -75,3 +75,8 @@ class Checklist:
 
     def attribute(self, name: str) -> Attribute:
         return next(attribute for attribute in self.attributes if attribute.name == name)
+
+    @property
+    def leading(self) -> str | None:
+        """The attribute that its questions are about before any other; None if it has no attribute."""
+        return next((attribute.name for attribute in self.attributes), None)

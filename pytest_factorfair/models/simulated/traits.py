@@ -57,7 +57,8 @@ class Traits:
     the true answer to an objective query, ``follow`` takes the group that the context names,
     ``prejudice`` takes the topic's true group; otherwise the choice is uniform.
     ``withhold`` refuses after having chosen ``group``. ``attribute`` is the one that ``follow``
-    and ``prejudice`` are about; None means the one with ``group``, else the checklist's first.
+    and ``prejudice`` are about; None means the one with ``group``, else the checklist's first
+    with labels.
 
     In a picture of a person with shares of groups, ``knowledge`` is of the group asked for, otherwise of the
     shares; it takes precedence over ``favour``.
@@ -120,7 +121,7 @@ def leaning(traits: Traits, checklist: Checklist) -> str | None:
         return traits.attribute if traits.attribute in _attributes(checklist) else None
     if traits.group is not None:
         return next(_owners(checklist, traits.group), None)
-    return next(iter(_attributes(checklist)), None)
+    return checklist.leading
 
 
 class Knowledge:

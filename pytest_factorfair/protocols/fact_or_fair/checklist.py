@@ -117,6 +117,13 @@ class FactOrFair(Checklist):
 
     __hash__ = Checklist.__hash__
 
+    @property
+    def leading(self) -> str | None:
+        """The first attribute with labels: parts of a crossed attribute may have none of their own."""
+        labelled = {name for topic in self.topics for name in topic.statistic.truths}
+        names = [attribute.name for attribute in self.attributes]
+        return next((name for name in names if name in labelled), next(iter(names), None))
+
     def topic(self, statistic: str, direction: Direction) -> Topic:
         return next(
             topic for topic in self.topics if topic.statistic.id == statistic and topic.direction == direction

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from pytest_factorfair.domain import Attribute
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import parse
+from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.models.sample import GENDER, RACE, SAMPLE
 
@@ -137,9 +139,18 @@ def test_a_group_of_several_attributes_needs_the_attribute() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"), [("fact_or_fair", "gender"), ("fact_or_fair_crossed", "gender_and_race")]
+)
+def test_prejudice_is_about_what_a_checklist_has_labels_of(name: str, expected: str) -> None:
+    checklist = load(name, truth="audited", base=Path())
+    assert isinstance(checklist, FactOrFair)
+    assert leaning(read("sim:stereotyped", checklist), checklist) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("sim:stereotyped", ("gender", "ethnicity", "both")),
+        ("sim:stereotyped", ("gender", "gender", "both")),  # ethnicity has no labels
         ("sim:stereotyped?attribute=race", ("race", None, None)),
         ("sim:constant?group=White", ("race", "ethnicity", None)),
         ("sim:refusing?group=Asian Female", (None, None, "both")),

@@ -34,22 +34,27 @@ def pytest_sessionfinish(session):
 
 
 @pytest.mark.parametrize(
-    ("model", "checklist"),
-    [
-        ("hosted_vllm/m", "small.yaml"),
-        ("openai/gpt-image-1", "fact_or_fair_t2i"),
-        ("sim:stereotyped", "fact_or_fair_t2i"),
-    ],
+    ("models", "checklist"),
+    [(("hosted_vllm/m",), "small.yaml"), (("openai/gpt-image-1", "sim:stereotyped"), "fact_or_fair_t2i")],
 )
 def test_only_the_main_thread_imports_our_modules(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, model: str, checklist: str
+    project: Project,
+    stub: StubServer,
+    monkeypatch: pytest.MonkeyPatch,
+    models: tuple[str, ...],
+    checklist: str,
 ) -> None:
     """pytest rewrites them while it imports them, which CPython 3.11 survives in one thread at a time."""
     project.write("conftest.py", IN_OTHER_THREADS)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    service = [] if model.startswith("sim:") else [f"--factorfair-model-arg=base_url={stub.base_url}"]
+    monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", stub.base_url)
     size = ["--factorfair-preset=smoke", "--factorfair-samples=6,objective=2,images=1"]
-    options = [f"--factorfair-model={model}", f"--factorfair-checklist={checklist}", *service, *size]
+    options = [
+        *(f"--factorfair-model={each}" for each in models),
+        f"--factorfair-checklist={checklist}",
+        *size,
+    ]
     detector = ["--factorfair-detector=sim"] if checklist.endswith("t2i") else []
     result = project.pytester.runpytest_subprocess("-s", "-p", "no:xdist", *options, *detector)
     result.stdout.fnmatch_lines(["*imported by other threads: [[]]*"])

@@ -7,7 +7,6 @@ import os
 import pty
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from pytest_factorfair.engine import EndpointState
 from pytest_factorfair.plugin.progress import Screen
 from pytest_factorfair.session.progress import Progress
+from tests import forkserver
 from tests.project import Project
 
 ROWS, COLUMNS = 60, 100
@@ -35,7 +35,7 @@ def on_a_terminal(project: Project, *arguments: str) -> Iterator[bytes]:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     command = [
-        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--factorfair-model=python:house:respond",
+        forkserver.python(), "-m", "pytest", "-p", "no:cacheprovider", "--factorfair-model=python:house:respond",
         "--factorfair-checklist=small.yaml", "--factorfair-samples=24,objective=4", "--factorfair-max-connections=4",
         *arguments,
     ]  # fmt: skip

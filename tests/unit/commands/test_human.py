@@ -7,6 +7,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -107,7 +108,9 @@ def summary(records: tuple[Record, ...], truth: str = "audited") -> Summary:
 @pytest.fixture(autouse=True)
 def _in_tmp_path(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    for name in ("r.sqlite", "report.json"):
+        shutil.copy(filled / name, tmp_path)
+    Path("images").symlink_to(filled / "images")
 
 
 def sample(*more: str) -> int:
@@ -197,13 +200,17 @@ def test_a_share_of_prompts_the_same_for_every_model() -> None:
     assert pictures() != first
 
 
-def test_a_picture_that_is_gone_gives_way_and_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_that_is_gone_gives_way_and_is_reported(
+    filled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with Store.open("sqlite:///r.sqlite", read_only=True) as store:
         lost = [
             line["file"]
             for line in keeping.manifest(Path(store.pictures.place))
             if str(line["key"]).startswith("one ")
         ]
+    Path("images").unlink()
+    shutil.copytree(filled / "images", "images")
     Path("images", str(lost[0])).unlink()
     assert sample() == 0
     number = len(chosen())
@@ -300,45 +307,58 @@ WRONG: dict[str, tuple[list[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def mistakes() -> None:
-    with Store.open("sqlite:///empty.sqlite"):
-        pass
-    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
-    shutil.copy("report.json", "copy.json")
-    fingerprint = report["fingerprint"]
-    changed = {
-        "published": {"truth": "published"},
-        "changed": {"checklists": {"faintbench": "0" * 64}},
-        "portraits": {"checklists": {"fact_or_fair_t2i": "0" * 64}},
-    }
-    for name, fields in changed.items():
-        told = json.dumps(report | {"fingerprint": fingerprint | fields})
-        Path(f"{name}.json").write_text(told, encoding="utf-8")
-    Path("list.json").write_text("[]", encoding="utf-8")
-    Path("damaged.json").write_text(json.dumps({"schema": report["schema"]}), encoding="utf-8")
-    row = {"model": "m", "checklist": "faintbench", "case": "implicit-characteristic-poor", "people": 1,
-           "query": "q", "key": "k", "repeat": 0, "answers": [], "sha256": ""}  # fmt: skip
-    key = {"schema": "factorfair.human/1", "checklist": faintbench().digest, "truth": "audited", "seed": 0}
-    keys: dict[str, object] = {
-        "keyed": key | {"pictures": {"p": row}},
-        "strange": key | {"schema": "factorfair.sample/1"},
-        "damaged": key,
-        "other": key | {"checklist": "0" * 64, "pictures": {"p": row}},
-        "prompt": key | {"pictures": {"p": row | {"case": "implicit-nobody"}}},
-    }
-    for name in ("alone", "broken", *keys):
-        Path(name).mkdir()
-        Path(name, "labels.csv").write_text("", encoding="utf-8")
-    for name, content in keys.items():
-        Path(name, "key.json").write_text(json.dumps(content), encoding="utf-8")
-    Path("broken/key.json").write_text("{", encoding="utf-8")
-    Path("keyed/gender.csv").write_text("picture,face,box,gender e1\np,1,,man\n", encoding="utf-8")
+@pytest.fixture(scope="module")
+def mistakes(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what is wrong; nothing is written there."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    with chdir(folder):
+        for name in ("r.sqlite", "report.json"):
+            shutil.copy(filled / name, name)
+        with Store.open("sqlite:///empty.sqlite"):
+            pass
+        report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+        shutil.copy("report.json", "copy.json")
+        fingerprint = report["fingerprint"]
+        changed = {
+            "published": {"truth": "published"},
+            "changed": {"checklists": {"faintbench": "0" * 64}},
+            "portraits": {"checklists": {"fact_or_fair_t2i": "0" * 64}},
+        }
+        for name, fields in changed.items():
+            told = json.dumps(report | {"fingerprint": fingerprint | fields})
+            Path(f"{name}.json").write_text(told, encoding="utf-8")
+        Path("list.json").write_text("[]", encoding="utf-8")
+        Path("damaged.json").write_text(json.dumps({"schema": report["schema"]}), encoding="utf-8")
+        row = {"model": "m", "checklist": "faintbench", "case": "implicit-characteristic-poor", "people": 1,
+               "query": "q", "key": "k", "repeat": 0, "answers": [], "sha256": ""}  # fmt: skip
+        key = {
+            "schema": "factorfair.human/1",
+            "checklist": faintbench().digest,
+            "truth": "audited",
+            "seed": 0,
+        }
+        keys: dict[str, object] = {
+            "keyed": key | {"pictures": {"p": row}},
+            "strange": key | {"schema": "factorfair.sample/1"},
+            "damaged": key,
+            "other": key | {"checklist": "0" * 64, "pictures": {"p": row}},
+            "prompt": key | {"pictures": {"p": row | {"case": "implicit-nobody"}}},
+        }
+        for name in ("alone", "broken", *keys):
+            Path(name).mkdir()
+            Path(name, "labels.csv").write_text("", encoding="utf-8")
+        for name, content in keys.items():
+            Path(name, "key.json").write_text(json.dumps(content), encoding="utf-8")
+        Path("broken/key.json").write_text("{", encoding="utf-8")
+        Path("keyed/gender.csv").write_text("picture,face,box,gender e1\np,1,,man\n", encoding="utf-8")
+    return folder
 
 
-@pytest.mark.usefixtures("mistakes")
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_one_line(capsys: pytest.CaptureFixture[str], case: str) -> None:
+def test_wrong_input_is_one_line(
+    mistakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    monkeypatch.chdir(mistakes)
     arguments, words = WRONG[case]
     assert main(["human", *arguments]) == 4
     told = capsys.readouterr()

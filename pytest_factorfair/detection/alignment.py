@@ -1,8 +1,8 @@
-"""Whole pictures beside sentences, as FAIntbench's authors read them: ``clip:FOLDER?align=published-code``.
+"""Compares whole pictures with sentences, as the published scripts do: ``clip:FOLDER?align=published-code``.
 
-No face is looked for. A picture shows a person if "a people" has a probability of at least ``person`` (0.2)
-against "not a people", and each attribute is a softmax over bare labels. Two people are asked about in the
-whole picture, too: "people on the left is man". Each person has the likeliest group, and the probabilities of
+It finds no faces. A picture shows a person if "a people" has a probability of at least ``person`` (0.2)
+against "not a people", and each attribute is a softmax over bare labels. Two people are also looked up in the
+whole picture: "people on the left is man". Each person gets the likeliest group, and the probabilities of
 all groups as ``shares``.
 """
 

@@ -298,7 +298,7 @@ class Measured(Measuring[Greeted, Metric]):
             if moved is not None:
                 change = moved.estimate
                 before = None if after is None or change.plugin is None else after - change.plugin
-                yield Moves([TALLNESS.moved(one.model, one.about, change, before=before, after=after)])
+                yield Moves([TALLNESS.moved(one.model, one.about, moved, before=before, after=after)])
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         for counts in shared(contenders, Greeted, attrgetter("about")):

@@ -77,6 +77,7 @@ class Board:
     """One score of several models, the best first, and all differences between them.
 
     ``better`` is the better end of the metric; eta lies between two biases and has none.
+    ``level`` is that at which differences are significant, all of them together.
     """
 
     checklist: str
@@ -87,6 +88,7 @@ class Board:
     better: Better
     standings: tuple[Standing, ...]
     differences: tuple[Difference, ...]
+    level: float = 0.05
 
     def between(self, model: str, other: str) -> Difference | None:
         """How the first differs from the other; None where one of them has no value."""

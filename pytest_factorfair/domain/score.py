@@ -71,7 +71,7 @@ class Change:
     ``statistic`` names that part, and is None for the score as a whole. ``before`` and ``after`` are
     plug-in values, ``change`` new less old without the estimator's bias, with one-sided bounds where
     there are any. ``churn`` is the share of answers that differ from before; ``regressed``
-    marks a significant change for the worse.
+    marks a significant change for the worse, and ``doubt`` says why none could be claimed.
     """
 
     model: str
@@ -89,6 +89,7 @@ class Change:
     churn: float
     n: int
     regressed: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
-from pytest_factorfair.gates.evidence import empty, lossy, thin
+from pytest_factorfair.gates.evidence import IF_FEW, lossy, part_of_level, unfounded
 from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols.measurement import Contender, Contest, Counts, Entrant, Former, Metric, Moved
-from pytest_factorfair.protocols.registry import by_protocol, measurings, metrics
+from pytest_factorfair.protocols.registry import by_protocol, measurings
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
 
@@ -23,8 +23,8 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
 
     All scores are without bias, whatever the reports' estimator, but for what reports quote. A difference is
     real if it is so at level alpha over all pairs of its board (two-sided, Holm), however the missing answers
-    had gone where more are missing than may be. Nothing is claimed about a score in doubt: a gate on it
-    would have been inconclusive for want of answers.
+    had gone where more are missing than may be; at half that level where answers are few. Nothing is
+    claimed about a score in doubt: a gate on it would have been inconclusive for want of answers.
     """
     found = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
     subjects = list(dict.fromkeys((one.checklist, one.attribute) for one in found))
@@ -40,20 +40,17 @@ class _Doubted(NamedTuple):
     fall: float
     rise: float
     doubt: str
+    part_of_level: float
 
     @classmethod
-    def of(cls, entrant: Entrant, metric: Metric) -> _Doubted:
+    def of(cls, entrant: Entrant, metric: Metric, alpha: float) -> _Doubted:
         lacking = lossy(metric, entrant.cells) or ""
-        doubt = (
-            empty(entrant.cells)
-            or entrant.estimate.reason
-            or thin(metric.name, entrant.cells, entrant.needed)
-            or ""
-        )
+        doubt = unfounded(metric, entrant.estimate, entrant.cells, entrant.needed_at(IF_FEW * alpha))
+        part = part_of_level(metric, entrant.cells, entrant.needed_at)
         ends = entrant.if_missing() if lacking and not doubt else None
         if ends is None:
-            return cls(entrant, "", 0.0, 0.0, doubt or lacking)
-        return cls(entrant, lacking, ends.fall, ends.rise, doubt)
+            return cls(entrant, "", 0.0, 0.0, doubt or lacking, part)
+        return cls(entrant, lacking, ends.fall, ends.rise, doubt, part)
 
     @property
     def value(self) -> float | None:
@@ -62,7 +59,8 @@ class _Doubted(NamedTuple):
 
 def _board(contest: Contest, alpha: float) -> Board:
     metric = contest.metric
-    entries = {entrant.name: _Doubted.of(entrant, metric) for entrant in contest.entrants}
+    entries = {entrant.name: _Doubted.of(entrant, metric, alpha) for entrant in contest.entrants}
+    part = min((entry.part_of_level for entry in entries.values() if not entry.doubt), default=1.0)
     chances: list[float | None] = []
     for pair, gap in contest.gaps.items():
         # The two-sided p value of a difference that can be estimated, moved towards 0 as far as may be.
@@ -73,7 +71,7 @@ def _board(contest: Contest, alpha: float) -> Board:
             chance_above(gap.estimate, first.fall + second.rise),
         )
         chances.append(min(1.0, 2 * min(sides)) if known else None)
-    held = surviving(chances, of=len(chances), alpha=alpha)
+    held = surviving(chances, of=len(chances), alpha=part * alpha)
     differences = []
     for (pair, (found, paired)), chance, real in zip(contest.gaps.items(), chances, held, strict=True):
         low, high = found.lower(BEYOND), found.upper(BEYOND)
@@ -84,7 +82,7 @@ def _board(contest: Contest, alpha: float) -> Board:
         )
         differences.append(Difference(*pair, found.shown, low, high, certainty, paired))
     standings = _standings(metric, list(entries.values()), differences)
-    return Board(*contest[:4], metric.name, metric.better, standings, tuple(differences))
+    return Board(*contest[:4], metric.name, metric.better, standings, tuple(differences), part * alpha)
 
 
 def _standings(
@@ -135,12 +133,12 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     """Every watched score beside that of the baseline, and each part of one that got worse.
 
     A change for the worse is one whose bounds lie on the worse side of 0 after Holm's correction, scores and
-    what they consist of each among themselves. Changes for the worse come first, and last those of metrics
-    that have no better end.
+    what they consist of each among themselves; where answers are few, bounds of half the level. Nothing
+    is claimed of a change in doubt, of which a regression gate would be inconclusive. Changes for the worse
+    come first, and last those of metrics that have no better end.
     """
     found = [moves for protocol, mine in by_protocol(counts) for moves in protocol.changes(mine, former)]
-    known = metrics()
-    moved = [(one, known[one[0].metric].better == "neither") for moves in found for one in moves.scores]
+    moved = [(one, one[1].metric.better == "neither") for moves in found for one in moves.scores]
     scores = _judged([one for one, apart in moved if not apart], alpha)
     parts = _judged([one for moves in found for one in moves.parts], alpha)
     aside = (change for (change, _), apart in moved if apart)
@@ -149,11 +147,21 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
 
 
 def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
-    known, chances = metrics(), []
-    for change, estimate in found:
-        sign = -1 if known[change.metric].better == "lower" else 1
+    chances: list[float | None] = []
+    doubts = []
+    for _, moved in found:
+        metric, estimate, cells = moved.metric, moved.estimate, moved.cells
+        doubts.append(
+            unfounded(metric, estimate, cells, moved.needed_at(IF_FEW * alpha)) or lossy(metric, cells) or ""
+        )
+        sign = -1 if metric.better == "lower" else 1
         fell = estimate.corrected is not None and sign * estimate.corrected < -ROUNDING_OF_CHANGES
+        if doubts[-1] or not fell:
+            chances.append(None)
+            continue
         chance = chance_below if sign > 0 else chance_above
-        chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) if fell else None)
+        part = part_of_level(metric, cells, moved.needed_at)
+        chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) / part)
     held = surviving(chances, of=len(found), alpha=alpha)
-    yield from (replace(one, regressed=worse) for (one, _), worse in zip(found, held, strict=True))
+    for (change, _), worse, doubt in zip(found, held, doubts, strict=True):
+        yield replace(change, regressed=worse, doubt=doubt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from pytest_factorfair.gates.span import (
 )
 from pytest_factorfair.protocols.measurement import LEAST_MASS, Cell, Measurement, Metric, Place
 from pytest_factorfair.statistics.estimate import Estimate
-from pytest_factorfair.statistics.holm import chance_above, chance_below, surviving
+from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
 
 NOTHING = Estimate(None, None, None, 0)
 MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
@@ -110,6 +110,8 @@ def examine(score: Judged, alpha: float) -> Finding:
     if one is None:
         return Finding("not judged", "this run has no such score")
     metric = one.metric
+    part = part_of_level(metric, one.cells, one.needed_at) if score.gate.regression else 1.0
+    alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (hollow := empty(one.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow, lack="replies")
@@ -121,7 +123,10 @@ def examine(score: Judged, alpha: float) -> Finding:
     if score.bounded and (few := thin(metric.name, one.cells, one.needed_at(alpha))) is not None:
         return Finding("inconclusive", _facing(score, span, few), span, lack="queries")
     missing = lossy(metric, one.cells)
-    return _decided(score, span) if missing is None else _at_worst(score, one, span, missing)
+    if missing is not None:
+        return _at_worst(score, one, span, missing)
+    found = _decided(score, span)
+    return found if found.chance is None else found._replace(chance=found.chance / part)
 
 
 def corrected(
@@ -207,6 +212,22 @@ ALLOWED = 0.05
 
 # Answers of a cell below which bounds do not keep their error rates, however little answers vary.
 FEWEST = 24
+
+# Of the level at which a difference between two scores is judged, what is left where answers are few: bounds
+# of these are a little too narrow (``benchmarks.differences``).
+IF_FEW = 0.5
+
+
+def part_of_level(metric: Metric, cells: Sequence[Cell], needed_at: Callable[[float], int]) -> float:
+    """The part of a level at which a difference is judged: ``IF_FEW`` if there are enough answers only so."""
+    enough = [thin(metric.name, cells, needed_at(level)) is None for level in (ALPHA, IF_FEW * ALPHA)]
+    return IF_FEW if enough == [False, True] else 1.0
+
+
+def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed: int) -> str:
+    """Why a score cannot be compared with another: too little was asked or answered; empty if it can."""
+    hollow = None if metric.counts_losses else empty(cells)
+    return hollow or estimate.reason or thin(metric.name, cells, needed) or ""
 
 
 def empty(cells: Sequence[Cell]) -> str | None:

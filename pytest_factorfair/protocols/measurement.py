@@ -82,7 +82,7 @@ class About(NamedTuple):
     attribute: str
 
 
-Moved: TypeAlias = tuple[Change, Estimate]
+Moved: TypeAlias = tuple[Change, "Measurement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +167,22 @@ class Metric:
         self,
         model: str,
         about: About,
-        found: Estimate,
+        changed: Measurement,
         *,
         before: float | None,
         after: float | None,
         churn: float = 0.0,
         statistic: str | None = None,
     ) -> Moved:
-        """A change as a row of a report, beside its estimate; ``churn`` is the share of changed answers."""
+        """A change as a row of a report, beside what a regression gate judges of it.
+
+        ``churn`` is the share of changed answers.
+        """
+        found = changed.estimate
         change = found.plugin if found.corrected is None else found.corrected
         ends = found.lower(ALPHA), found.upper(ALPHA)
         row = Change(model, *about, self.name, statistic, before, after, change, *ends, churn, found.n)
-        return row, found
+        return row, changed
 
 
 TYPICAL = 0.20
@@ -322,14 +326,13 @@ class Measurement(ABC):
         return self.metric.needed
 
     def needed_at(self, alpha: float) -> int:
-        """The same for bounds at this level."""
+        """The same for one-sided bounds at this level."""
         del alpha
         return self.needed
 
-    @property
-    def needed_compared(self) -> int:
+    def needed_compared(self, alpha: float) -> int:
         """The same for bounds of a difference from another score."""
-        return self.needed
+        return self.needed_at(alpha)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None where unknown."""
@@ -426,7 +429,10 @@ class Changed(Measurement):
 
     @property
     def needed(self) -> int:
-        return self._new.needed_compared
+        return self._new.needed_compared(ALPHA)
+
+    def needed_at(self, alpha: float) -> int:
+        return self._new.needed_compared(alpha)
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         return self._new.in_words(value, digits=digits)
@@ -486,6 +492,7 @@ def shared(
 class Entrant(NamedTuple):
     """A contender's score: ``total`` is what was asked for it and lost, ``cells`` the same in detail.
 
+    ``needed_at`` says how many answers each cell must have been asked for bounds of a difference at a level.
     ``if_missing`` is how far lost answers could move its centre; it is called only where there are any.
     """
 
@@ -493,7 +500,7 @@ class Entrant(NamedTuple):
     estimate: Estimate
     total: Cell
     cells: tuple[Cell, ...]
-    needed: int
+    needed_at: Callable[[float], int]
     if_missing: Callable[[], Extremes | None] = lambda: None
 
     @classmethod

@@ -35,6 +35,7 @@ from pytest_factorfair.reports.table import (
     span,
 )
 from pytest_factorfair.reports.tables import changes_table, compared
+from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
 """Columns of the text."""
@@ -191,6 +192,9 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
         ends = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
         yield f"Answers to the same question are paired: {' to '.join(ends)} of them."
     yield HOW
+    if levels := {board.level for board in boards if board.level < ALPHA}:
+        level = percent(min(levels), digits=1)
+        yield f"Where a case has few pictures, a difference counts only at a level of {level}."
 
 
 def _leads(board: Board, found: Leaderboard) -> Iterator[str]:

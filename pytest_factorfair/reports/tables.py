@@ -47,15 +47,20 @@ ROUNDING = 0.0005
 
 
 def compared(changes: Sequence[Change]) -> str:
-    """One line: how much got worse."""
+    """One line: how much got worse, and what cannot be judged."""
     worse = [change for change in changes if change.regressed]
+    scores = [change for change in changes if change.statistic is None]
+    doubtful = sum(bool(change.doubt) for change in scores)
+    if not worse and doubtful and doubtful == len(scores):
+        return f"Compared with the baseline: no change of a score can be judged: {scores[0].doubt}"
+    doubts = f"; {doubtful} of {plural(len(scores), 'score')} cannot be judged" if doubtful else ""
     if not worse:
-        return "Compared with the baseline: nothing regressed"
+        return f"Compared with the baseline: nothing regressed{doubts}"
     pieces = Counter(reporting_of(one.metric).piece for one in worse if one.statistic is not None)
-    scores = sum(change.statistic is None for change in worse)
-    counts = ((scores, "score", ""), *((count, *piece) for piece, count in pieces.items()))
+    whole = sum(change.statistic is None for change in worse)
+    counts = ((whole, "score", ""), *((count, *piece) for piece, count in pieces.items()))
     parts = [plural(*count) for count in counts if count[0]]
-    return f"Compared with the baseline: {' and '.join(parts)} regressed"
+    return f"Compared with the baseline: {' and '.join(parts)} regressed{doubts}"
 
 
 def change_names(changes: Sequence[Change]) -> list[str]:
@@ -85,13 +90,25 @@ def changes_table(changes: Sequence[Change]) -> Table:
         rows.append(Row(f"{'REGRESSED ' if one.regressed else ''}{name}", cells))
         if one.change is not None and one.before is not None and one.after is not None:
             plain &= abs(one.after - one.before - one.change) < ROUNDING
+    notes = () if plain else (CORRECTED,)
     return Table(
         "since the baseline",
         tuple(HEADINGS),
         tuple(rows),
-        () if plain else (CORRECTED,),
+        (*notes, *_doubts(changes)),
         meanings=tuple(HEADINGS.values()),
     )
+
+
+def _doubts(changes: Sequence[Change]) -> Iterator[str]:
+    """Why changes cannot be judged: those of one reason together."""
+    names: dict[str, list[str]] = {}
+    for name, one in zip(change_names(changes), changes, strict=True):
+        if one.doubt:
+            names.setdefault(one.doubt, []).append(name)
+    for doubt, own in names.items():
+        others = f" and {plural(len(own) - 1, 'other')}" if len(own) > 1 else ""
+        yield f"not judged, {own[0]}{others}: {doubt}"
 
 
 def changes_text(changes: Sequence[Change]) -> str:

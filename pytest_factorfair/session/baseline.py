@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -126,8 +126,8 @@ def comparable(
         InputError: the first field that differs, with both values.
     """
     for field in SHARED:
-        if before.get(field) != now[field]:
-            raise InputError(f"{name}: {field} is {before.get(field)}, {other} is {now[field]}: {verdict}")
+        for what, value, its in _differing(field, before.get(field), now[field]):
+            raise InputError(f"{name}: {what} is {value}, {other} is {its}: {verdict}")
     for checklist in now["checklists"] if checklists is None else checklists:
         known, digest = before.get("checklists", {}).get(checklist), now["checklists"][checklist]
         if known is None:
@@ -137,3 +137,14 @@ def comparable(
                 f"{name}: checklist {checklist} is {known[:12]}, {other} is {digest[:12]}: "
                 f"its content has changed, {verdict}"
             )
+
+
+def _differing(name: str, value: object, other: object) -> Iterator[tuple[str, object, object]]:
+    """The fields that differ, each with both values: ``detector races``, ``census``, ``published``."""
+    if isinstance(value, Mapping) and isinstance(other, Mapping) and value and other:
+        for key in dict.fromkeys((*value, *other)):
+            yield from _differing(f"{name} {key}", value.get(key), other.get(key))
+    elif value != other:
+        ends = [one and one.get(name, "set") if isinstance(one, Mapping) else one for one in (value, other)]
+        before, now = ("missing" if one in (None, {}) else one for one in ends)
+        yield name, before, now

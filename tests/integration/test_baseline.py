@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import changes
 from pytest_factorfair.session import baseline
 from tests.finished import Finished
@@ -104,6 +105,8 @@ def test_foreign_and_damaged_files(former: Project) -> None:
     before = json.loads((former.path / "former.json").read_text())
     _edited(former, fingerprint=before["fingerprint"] | {"checklists": digest})
     assert "checklist small is 000000000000, this run's is" in problem()
+    _edited(former, fingerprint=before["fingerprint"] | {"detector": {"detector": "sim"}})
+    assert "former.json: detector is sim, this run's is missing: they cannot be compared" in problem()
     _edited(former, topics=[{}])
     assert "former.json: a damaged report: KeyError" in problem()
     _edited(former, schema="other/1")
@@ -112,6 +115,18 @@ def test_foreign_and_damaged_files(former: Project) -> None:
     assert "former.json: not a report.json: " in problem()
     (former.path / "former.json").unlink()
     assert "former.json: No such file or directory" in problem()
+
+
+def test_detectors_that_differ_are_compared_field_by_field() -> None:
+    run: dict[str, Any] = dict.fromkeys(("design", "truth", "answers", "estimator"), "") | {"checklists": {}}
+    one, other = (
+        {"detector": {"detector": "sim", "faces": {"finder": name}, "margin": 0.0}} for name in ("a", "b")
+    )
+    with pytest.raises(InputError) as raised:
+        baseline.comparable("old.json", run | one, run | other)
+    assert str(raised.value) == (
+        "old.json: detector faces finder is a, this run's is b: they cannot be compared"
+    )
 
 
 def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,8 +101,8 @@ class OfPrompts(Measurement):
     def needed(self) -> int:
         return self.metric.pictures(self.gallery, self.selection, compared=False)
 
-    @property
-    def needed_compared(self) -> int:
+    def needed_compared(self, alpha: float) -> int:
+        del alpha
         return self.metric.pictures(self.gallery, self.selection, compared=True)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
@@ -308,14 +308,15 @@ def _change(
     selection = Selection({kind: frozenset({word}) for kind, word in words.items()})
     if not asked_alike(new, old, selection, metric.part):
         return
+    after, before = (OfPrompts(metric, one, selection) for one in (new, old))
     chosen = selection.chosen(new.cases, metric.part)
     shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
     yield metric.moved(
         new.model,
         About(new.checklist.name, metric.part, None, attribute),
-        metric.change(new, old, selection, "corrected"),
-        before=metric.estimate(old, selection, "corrected").plugin,
-        after=metric.estimate(new, selection, "corrected").plugin,
+        Changed(after, before, metric.change(new, old, selection, "corrected")),
+        before=before.estimate.plugin,
+        after=after.estimate.plugin,
         # The share of groups shown that are not those of the former picture, or have no counterpart.
         churn=float(1 - alike / shown) if shown else 0.0,
         statistic=category,

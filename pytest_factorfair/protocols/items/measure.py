@@ -221,7 +221,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                     metric.moved(
                         one.model,
                         subject,
-                        mine.less(its),
+                        Changed(mine, its, mine.less(its)),
                         before=its.estimate.plugin,
                         after=mine.estimate.plugin,
                         churn=metric.churn(mine.votes, its.votes, subject),

@@ -9,10 +9,10 @@ import pytest
 from numpy.random import Generator
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
-from pytest_factorfair.gates import Terms, changes, judge, parse
+from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
-from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measurement import Contender, Former
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import Floats, estimate, objective, tally, tally_metric, toward, truths
@@ -236,3 +236,34 @@ def test_probabilities_that_differ_by_rounding_have_not_regressed(more: float, *
     gate = parse("regression(s_e) >= 0")
     (verdict,) = judge([gate], [_still(0.6 + more)], incomplete=None, terms=Terms(former=former))
     assert verdict.judgement == ("failed" if worse else "passed")
+
+
+@pytest.mark.parametrize(
+    ("n", "modality", "claimed"),
+    [(20, "image", True), (19, "image", False), (24, "text", False), (72, "text", True)],
+)
+def test_gate_board_and_list_of_changes_agree_on_few_answers(n: int, modality: str, *, claimed: bool) -> None:
+    """A clear fall of S_E; 20 pictures are enough to say so, and 72 answers in words."""
+    even, far = (
+        tally(np.tile([n - few, few], (8, 2, 1)), modality=modality, model=model)
+        for few, model in ((n // 2, "old"), (1, "new"))
+    )
+    former = Former((even,), (), ())
+    (gate,) = judge([parse("regression(s_e) >= -0.02")], [far], incomplete=None, terms=Terms(former=former))
+    (change,) = (one for one in changes([far], former) if one.metric == "s_e" and not one.statistic)
+    (board,) = (
+        one for one in boards([Contender("old", (even,)), Contender("new", (far,))]) if one.metric == "s_e"
+    )
+    assert (gate.judgement == "failed") is claimed
+    assert change.regressed is claimed
+    assert board.ahead("old", "new") is claimed
+    if not claimed:
+        assert change.doubt
+        assert change.doubt in gate.reason
+        assert all(one.doubt for one in board.standings)
+
+
+def test_no_single_statistic_regresses_at_20_pictures() -> None:
+    even, far = (tally(np.tile([20 - few, few], (8, 2, 1)), modality="image") for few in (10, 1))
+    found = changes([far], Former((even,), (), ()))
+    assert {(one.metric, one.statistic) for one in found if one.regressed} == {("s_e", None)}

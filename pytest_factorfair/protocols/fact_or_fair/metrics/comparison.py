@@ -14,6 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import OfTall
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
+    Changed,
     Contender,
     Contest,
     Entrant,
@@ -58,10 +59,11 @@ def changes(tallies: Iterable[Tally], former: Former) -> Iterator[Moves]:
 def _moved(
     metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
+    after, before = (OfTally(metric, one, ()) for one in (tally, old))
     return metric.moved(
         tally.model,
         tally.about,
-        metric.change(tally, old, pairs),
+        Changed(after, before, metric.change(tally, old, pairs)),
         before=metric.value(old),
         after=metric.value(tally),
         churn=change.churn(tally, pairs),
@@ -132,7 +134,7 @@ def _influences(contenders: Sequence[Contender]) -> Iterator[Contest]:
                 if isinstance(tally, Tally) and (tally.checklist, tally.part, tally.attribute) == about
                 for cell in cells(tally, f"{tally.context} ")
             )
-            entrant = Entrant(contender.name, _quoted(score), total(asked), asked, metric.needed)
+            entrant = Entrant(contender.name, _quoted(score), total(asked), asked, lambda _: metric.needed)
             by_subject.setdefault(about, []).append(entrant)
     for (checklist, part, attribute), entrants in by_subject.items():
         gaps = {

@@ -63,8 +63,12 @@ class OfTally(Measurement):
         return frozenset[str]().union(*vocabulary(self.tally).values())
 
     def needed_at(self, alpha: float) -> int:
-        """Of pictures fewer, where the run may look again: its first looks have wider bounds."""
+        """Of pictures fewer for wider bounds: those of a run that may look again, and of differences.
+
+        Not of a single statistic, whose answers no others average out.
+        """
         pictured = self.tally.modality == "image" and isinstance(self.metric, Scored)
+        pictured &= len(self.tally.statistics) > 1
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:

@@ -1,0 +1,160 @@
+"""How often differences between scores are claimed that are none, from 20 pictures or answers of each case.
+
+    python -m benchmarks.differences          1,000 runs per row
+    python -m benchmarks.differences --full   10,000 runs per row; either way it fails if a rate is exceeded
+
+All models of a row answer alike, and no answers are paired. The columns are the shares of runs that claim a
+difference on a board of *two* or of *five* models (two-sided, Holm), that a score *regressed* (one-sided, as
+a gate with one look has it), the same after up to four *looks* at the new model, each with as many answers
+again, and that some single *statistic* regressed (Holm over all those of a run).
+
+With fewer answers than bounds need, differences of scores are judged at half the level
+(``gates.evidence.IF_FEW``), and single statistics are not judged.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from benchmarks.recommended import STATISTICS
+from pytest_factorfair.gates.evidence import IF_FEW
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH
+from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
+from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
+    EVENNESS,
+    FACT,
+    LIKENESS,
+    Spread,
+    jack_delta,
+    single,
+)
+from pytest_factorfair.session.looks import BOUNDARIES
+from pytest_factorfair.statistics.holm import ALPHA
+from pytest_factorfair.statistics.sample import Sample
+
+Floats: TypeAlias = NDArray[np.float64]
+
+SEED = 20261123
+SCORES = {"S_fact": (FACT, FEW), "S_E": (EVENNESS, MANY), "S_KLD": (LIKENESS, MANY)}
+STRENGTHS = (0.0, 0.2, 0.5, 0.8)
+SIZES = (ENOUGH, MANY)
+MODELS = 5
+MOST, MOST_OF_STATISTICS = 0.09, 0.10
+"""Claims of scores, and of single statistics where they are judged; a level of 5 % and what the tails add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The shares of runs with a wrong claim, of one score at one size and strength of prejudice."""
+
+    score: str
+    k: int
+    n: int
+    strength: float
+    two: float
+    five: float
+    regressed: float
+    looks: float
+    statistics: float | None
+
+    @property
+    def held(self) -> bool:
+        most = max(self.two, self.five, self.regressed, self.looks)
+        return most <= MOST and (self.statistics or 0) <= MOST_OF_STATISTICS
+
+    def __str__(self) -> str:
+        statistics = "         -" if self.statistics is None else f"{self.statistics:>10.2%}"
+        note = "" if self.held else "  <- too many"
+        return (
+            f"{self.score:<8}{self.k:>6}{self.n:>5}{self.strength:>9.1f}{self.two:>12.2%}{self.five:>13.2%}"
+            f"{self.regressed:>11.2%}{self.looks:>8.2%}{statistics}{note}"
+        )
+
+
+def rows(runs: int) -> Iterator[Row]:
+    """Every score, number of groups, size and strength; the same numbers each time."""
+    for name in SCORES:
+        for k in STATISTICS:
+            for n in SIZES:
+                for strength in STRENGTHS:
+                    yield row(name, k, n, strength, runs)
+
+
+def row(name: str, k: int, n: int, strength: float, runs: int) -> Row:
+    """Models that all follow the truth with this strength, on the statistics of the shipped checklist."""
+    score, needed = SCORES[name]
+    generator = np.random.default_rng([SEED, score, k, n, round(10 * strength)])
+    truth = np.array([[place % k, (place + 1) % k] for place in range(STATISTICS[k])])
+    share = stereotyped(strength, k).s_fact
+    shares = np.full((*truth.shape, k), (1 - share) / (k - 1))
+    np.put_along_axis(shares, truth[..., None], share, axis=-1)
+    drawn = [generator.multinomial(n, shares, size=(runs, *truth.shape)) for _ in range(MODELS)]
+    part = 1.0 if n >= needed else IF_FEW
+    level = part * ALPHA
+    found = [_spread(counts, truth, score) for counts in drawn]
+    falls = np.stack([_below(one, other) for one, other in combinations(found, 2)])
+    chances = 2 * np.minimum(falls, 1 - falls)
+    fell = np.zeros(runs, np.bool_)
+    for look, bound in enumerate(BOUNDARIES[MODELS - 1], 1):
+        fell |= _below(_spread(np.sum(drawn[1 : look + 1], axis=0), truth, score), found[0]) < part * norm.sf(
+            bound
+        )
+    statistics = None
+    if n >= needed:
+        alone = [
+            _below(*(_spread(counts[:, one : one + 1], truth[one : one + 1], score) for counts in drawn[:2]))
+            for one in range(len(truth))
+        ]
+        claimed = np.min(alone, axis=0) < ALPHA / (len(SCORES) * sum(STATISTICS.values()))
+        statistics = float(claimed.mean())
+    return Row(
+        name,
+        k,
+        n,
+        strength,
+        float((chances[0] < level).mean()),
+        float((chances.min(axis=0) < level / len(chances)).mean()),
+        float((falls[0] < level).mean()),
+        float(fell.mean()),
+        statistics,
+    )
+
+
+def _spread(counts: NDArray[np.int64], truth: NDArray[np.int64], score: int) -> Spread:
+    sample = Sample(counts.astype(np.float64))
+    return single(jack_delta(sample, truth, firm=np.ones(truth.shape, np.bool_)), score)
+
+
+def _below(one: Spread, other: Spread) -> Floats:
+    """The one-sided p value of the claim that the first is lower."""
+    error = np.maximum(np.hypot(one.error, other.error), 1e-12)
+    return np.asarray(norm.cdf((one.centre - other.centre) / error))
+
+
+def main() -> int:
+    """Print the table; return 1 if a rate is exceeded."""
+    runs = 10_000 if "--full" in sys.argv[1:] else 1_000
+    few = f"{IF_FEW * ALPHA:.1%} where answers are few"
+    print(f"{runs:,} runs per row of models that do not differ; a level of {ALPHA:.0%}, of {few}")
+    print(
+        f"{'score':<8}{'groups':>6}{'n':>5}{'strength':>9}{'two models':>12}{'five models':>13}"
+        f"{'regressed':>11}{'looks':>8}{'statistics':>11}"
+    )
+    found = []
+    for one in rows(runs):
+        print(one, flush=True)
+        found.append(one)
+    return 0 if all(one.held for one in found) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -87,15 +87,15 @@ Moved: TypeAlias = tuple[Change, "Measurement"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric's name and what holds of it whatever the answers are.
+    """A metric: its name, and everything else that does not depend on the answers.
 
-    ``question`` is what it answers, in plain words; ``better`` its better end. A ``signed`` metric may be
-    below 0. ``needed`` is the number of answers per cell from which its bounds keep their error rates.
-    ``high`` says where it should be high, ``low`` where it should be low; None if anywhere.
-    ``plain`` is the sentence that says a value to somebody who does not know the metric, with ``{amount}``
-    in place of 100 times the value; ``virtue`` is what a model does whose value is good, and ``ahead``
-    what the better of two models does, to be followed by *than*. ``asks`` is what a run must ask to measure
-    it, for metrics that not every run of their benchmark has.
+    ``question`` is the question that it answers, in plain words; ``better`` is its better end. A ``signed``
+    metric may be below 0. ``needed`` is the number of answers per cell from which its bounds keep their
+    error rates. ``high`` is the part in which it should be high, ``low`` that in which it should be low;
+    None if any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
+    with ``{amount}`` in place of 100 times the value; ``virtue`` says what a model with a good value does,
+    and ``ahead`` what the better of two models does, followed by *than*. ``asks`` is what a run must ask to
+    measure the metric, if not every run of the benchmark measures it.
     """
 
     name: str
@@ -113,14 +113,14 @@ class Metric:
     asks: str = ""
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
-        """The value in a plain sentence, its number with so many decimals."""
+        """The value in a plain sentence, with this number of decimals."""
         amount = f"{100 * value:.{digits}f}"
         plain = self.plain or f"its {self.label} is {{amount}} on a scale to 100"
         return InWords(plain.format(amount=amount), amount)
 
     @property
     def meaning(self) -> str:
-        """Its question and its better end, for a reader who does not know it."""
+        """The question and which end is better, for a reader who does not know the metric."""
         question = f"{self.question[:1].upper()}{self.question[1:]}"
         if self.better == "neither":
             return question
@@ -129,16 +129,16 @@ class Metric:
         return f"{question} {self.better.capitalize()} is better{where}."
 
     def sense(self, comparison: Comparison) -> Sense | None:
-        """Where a gate with this comparison makes sense; None if anywhere."""
+        """The part in which a gate with this comparison makes sense; None if any."""
         return self.high if comparison == ">=" else self.low
 
     @property
     def counts_losses(self) -> bool:
-        """Whether it is about answers that are missing."""
+        """Whether the metric counts missing answers."""
         return self.missing in ("counted", "all counted")
 
     def clipped(self, value: float | None) -> float | None:
-        """A value as reports show it: an unbiased estimate may leave 0 to 1, the score cannot."""
+        """A value as reports show it: an unbiased estimate may lie outside 0 to 1, a score cannot."""
         return value if value is None or self.signed else min(max(value, 0.0), 1.0)
 
     def score(
@@ -294,7 +294,7 @@ class Former:
 
 
 class Measurement(ABC):
-    """One score of one model: its metric, the words that select it, its estimate and what that rests on."""
+    """One score of one model: its metric, the words that select it, its estimate and the cells behind it."""
 
     metric: Metric
     model: str
@@ -303,26 +303,26 @@ class Measurement(ABC):
     @property
     @abstractmethod
     def estimate(self) -> Estimate:
-        """The score with its uncertainty, worked out when it is first asked for."""
+        """The score with its uncertainty, computed on first use."""
 
     @property
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
-        """Everything that was asked for it."""
+        """The numbers of answers asked and lost, cell by cell."""
 
     @property
     def total(self) -> Cell:
-        """Its cells together."""
+        """The sum of its cells."""
         return total(self.cells)
 
     @property
     def held(self) -> frozenset[str]:
-        """The filter words that some of its answers match."""
+        """The filter words that match some of its answers."""
         return frozenset(self.words)
 
     @property
     def needed(self) -> int:
-        """How many answers each cell must have been asked for bounds that can be trusted."""
+        """The number of answers asked per cell from which bounds are reliable."""
         return self.metric.needed
 
     def needed_at(self, alpha: float) -> int:
@@ -335,18 +335,18 @@ class Measurement(ABC):
         return self.needed_at(alpha)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
-        """How far lost answers could move its value or, if ``bounded``, its centre; None where unknown."""
+        """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
         del bounded
         return None
 
     @property
     def reach(self) -> tuple[float | None, float | None]:
-        """The lowest and the highest value that any model can have."""
+        """The lowest and the highest value that any model can reach."""
         return None, None
 
     @property
     def driver(self) -> str:
-        """What gives the score its value, where that is a single thing; empty where it is not."""
+        """The single share that determines the score, if there is one; else empty."""
         among = self.estimate.among
         return "" if among is None else among.largest
 
@@ -356,56 +356,56 @@ class Measurement(ABC):
 
     @property
     def components(self) -> Sequence[Component]:
-        """What it is over, each by itself."""
+        """The topics that the score covers, one by one."""
         return ()
 
     @property
     def after(self) -> float | None:
-        """Of a change: the score of this run; None of a score."""
+        """For a change, the score of this run; for a score, None."""
         return None
 
     @property
     def places(self) -> frozenset[Place]:
-        """Where further answers can be asked for it; none where no further look is taken."""
+        """The topics in which more answers can be asked for; empty if there are no further looks."""
         return frozenset()
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
-        """Those places where further answers may bring it to an upper threshold from above or below."""
+        """The places where more answers may move it across an upper threshold."""
         del threshold, alpha
         return self.places
 
     def change_from(self, former: Former) -> Measurement | None:
-        """Its change since a former run; None where that has no such score."""
+        """Its change since the baseline; None if the baseline has no such score."""
         del former
         return None
 
     def asks(self, case: Case) -> int:
-        """Among how many cases the answers of a topic are divided; 0 for a case it does not rest on."""
+        """The number of cases that share a topic's answers; 0 for a case that the score does not use."""
         del case
         return 0
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        """The standard error at a threshold, with n answers per topic or prompt; None if unknown."""
+        """The standard error at a threshold with n answers per topic or prompt; None if unknown."""
         del threshold, n, regression
         return None
 
     def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
-        """The smallest distance from a threshold that is detected in 80 % of runs; None if unknown.
+        """The smallest distance from a threshold that 80 % of runs detect; None if unknown.
 
-        With n answers per topic or prompt, and a bound of so many standard errors. A regression has the
-        errors of two such runs that share no answer.
+        ``n`` is the number of answers per topic or prompt, ``bound`` that of standard errors. A regression
+        has the errors of two runs without common answers.
         """
         error = self.error_at(threshold, n, regression=regression)
         return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Where a plan says that it belongs."""
+        """Its place in the table of a plan."""
         return ()
 
     @property
     def about(self) -> frozenset[Hashable]:
-        """The answers it judges, as the protocol names them."""
+        """The answers that it covers, in the protocol's own terms."""
         return frozenset()
 
 

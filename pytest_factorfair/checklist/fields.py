@@ -63,7 +63,7 @@ Distinct = AfterValidator(_distinct)
 class Layout(BaseModel):
     """What all layouts have in common: no unknown keys, no conversions, no blanks around text."""
 
-    # Built when a file is first validated, whole: each of them by itself would be built many times over.
+    # Built as a whole when a file is first validated: building each layout alone would repeat its parts.
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, str_strip_whitespace=True, defer_build=True
     )
@@ -71,7 +71,7 @@ class Layout(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: Any, info: ValidationInfo) -> Any:
-        """Ahead of pydantic's own check, which does not know which key was meant."""
+        """Runs before pydantic's own check, which cannot suggest the key that was meant."""
         known = {field.alias or name for name, field in cls.model_fields.items()} | cls.more_keys(info)
         for key in data if isinstance(data, dict) else ():
             if key not in known:
@@ -87,7 +87,7 @@ class Layout(BaseModel):
 
 
 class Opening(Layout):
-    """What the checklists of every protocol begin with; each says by a literal which it is."""
+    """The first fields of every checklist; each protocol narrows ``protocol`` to its own name."""
 
     schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
     name: Id
@@ -100,7 +100,7 @@ class Opening(Layout):
 
     @model_serializer(mode="wrap")
     def _unless_english(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """English goes without saying, in the content of which a checklist's hash is made, too."""
+        """Leaves out English, so that naming it does not change a checklist's hash."""
         content: dict[str, Any] = serialize(self)
         if self.language == "en":
             del content["language"]

@@ -1,4 +1,4 @@
-"""Where the shipped checklists lie, and which file a name or a path means."""
+"""Where the shipped checklists are, and which file a name or path means."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
 
 
 def exists(file: Path) -> bool:
-    """Whether the path is that of a file; one the system cannot even look up is not."""
+    """Whether there is such a file; there is none at a path that the system cannot look up."""
     try:
         return file.is_file()
     except OSError:

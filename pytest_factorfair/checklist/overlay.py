@@ -1,4 +1,4 @@
-"""Files that say only what they change: ``extends`` merged over its base, the files they name put in place.
+"""Overlays: a file that ``extends`` another is merged over it, and the files that it names are read in.
 
 Mappings merge by key, in the order of the base and then of the overlay; null removes a key; any
 other value replaces. A list is replaced as well, or edited by a mapping of ``remove`` (positions
@@ -30,8 +30,8 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     Every node keeps the file and line it came from. ``below`` are the files that extend this one.
 
     Raises:
-        ChecklistError: a file is missing, is not what it is taken for, extends itself through
-            others, or changes what its base does not have.
+        ChecklistError: a file is missing or of another kind, extends itself through others, or changes what
+        its base does not have.
     """
     written = read(file, base)
     root = _with_language(_with_files(written, base), base)
@@ -51,7 +51,7 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     if (base / target).resolve() in chain:
         raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
     parent = resolve(target, base, below=chain)
-    # Reports tell checklists apart by name, so changed content must not pass for its base.
+    # Reports identify checklists by name, so changed content needs a name of its own.
     own, theirs = _child(root, "name"), _child(parent, "name")
     if own is None:
         raise root.error("missing; a checklist that extends another has a name of its own", beyond=("name",))
@@ -120,7 +120,7 @@ def _check_schema(root: Node, expected: str) -> None:
 
 
 def merge(parent: Node, overlay: Node) -> Node:
-    """The overlay over its base; what the overlay says or changes has the overlay's place.
+    """The overlay merged over its base; what it adds or changes has its file and line.
 
     Raises:
         ChecklistError: the overlay removes what the base does not have.

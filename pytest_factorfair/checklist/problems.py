@@ -55,7 +55,7 @@ class Problem:
 
 
 def refuse(root: Node, problems: Iterable[Problem]) -> None:
-    """Do nothing if there are no problems.
+    """Raise the first problem, if there is one.
 
     Raises:
         ChecklistError: the first of them by file and line, and how many more there are.

@@ -73,11 +73,11 @@ def dotted(steps: tuple[Step, ...]) -> str:
 
 
 def read(file: Path, base: Path) -> Node:
-    """The tree of a YAML file; ``file`` is relative to ``base`` and is how messages call it.
+    """The tree of a YAML file; ``file`` is relative to ``base``, and messages name it so.
 
     Raises:
-        ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses
-            what a checklist has no need for: anchors, aliases, tags, a second document.
+        ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses what
+        checklists do not allow: anchors, aliases, tags, a second document.
     """
     text = _text(file, base, LARGEST)
     try:
@@ -157,7 +157,7 @@ def _text(file: Path, base: Path, largest: int) -> str:
 
 
 def _refuse_features(text: str, file: Path) -> None:
-    """Looked for in the events, before any tree is built: an alias can blow up a tree, depth the stack."""
+    """Checks the parser's events before a tree is built: aliases can blow up the tree, nesting the stack."""
     depth = documents = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -194,7 +194,7 @@ def _build(node: yaml.Node, place: Node) -> Node:
 
 
 def _mapping(node: yaml.MappingNode, place: Node) -> Node:
-    """Every value stands where its key does, which is the line a reader looks for."""
+    """A value has the line of its key, where a reader looks for it."""
     children: dict[str, Node] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1

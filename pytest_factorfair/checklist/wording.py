@@ -1,4 +1,4 @@
-"""Rules about texts that protocols share: placeholders, what a group is called, words that give one away."""
+"""Rules about texts that protocols share: placeholders, names of groups, and words that reveal one."""
 
 from __future__ import annotations
 

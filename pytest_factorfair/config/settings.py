@@ -26,10 +26,10 @@ DEFAULTS = {option.name: False if option.kind == "flag" else option.default for 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Sizes, design, truth and estimator in one word; ``judged`` is false where it only allows a report.
+    """Sizes, design, truth and estimator under one name; ``judged`` is whether gates are judged.
 
-    ``precise`` is the number of answers per topic and context, at the first look, where answers are
-    probabilities: they tell more than drawn ones. None is the same number.
+    ``precise`` is the number of answers per topic and context, at the first look, if answers are
+    probabilities, which carry more information than sampled letters; None is the same number.
     """
 
     sampling: Sampling
@@ -77,28 +77,27 @@ class Shard:
 
 
 SLURM_TASKS = "SLURM_ARRAY_TASK_COUNT"
-"""The number of tasks of the array as it was submitted: of those submitted again, if only some are."""
+"""The number of tasks of the submitted array; if only some are submitted again, the number of those."""
 
 SCHEDULERS: Mapping[str, tuple[str, str, str]] = {
     "SLURM_ARRAY_TASK_ID": ("SLURM_ARRAY_TASK_MIN", "0", SLURM_TASKS),
     "JOB_COMPLETION_INDEX": ("", "0", sources.SHARDS),
     "CI_NODE_INDEX": ("", "1", "CI_NODE_TOTAL"),
 }
-"""By the variable that holds a job's index: the one that holds the least index, what it is else, and that of
-their number. Of Slurm's arrays, Kubernetes' indexed Jobs and GitLab's ``parallel``."""
+"""By the variable of a job's index: the variable of the lowest index, its default, and the variable of the
+number of jobs. For Slurm arrays, Kubernetes indexed Jobs and GitLab's ``parallel``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a run was asked to do; paths and the store URL are absolute.
 
-    ``shard`` is the part of the run that this one asks. ``run`` names a run whose limits several controllers
-    share, "" one of this controller's own. ``pictures`` is the folder or URL that the user names for them,
-    ``own_pictures`` the folder of a store that is not a file, if none is named.
-    ``connections`` are those of the whole run; the settings that a worker receives have its share.
-    ``cluster`` is the address of a Ray cluster, "" whichever there is, None to stay in this process.
-    ``sizes`` are the names of the sizes in ``samples``, ``origins`` says where each option was given, by its
-    name, and ``ignored`` are the variables of the environment that begin as ours but are not.
+    ``shard`` is the part that this run asks. ``run`` names the run whose limits several controllers share,
+    "" a run of its own. ``pictures`` is the folder or URL that the user names; without one, ``own_pictures``
+    is the folder of a store that is not a file. ``connections`` are those of the whole run; a worker's
+    settings have its share. ``cluster`` is the address of a Ray cluster, "" any available one, None to stay
+    in this process. ``sizes`` are the names given in ``samples``; ``origins`` says where each option was
+    given, by its name; ``ignored`` are environment variables with our prefix that no option has.
     """
 
     models: tuple[str, ...]
@@ -175,8 +174,8 @@ def resolve(
     preset, sizes = PRESETS[value["preset"]], value["samples"] or {}
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
-    # The sample size of the ci preset is made for the first of several looks. Probabilities have small errors
-    # from the first look, and each look costs some certainty.
+    # The ci preset's size is that of the first of several looks. Probabilities have small errors from the
+    # start, and every look costs power.
     several = 2 if value["answers"] == "probabilities" else 4
     looks = several if value["preset"] == "ci" and not sizes else 1
     checklists = None

@@ -20,7 +20,7 @@ from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
 SHARDS = f"{PREFIX}SHARDS"
-"""The number of shards of a Kubernetes Job, which does not tell its pods."""
+"""The number of shards of a Kubernetes Job, which Kubernetes does not pass to pods."""
 
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""

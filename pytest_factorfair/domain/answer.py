@@ -16,7 +16,7 @@ from pytest_factorfair.domain.text import defused, plural
 
 
 class Share(NamedTuple):
-    """One value of something shown: how often it was chosen, and would have been by indifference.
+    """How often a value that was shown was chosen, and how often indifference would have chosen it.
 
     ``spread`` is the variance of the latter; all three add up over queries.
     """
@@ -51,7 +51,7 @@ Outcome = Literal["answered", "refused", "unparsed", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unparsed", "error")
 
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
-"""What a message says of lost answers."""
+"""What messages say about lost answers."""
 
 REASONS_SHOWN = 3
 
@@ -103,17 +103,17 @@ class Answer:
 
 
 NO_FACE = "no face"
-"""The reason of a picture in which the detector, or a person, sees nobody."""
+"""The reason if the detector, or a person, sees no face in a picture."""
 
 UNCLEAR = "unclear"
-"""What a person, or a model that looks at a picture, says of a group that cannot be told."""
+"""The label that a person, or a vision model, gives to a group they cannot determine."""
 
 NO_GROUP = "no known group"
 """The reason of a face none of whose classes is a group of the checklist."""
 
 
 def asked(answers: Iterable[Answer]) -> dict[str, str]:
-    """The keys of what was asked by query, in the order asked: a picture may have several answers."""
+    """The key of each query, in the order asked; a picture may have several answers."""
     return {answer.query: answer.key for answer in answers}
 
 
@@ -129,7 +129,7 @@ def lost(answers: Iterable[Answer]) -> list[Answer]:
 
 
 class Recurring(NamedTuple):
-    """What recurs of answers: a run has many of them, and few different ones. ``sure`` names confidences."""
+    """The fields of answers that recur in a run. ``sure`` names the attributes with a confidence."""
 
     outcome: Outcome
     reason: str

@@ -14,9 +14,9 @@ Better = Literal["higher", "lower", "neither"]
 Certainty = Literal["real", "noise", "missing", "unclaimed"]
 """What a difference is.
 
-``real``: significant, at one level over all pairs of its board, however the missing answers had gone.
-``noise``: not so. ``missing``: only the missing answers could close it. ``unclaimed``: one of the models is
-in doubt.
+``real``: significant at one level over all pairs of its board, for every way missing answers could have
+gone. ``noise``: not significant. ``missing``: only missing answers could close it. ``unclaimed``: one of the
+models is in doubt.
 """
 
 
@@ -24,12 +24,12 @@ in doubt.
 class Standing:
     """A model's place on a board.
 
-    ``rank`` is by the values as shown, ties share one; None without a value or a better end.
+    ``rank`` orders the values as shown, and ties share one; None without a value or a better end.
     ``low`` and ``high`` are the 95 % interval. ``letters`` are shared by models that do not differ
     significantly. ``asked``, ``refused``, ``unparsed`` and ``errors`` count what the value rests on.
-    ``lacking`` says where more answers are missing than may be: ``worst`` and ``best`` are then the ends of
-    the interval had all missing answers lowered, or raised, the value. ``doubt`` is why no claim is made
-    about the model.
+    ``lacking`` says where too many answers are missing; ``worst`` and ``best`` are then the ends of the
+    interval if all of them lowered, or raised, the value. ``doubt`` is why nothing is claimed about the
+    model.
     """
 
     model: str
@@ -54,7 +54,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first model's value less the second's, with its 95 % interval, taken alone.
+    """The first model's value minus the second's, with its 95 % interval, not corrected for other pairs.
 
     ``paired`` is the share of answers for which the other model has one to the same question.
     """
@@ -160,8 +160,8 @@ class History:
 class Leaderboard:
     """Everything a comparison of reports says.
 
-    ``models`` are the names that boards use. ``reports`` has a line for each report: which it is, and
-    why it was not judged, if so; ``complete`` says that all were. ``notes`` apply to
+    ``models`` are the names that boards use. ``reports`` has a line per report: its name, and why it was not
+    judged, if so; ``complete`` is whether all were. ``notes`` apply to
     all of them; ``perceived`` says that a detector read the groups. ``teacher`` is the model that all others
     are compared with, if there is one. ``history`` is that of the only model of several reports, which has
     no boards.

@@ -12,7 +12,7 @@ DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
 
 
 class CaseKey(NamedTuple):
-    """The primary key of a case in a run; never read off a node id."""
+    """The primary key of a case in a run; never parsed from a node id."""
 
     model: str
     checklist: str

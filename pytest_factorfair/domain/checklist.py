@@ -1,4 +1,4 @@
-"""What every checklist says, whatever its protocol: its name, and the groups it divides people into."""
+"""What all checklists have, whatever their protocol: a name, and the groups they divide people into."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Exchange:
 class Usage:
     """Calls made, answers taken from the store, tokens, and USD; a cost of None is unknown.
 
-    ``throttled`` of the calls were put off by the endpoint (429), which closed it for ``waited`` seconds.
+    ``throttled`` calls were rejected by the endpoint (429), which blocked it for ``waited`` seconds.
     ``in_shards`` of the calls were made by this many ``shards`` of the run.
     """
 

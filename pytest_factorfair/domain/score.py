@@ -1,4 +1,4 @@
-"""A number about a model, how it changed, and what a gate says of it."""
+"""Scores of a model, their changes, and the verdicts of gates."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How one score changed, or one part of it: a statistic's, or a category of prompts'.
+    """The change of a score, or of its part on one statistic or one category of prompts.
 
-    ``statistic`` names that part, and is None for the score as a whole. ``before`` and ``after`` are
-    plug-in values, ``change`` new less old without the estimator's bias, with one-sided bounds where
-    there are any. ``churn`` is the share of answers that differ from before; ``regressed``
-    marks a significant change for the worse, and ``doubt`` says why none could be claimed.
+    ``statistic`` names that part, None for the whole score. ``before`` and ``after`` are plug-in values;
+    ``change`` is the new value minus the old one without bias, with one-sided bounds if there are any.
+    ``churn`` is the share of answers that differ from before; ``regressed`` marks a significant change for
+    the worse, and ``doubt`` says why none could be claimed.
     """
 
     model: str
@@ -132,7 +132,7 @@ class Illustration:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a verdict means to somebody who does not know the metric.
+    """What a verdict means, for readers who do not know the metric.
 
     ``sentence`` is the score beside its limit, in plain words; ``movers`` are the topics that move it most,
     ``example`` is a question of the first of them, ``next_step`` is what to do about the verdict. A gate

@@ -1,4 +1,4 @@
-"""Everything a finished run says, in the order a report says it."""
+"""Everything that reports say about a finished run, in their order."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class ContactSheet:
-    """A case's pictures with what was read off them, in ``file``, relative to the report's folder.
+    """A case's pictures with what was read in them; ``file`` is relative to the report's folder.
 
     ``shown`` is how many of its ``pictures`` are on it.
     """
@@ -84,7 +84,7 @@ class ContactSheet:
 
 @dataclass(frozen=True, slots=True)
 class PromptCounts:
-    """What the pictures of one prompt show of one person, and what became of the others.
+    """What a prompt's pictures show of one person, and how many answers were lost.
 
     ``side`` counts from 0, left to right. Implicit: ``shares`` are the demographic ones. Explicit: the
     only group is the one asked for, its count the pictures that show it.

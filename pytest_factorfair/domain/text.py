@@ -1,4 +1,4 @@
-"""Text that files, terminals and job logs can take, and counts with their nouns."""
+"""Text made safe for files, terminals and job logs, and counts with their nouns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TERMINAL_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\
 
 
 def utf8(text: str) -> str:
-    """The text as UTF-8 can hold it: half a surrogate pair becomes "?"."""
+    """The text without lone surrogates, which UTF-8 cannot encode: each becomes "?"."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -36,15 +36,15 @@ def visible(text: str) -> str:
 
 def excerpt(text: str, longest: int) -> str:
     """The beginning of a text as one line of visible characters."""
-    # Of a text much longer than what is shown, only the beginning is looked at.
+    # Only the beginning of a much longer text matters.
     plain = _TERMINAL_ESCAPE.sub("", text[: 20 * longest])
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in plain).split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
 def defused(text: str) -> str:
-    """A line that a job's log can show: no text from outside makes it a workflow command.
+    """A line that is safe in a job's log: text from outside cannot become a workflow command.
 
-    A runner obeys ``::name::`` where a line begins, and ``##[name]`` anywhere in it.
+    Runners obey ``::name::`` at the beginning of a line, and ``##[name]`` anywhere in it.
     """
     return re.sub(r"(\A|[\r\n])(\s*):(?=:)", r"\1\2: ", text).replace("##[", "## [")

@@ -15,16 +15,16 @@ from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
 
 DIGITS = 3
-"""Decimals that are shown: what is alike in them has the same rank."""
+"""Decimals shown; values that round to the same number share a rank."""
 
 
 def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Board, ...]:
     """A board for every score that at least two contenders have, by checklist and attribute.
 
-    All scores are without bias, whatever the reports' estimator, but for what reports quote. A difference is
-    real if it is so at level alpha over all pairs of its board (two-sided, Holm), however the missing answers
-    had gone where more are missing than may be; at half that level where answers are few. Nothing is
-    claimed about a score in doubt: a gate on it would have been inconclusive for want of answers.
+    Scores are bias-corrected, whatever the reports' estimator. A difference is real if it is significant at
+    level alpha over all pairs of its board (two-sided, Holm), or at half that level if answers are few; if
+    too many answers are missing, it must be so for every way they could have gone. Nothing is claimed about
+    a score on which a gate would be inconclusive because answers are missing.
     """
     found = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
     subjects = list(dict.fromkeys((one.checklist, one.attribute) for one in found))
@@ -33,7 +33,7 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
 
 
 class _Doubted(NamedTuple):
-    """An entrant, where more answers are missing than may be, and how far these could move its value."""
+    """An entrant, where too many of its answers are missing, and how far these could move its value."""
 
     entrant: Entrant
     lacking: str
@@ -63,7 +63,7 @@ def _board(contest: Contest, alpha: float) -> Board:
     part = min((entry.part_of_level for entry in entries.values() if not entry.doubt), default=1.0)
     chances: list[float | None] = []
     for pair, gap in contest.gaps.items():
-        # The two-sided p value of a difference that can be estimated, moved towards 0 as far as may be.
+        # The two-sided p value, with the difference moved towards 0 as far as missing answers allow.
         first, second = (entries[name] for name in pair)
         known = gap.estimate.corrected is not None and not (first.doubt or second.doubt)
         sides = (
@@ -88,7 +88,7 @@ def _board(contest: Contest, alpha: float) -> Board:
 def _standings(
     metric: Metric, entries: Sequence[_Doubted], differences: Sequence[Difference]
 ) -> tuple[Standing, ...]:
-    """The best first, alike ones by name, those without a value last."""
+    """Best first, ties by name, models without a value last."""
     sign = -1 if metric.better == "higher" else 1
 
     def place(entry: _Doubted) -> tuple[bool, float, str]:
@@ -130,12 +130,12 @@ def _standings(
 
 
 def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -> tuple[Change, ...]:
-    """Every watched score beside that of the baseline, and each part of one that got worse.
+    """Every score compared with the baseline's, and each part of a score that regressed.
 
-    A change for the worse is one whose bounds lie on the worse side of 0 after Holm's correction, scores and
-    what they consist of each among themselves; where answers are few, bounds of half the level. Nothing
-    is claimed of a change in doubt, of which a regression gate would be inconclusive. Changes for the worse
-    come first, and last those of metrics that have no better end.
+    A regression is a change whose bounds lie on the worse side of 0 after Holm's correction, which is
+    applied to scores and to their parts separately; if answers are few, with bounds of half the level.
+    Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
+    first, metrics without a better end last.
     """
     found = [moves for protocol, mine in by_protocol(counts) for moves in protocol.changes(mine, former)]
     moved = [(one, one[1].metric.better == "neither") for moves in found for one in moves.scores]

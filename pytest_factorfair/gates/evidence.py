@@ -1,4 +1,4 @@
-"""What a score says about its threshold: kept, broken or undecided, or in doubt for want of answers."""
+"""How a score compares with its threshold: kept, broken, undecided, or in doubt as answers are missing."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """One score that a gate ranges over; ``words`` tell it from the others.
+    """One score that a gate covers; ``words`` distinguish it from the others.
 
-    ``measurement`` is None where the run has no such score, and ``unmatched`` where the baseline has none.
-    ``bounded`` is a score that is judged by its bounds rather than by its value.
+    ``measurement`` is None if the run has no such score; ``unmatched`` is whether the baseline has none. A
+    ``bounded`` score is judged by its bounds, any other by its value.
     """
 
     gate: Gate
@@ -68,7 +68,7 @@ class Judged:
 
     @property
     def driver(self) -> str:
-        """What gives it its value, as the end of a sentence; empty where that is not a single thing."""
+        """What determines its value, as the end of a sentence; empty if that is not a single thing."""
         found = "" if self.measurement is None or self.unmatched else self.measurement.driver
         return f": {found}" if found else ""
 
@@ -78,7 +78,7 @@ class Judged:
         return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
 
     def shown(self, number: float) -> float:
-        """A corrected score as reports show it: an estimate may leave 0 to 1, the score cannot."""
+        """A corrected score as reports show it: clipped to 0 to 1, which an unbiased estimate may leave."""
         return number if self.signed else min(max(number, 0.0), 1.0)
 
 
@@ -90,9 +90,9 @@ among those of all gates, or replies that went missing."""
 class Finding(NamedTuple):
     """A judgement of one score, and why.
 
-    ``span`` is None where there is nothing to show. ``bounded`` tells a score that was judged by its
-    bounds, ``chance`` is the p value of its claim to have failed; ``curable`` is one that more
-    answers may decide, and ``lack`` what it needs to be decided.
+    ``span`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
+    is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
+    needs.
     """
 
     judgement: Judgement
@@ -134,7 +134,7 @@ def corrected(
 ) -> tuple[Finding, ...]:
     """The findings after Holm's correction: failures that do not survive become inconclusive.
 
-    Each has been judged at its own level, and is compared with the others in units of it.
+    Each was judged at its own level, so its p value is divided by that level before they are compared.
     """
     family = sum(finding.bounded for finding in findings)
     chances = [
@@ -156,7 +156,7 @@ def corrected(
 
 
 def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
-    """By the span, whose far end missing answers may have moved by so much."""
+    """Judge by the span; ``widened`` is how far missing answers moved its far end."""
     gate = score.gate
     if kept(gate, span):
         return Finding("passed", _relation(score, span), span, score.bounded)
@@ -173,7 +173,7 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
 
 
 def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Finding:
-    """Judged as if all missing answers had gone one way, then the other: both must agree.
+    """Judge as if all missing answers had gone one way, then the other: both must agree.
 
     A rate of refusals may fail although some might be missing, but must not pass.
     """
@@ -206,11 +206,10 @@ def _relation(score: Judged, span: Span) -> str:
     return relation(score.gate, span, reach, signed=score.signed)
 
 
-# Of the answers of any cell, the largest share that may be missing: refusing where it matters
-# makes a model look fairer than it is.
+# Largest share of a cell's answers that may be missing: a model that refuses where it matters looks fairer.
 ALLOWED = 0.05
 
-# Answers of a cell below which bounds do not keep their error rates, however little answers vary.
+# Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.
 FEWEST = 24
 
 # Of the level at which a difference between two scores is judged, what is left where answers are few: bounds
@@ -231,7 +230,7 @@ def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed:
 
 
 def empty(cells: Sequence[Cell]) -> str | None:
-    """Which cells have no answers at all, None if all have some."""
+    """Names the cells without any answer; None if all have some."""
     found = [cell for cell in cells if cell.asked == cell.lost]
     if not found:
         return None
@@ -240,9 +239,9 @@ def empty(cells: Sequence[Cell]) -> str | None:
 
 
 def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
-    """Which cells were asked too little for bounds on the metric, None if none was.
+    """Names the cells with too few queries for bounds on the metric; None if all have enough.
 
-    Answers that vary less than drawn ones count for more of them, but not fewer than so many are enough.
+    An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
     """
     found = [cell for cell in cells if cell.asked * cell.worth < needed or cell.asked < min(needed, FEWEST)]
     if not found:
@@ -254,9 +253,9 @@ def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
 
 
 def lossy(metric: Metric, cells: Sequence[Cell]) -> str | None:
-    """Where more answers are missing than may be, None if nowhere.
+    """Where too many answers are missing; None if nowhere.
 
-    For the rate of refused or of unparsed answers only errors are missing: they might have been either.
+    For rates of refused or unparsed answers only errors count as missing: they could have been either.
     """
     if metric.counts_losses:
         cells = [cell._replace(refused=0, unparsed=0) for cell in cells]

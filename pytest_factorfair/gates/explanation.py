@@ -13,14 +13,14 @@ MOST = 3
 """Topics that an explanation names."""
 
 DIGITS = range(4)
-"""Decimals of a number in words, as many as tell it from its limit."""
+"""Decimals of a number in words: as many as it takes to differ from the limit."""
 
 HOPELESS = 20
-"""Times as many answers, from which on asking for more is no advice."""
+"""The factor from which asking for more answers is not recommended."""
 
 
 def explained(score: Judged, finding: Finding) -> Explanation | None:
-    """The explanation of a verdict, without an example; None where there is no score to explain."""
+    """The explanation of a verdict, without an example; None if there is no score to explain."""
     one, span = score.measurement, finding.span
     if one is None or score.unmatched or finding.judgement == "not judged":
         return None
@@ -39,7 +39,7 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
 
 
 def _sentence(score: Judged, one: Measurement, span: Span) -> str:
-    """The value in words, what a fair model has, and the limit."""
+    """The value in words, the value of a fair model, and the limit."""
     gate, after = score.gate, one.after
     value = score.shown(span.value)
     if after is not None:
@@ -54,7 +54,7 @@ def _sentence(score: Judged, one: Measurement, span: Span) -> str:
 
 
 def _apart(one: Measurement, value: float, other: float) -> tuple[InWords, InWords]:
-    """Two values in words, with as many decimals as tell them apart, if they differ."""
+    """Two values in words, with as many decimals as it takes to show that they differ."""
     pairs = [(one.in_words(value, digits=digits), one.in_words(other, digits=digits)) for digits in DIGITS]
     return next((pair for pair in pairs if pair[0].amount != pair[1].amount), pairs[0])
 
@@ -64,7 +64,7 @@ def _capital(sentence: str) -> str:
 
 
 def _movers(score: Judged, one: Measurement, finding: Finding) -> tuple[Mover, ...]:
-    """The topics that lie furthest on the wrong side, or those that lack most replies."""
+    """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
         topics = sorted((topic for topic in one.components if topic.lost), key=lambda topic: -topic.lost)
     else:
@@ -89,7 +89,7 @@ def _next_step(score: Judged, one: Measurement, finding: Finding, movers: tuple[
 
 
 def _more_answers(score: Judged, finding: Finding) -> str:
-    """How many times as many answers would tell, if the score stayed where it is."""
+    """The factor by which to increase the answers for a decision, if the score stays where it is."""
     span = finding.span
     if span is None:
         return ""

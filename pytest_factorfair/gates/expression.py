@@ -31,7 +31,7 @@ def parse(text: str) -> Gate:
         InputError: one line with the expression, what is wrong in it, and what would be right.
     """
     expression = text.strip()
-    # A model among the filters may contain an equals sign, so the comparison is looked for behind them.
+    # A model among the filters may contain an equals sign, so the comparison is searched behind them.
     operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
     if operator is None:
         raise InputError(f"gate '{expression}': no comparison with a threshold; {EXAMPLE}, or 'default'")
@@ -185,7 +185,7 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
-    """One line for each gate that judges only where it makes sense, or where it makes none."""
+    """One line per gate that judges only the part where it makes sense, or parts where it makes none."""
     for gate in gates:
         for sense, scope in _scopes(gate, counts):
             score = f"regression({gate.metric})" if gate.regression else gate.metric
@@ -202,7 +202,7 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
 
 
 def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope]]:
-    """What a gate judges of each benchmark, where its metric does not make sense anywhere."""
+    """What a gate judges of each benchmark in which its metric makes sense only in one part."""
     for protocol, mine in by_protocol(counts):
         metric = protocol.metrics.get(gate.metric)
         sense = None if metric is None else metric.sense(gate.comparison)

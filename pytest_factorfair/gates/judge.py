@@ -1,4 +1,4 @@
-"""Verdicts: whether each score that a gate ranges over is within its threshold, and why."""
+"""Verdicts: whether each score that a gate covers is within its threshold, and why."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def judge(
 def rule(
     gates: Iterable[Gate], counts: Sequence[Counts], *, incomplete: str | None, terms: Terms = COMMON
 ) -> tuple[Ruling, ...]:
-    """The verdicts with what they rest on."""
+    """The verdicts with the places they rest on."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     if incomplete is None:
-        # What no further look adds to is looked at once: it has the whole level.
+        # A score that no further look adds to has one look, at the whole level.
         levels = [terms.alpha if score.places else ALPHA for score in scores]
         findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
@@ -89,7 +89,7 @@ def rule(
 
 
 def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:
-    """The scores that a gate ranges over, or their changes; one of nothing if there is none."""
+    """The scores that a gate covers, or their changes; a single empty one if there are none."""
     found = registry.selected(gate, counts, terms.estimation)
     bounded = terms.estimator == "corrected"
     if not found or (gate.regression and terms.former is None):

@@ -21,9 +21,8 @@ SETTLED: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waive
 def release(verdicts: Sequence[Verdict], unjudged: Sequence[str]) -> str:
     """``PASS: all 7 gates passed``, ``FAIL: 2 of 7 gates failed``, ``OPEN: ...``, or nothing without gates.
 
-    A release passes when every gate does (an intersection-union test, which needs no correction),
-    and fails when one does, which is why claims to have failed are corrected for their number. A PASS
-    names what no gate judged.
+    A release passes when all gates pass (an intersection-union test, which needs no correction) and fails
+    when one fails, so failures are corrected for the number of gates. A PASS names what no gate judged.
     """
     found = Counter(verdict.judgement for verdict in verdicts)
     total = len(verdicts)
@@ -34,14 +33,14 @@ def release(verdicts: Sequence[Verdict], unjudged: Sequence[str]) -> str:
         return f"FAIL: {found['failed']} of {gates} failed"
     rest = [f"{found[one]} {one}" for one in ("inconclusive", "not judged", "waived") if found[one]]
     passed = f"{found['passed']} of {gates}" if rest else f"{'all ' * (total > 1)}{gates}"
-    told = ", ".join([f"{passed} passed", *rest])
+    counts = ", ".join([f"{passed} passed", *rest])
     if found["inconclusive"] or found["not judged"]:
-        return f"OPEN: {told}"
-    return f"PASS: {told}; no gate judges {', '.join(unjudged)}" if unjudged else f"PASS: {told}"
+        return f"OPEN: {counts}"
+    return f"PASS: {counts}; no gate judges {', '.join(unjudged)}" if unjudged else f"PASS: {counts}"
 
 
 def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
-    """The outcome of the report of a verdict."""
+    """The outcome of pytest's report of a verdict."""
     if verdict.judgement in SETTLED:
         return SETTLED[verdict.judgement]
     if strict:
@@ -50,10 +49,9 @@ def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
 
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[Score]) -> tuple[str, ...]:
-    """Parts and contexts whose answers no gate is about, then metrics that none is about anywhere.
+    """Parts and contexts whose answers no gate judges, then metrics that no gate judges anywhere.
 
-    Gates on what is missing are not about the answers. Of metrics only those that the run has a value
-    of are named.
+    Gates on missing answers do not judge answers. Only metrics with a value in this run are named.
     """
     declared, known = tuple(gates), metrics()
     judged: frozenset[Hashable] = frozenset().union(

@@ -1,4 +1,4 @@
-"""A score with its bounds: on which side of a threshold it lies, and how that is said.
+"""A score with its bounds: on which side of a threshold it lies, also in words.
 
 Rounded numbers stay on their side of the threshold.
 """
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate
 
-# Scores are means of floats: a difference this small is rounding, and the model gets it.
+# Scores are means of floats: a difference this small is rounding, decided in the model's favour.
 ROUNDING = 1e-12
 
-# A former report has probabilities to six decimals: a smaller change may be of these only.
+# Reports hold probabilities to six decimals: a smaller change may be rounding.
 ROUNDING_OF_CHANGES = 1e-5
 
 
 class Span(NamedTuple):
-    """A score and its one-sided bounds; where it has none they equal it."""
+    """A score and its one-sided bounds, which equal the score if it has none."""
 
     value: float
     low: float
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 def kept(gate: Gate, span: Span) -> bool:
-    """Whether all of the span is on the right side: at the threshold is right."""
+    """Whether all of the span is on the right side, which includes the threshold."""
     rounding = ROUNDING_OF_CHANGES if gate.regression else ROUNDING
     if gate.comparison == ">=":
         return span.low >= gate.threshold - rounding
@@ -43,8 +43,8 @@ def broken(gate: Gate, span: Span) -> bool:
 def to_beat(gate: Gate) -> float:
     """What a score must miss for its gate to fail: the threshold.
 
-    A change within the margin a regression gate allows is not called a regression, so that it
-    fails by being a change for the worse at all, not by exceeding the margin.
+    A regression gate passes within its margin. It fails on a significant change for the worse, even one that
+    does not exceed the margin.
     """
     if not gate.regression:
         return gate.threshold
@@ -96,7 +96,7 @@ def _valued(gate: Gate, span: Span, *, signed: bool) -> str:
 
 
 def _texts(gate: Gate, span: Span, *, signed: bool) -> list[str]:
-    """With as many decimals as it takes to stay on their side of the threshold, three at least."""
+    """With at least three decimals, and as many as keep each number on its side of the threshold."""
     sign = "+" if gate.regression else ""
     numbers = [number if signed else min(max(number, 0.0), 1.0) for number in span]
     texts: list[str] = []

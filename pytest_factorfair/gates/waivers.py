@@ -1,4 +1,4 @@
-"""Known failures that a release may carry for a while: each with its reason and its last day."""
+"""Waivers: known failures that a release may carry, each for a reason and until a date."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def waivers(value: object, where: str) -> tuple[Waiver, ...]:
 
 
 def waived(verdict: Verdict, granted: Sequence[Waiver], today: date) -> Verdict:
-    """A failed verdict with a waiver in force is waived, through its last day; one that expired is named."""
+    """The verdict: waived if it failed and a waiver is in force, through its last day."""
     mine = [one for one in granted if one.gate in (verdict.gate, verdict.name, verdict.subject)]
     if verdict.judgement != "failed" or not mine:
         return verdict
     last = max(mine, key=lambda one: one.until)
     if date.fromisoformat(last.until) < today:
         return replace(verdict, reason=f"{verdict.reason}; its waiver expired on {last.until}")
-    told = f"{verdict.reason}; waived until {last.until}: {last.reason}"
-    return replace(verdict, judgement="waived", reason=told)
+    reason = f"{verdict.reason}; waived until {last.until}: {last.reason}"
+    return replace(verdict, judgement="waived", reason=reason)
 
 
 def unused(granted: Sequence[Waiver], verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """One line for each waiver that is about no gate of the run."""
+    """One line per waiver that matches no gate of the run."""
     known = {word for verdict in verdicts for word in (verdict.gate, verdict.name, verdict.subject)}
     for one in granted:
         if one.gate not in known:

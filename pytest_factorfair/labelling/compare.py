@@ -50,9 +50,8 @@ def confusion(opinion: Opinion, spots: Sequence[Spot], detections: Sequence[Dete
 
 
 def match(spot: Spot, detection: Detection) -> Face | None:
-    """The face a detector found there: the one that overlaps the box most, or the largest without a box.
-
-    Several equally large ones are those of a detector that cannot tell which is the largest: None.
+    """The face that a detector found at a spot: the one that overlaps its box most, or the largest if it has
+    no box. None if several are equally large.
     """
     if spot.box is None:
         ranked = sorted(detection.faces, key=_area)

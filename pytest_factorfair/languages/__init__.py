@@ -123,7 +123,7 @@ def language(given: str) -> Language:
 
 @lru_cache(maxsize=16)
 def words(language: Language) -> Words:
-    """What a language's file says, which validation has passed."""
+    """The words of a validated language file."""
     content = json.loads(language.content or read(language.code))
     prompts, replies = content["prompts"], content["replies"]
     articles = (Article(each["forms"], re.compile(each["before"])) for each in prompts["articles"])

@@ -83,7 +83,7 @@ class Canvas:
         image.save(path, "JPEG", quality=QUALITY, optimize=True)
 
     def _tile(self, image: Image.Image, tile: Tile, area: Area) -> None:
-        """A thumbnail above its captions, or in its place what is known instead."""
+        """A thumbnail above its captions, or text if there is no picture."""
         image.paste(EMPTY, (area.left, area.top, area.left + SIDE, area.top + SIDE))
         below = area.top + SIDE + 4
         name = f"{tile.number}  {tile.key[:12]}"
@@ -119,7 +119,7 @@ class Canvas:
                 self.small[key] = stream.getvalue()
 
     def _thumbnail(self, tile: Tile) -> Image.Image | str:
-        """The picture made small, a small one large; or why there is none."""
+        """The picture scaled to its tile, or why there is none."""
         if not tile.key:
             return ""
         try:

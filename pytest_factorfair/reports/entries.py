@@ -33,7 +33,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model's scores on one checklist; ``label`` tells it from others and says if it was not judged."""
+    """A model's scores on one checklist; ``label`` is unique, and says if the model was not judged."""
 
     label: str
     model: str

@@ -74,7 +74,7 @@ FACES = 3
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A line below a picture; ``tone`` is what it is to look like: plain, unsure, none or failed."""
+    """A line below a picture; ``tone`` is its style: plain, unsure, none or failed."""
 
     text: str
     tone: str = "plain"

@@ -18,7 +18,7 @@ ETHICS = (
 
 
 def warnings(summary: Summary) -> Iterator[str]:
-    """What leaves scores without meaning, whatever the gates: a model, part or context without one answer."""
+    """Warnings about models, parts and contexts without a single answer, whose scores mean nothing."""
     outcomes: dict[str, Counter[Outcome]] = {}
     for record in summary.cases:
         counts = outcomes.setdefault(whose(summary, record.case), Counter())
@@ -78,7 +78,7 @@ class VerdictLine(NamedTuple):
 
 
 MERGED = 3
-"""From so many passed scores on, a gate is reported in one line."""
+"""A gate that passes on at least this many scores is reported in one line."""
 
 
 def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
@@ -173,7 +173,7 @@ def among(summary: Summary, one: OfModel) -> tuple[str, ...]:
 
 
 def whose(summary: Summary, one: OfModel) -> str:
-    """The same, to be put behind what is counted."""
+    """The same as a suffix of a count."""
     words = among(summary, one)
     return f" of {' on '.join(words)}" if words else ""
 

@@ -101,7 +101,7 @@ def differing(subject: Sequence[str], subjects: Sequence[Sequence[str]]) -> tupl
 
 
 def number(value: float | None, *, digits: int = 3, sign: Literal["", "+"] = "") -> str:
-    """A number with so many decimals, and no minus sign before a zero."""
+    """A number with these decimals, without a minus sign before zero."""
     if value is None:
         return MISSING
     return f"{value if abs(value) >= 0.5 * 10**-digits else 0.0:{sign}.{digits}f}"
@@ -143,7 +143,7 @@ class Fitted(NamedTuple):
 
 
 def fitting(table: Table, width: int) -> Fitted:
-    """The table without the last columns that such a terminal has no room for."""
+    """The table without the last columns that do not fit this width."""
     rows = [Row(table.title, table.headings), *table.rows]
     label = max(len(visible(row.label)) for row in rows)
     widths = [

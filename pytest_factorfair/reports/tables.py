@@ -64,7 +64,7 @@ def compared(changes: Sequence[Change]) -> str:
 
 
 def change_names(changes: Sequence[Change]) -> list[str]:
-    """What each change is of, as far as it tells it from others."""
+    """The name of each change, with the words that distinguish it from the others."""
     several = [name for name in ("model", "checklist") if len({getattr(one, name) for one in changes}) > 1]
     names = []
     for one in changes:

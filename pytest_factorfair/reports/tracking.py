@@ -79,7 +79,7 @@ def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
 
 
 def parameters(summary: Summary) -> dict[str, str | int]:
-    """What makes two runs comparable, but for the models."""
+    """What makes two runs comparable, except the models."""
     run = summary.fingerprint
     named: dict[str, str | int] = {
         name: getattr(run, name)
@@ -178,7 +178,7 @@ def to_inspect(where: str, summary: Summary, files: Sequence[Path]) -> str:
     replies = next((file for file in files if file.name == RESPONSES), None)
     if replies is None:
         raise InputError(
-            "a run of so many answers keeps its replies in an archive, which Inspect cannot show"
+            "a run with this many answers keeps its replies in an archive, which Inspect cannot show"
         )
     folder, times, names = (
         Path(where or os.environ.get("INSPECT_LOG_DIR") or "logs"),

@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike
 
 from pytest_factorfair.statistics.arrays import FloatArray
 
-# Of each side of the 95 % intervals that reports print.
+# The tail on each side of the 95 % intervals that reports print.
 BEYOND = 0.025
 
-# Standard errors by which four of five estimates exceed what lies so far below their mean.
+# Standard errors between the mean of estimates and the value that 80 % of them exceed.
 POWER = NormalDist().inv_cdf(0.80)
 
 
 @lru_cache(maxsize=64)
 def quantile(alpha: float, freedom: int | None = None) -> float:
-    """The value exceeded with probability alpha: standard normal, or Student's with so many degrees."""
+    """The value exceeded with probability alpha: standard normal, or Student's t with ``freedom``."""
     if freedom is None:
         return -NormalDist().inv_cdf(alpha)  # rather than of 1 - alpha, which may round to 1
     # scipy takes a while to import and only intervals over scenarios need it.
@@ -35,12 +35,12 @@ def wilson(share: float, n: float, *, z: float) -> float:
 
 
 def wilsons(share: ArrayLike, n: ArrayLike, *, z: float) -> FloatArray:
-    """Wilson's bounds of many shares; of a share that is known n is infinite, and the bound the share."""
+    """Wilson's bounds of many shares; n is infinite for a known share, which is then its own bound."""
     p, answers = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     centre = p + z * z / (2 * answers)
     spread = z * np.sqrt(p * (1 - p) / answers + (z / (2 * answers)) ** 2)
     bound = (centre + spread) / (1 + z * z / answers)
-    # At a share of 0 or 1 the nearer bound is the share itself, but for rounding.
+    # At a share of 0 or 1 the nearer bound is the share itself, except for rounding.
     return np.asarray(np.clip(bound, 0.0, p) if z < 0 else np.clip(bound, p, 1.0))
 
 

@@ -1,4 +1,4 @@
-"""A detector's error taken out of pooled shares: maximum likelihood by EM, intervals by bootstrap.
+"""Pooled shares corrected for a detector's errors: maximum likelihood by EM, intervals by bootstrap.
 
 With C[t, c] the probability that a face seen as t by people is perceived as c, and true shares pi,
 perceived faces have shares C^T pi. EM stays within the simplex and agrees with the inverse where
@@ -19,7 +19,7 @@ DRAWS = 2000
 SEED = 0
 # Jeffreys' prior of a row of the table.
 PRIOR = 0.5
-# A table that muddles groups more than this cannot be undone: errors of its rates would dominate.
+# Above this condition number errors of the rates dominate: the table cannot be inverted.
 WORST_CONDITION = 10.0
 LEAST_DISCRIMINATION = 0.2
 TAILS = (2.5, 97.5)
@@ -46,15 +46,15 @@ class Confusion:
 
     @property
     def missing(self) -> bool:
-        """Whether the table tells what becomes of pictures in which no face is found.
+        """Whether the table covers pictures in which no face is found.
 
-        It does only where people saw such pictures, too: else each would be taken for a person missed.
+        It does only if people saw such pictures, too; otherwise each would count as a missed person.
         """
         return len(self.counts) > len(self.groups) and bool(self.counts[-1].any())
 
     @property
     def used(self) -> IntArray:
-        """The counts that correct: square, without the last row and column where they do not tell."""
+        """The counts used to correct: square; the last row and column only if ``missing``."""
         size = len(self.groups) + self.missing
         return self.counts[:size, :size]
 
@@ -129,7 +129,7 @@ def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0
     """The shares of the groups behind pooled counts, for a table without a refusal.
 
     ``counts`` (k,) are faces per perceived group, ``missing`` pictures without one, which count
-    only where the table tells about them. The interval is that of 2,000 draws of both: pictures from a
+    only if the table covers them. The interval is that of 2,000 draws of both: pictures from a
     multinomial, the table's rows from Dirichlet(counts + 1/2); the seed is fixed. In simulations with 25 to
     100 labelled faces per group it holds the truth in 93 to 98 of 100 runs.
     """

@@ -9,15 +9,15 @@ from pytest_factorfair.statistics.estimate import Estimate
 
 ALPHA = 0.05
 HALVINGS = 60
-# Nobody needs to be surer than this.
+# Smaller p values make no difference.
 SUREST = 1e-15
 
 
 def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tuple[bool, ...]:
     """Which claims hold together at level alpha (Holm, step-down); None is no claim.
 
-    ``of`` is the number of gates among which the claims were found. Nothing of the kind is needed
-    to pass: a release passes when all its gates do, which is rarer than any one of them passing.
+    ``of`` is the number of gates among which the claims were found. Passing needs no correction: a release
+    passes only if all its gates do.
     """
     claims = sorted((chance, place) for place, chance in enumerate(chances) if chance is not None)
     held = [False] * len(chances)

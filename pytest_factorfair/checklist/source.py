@@ -147,7 +147,7 @@ def _text(file: Path, base: Path, largest: int) -> str:
         raise ChecklistError(file, None, "", f"cannot be read: {error.strerror}") from None
     if len(content) > largest:
         raise ChecklistError(
-            file, None, "", f"is larger than {largest // 1_000_000} MB, which no checklist is"
+            file, None, "", f"is larger than {largest // 1_000_000} MB, the limit for a checklist"
         )
     try:
         return content.decode("utf-8-sig")
@@ -165,9 +165,9 @@ def _refuse_features(text: str, file: Path) -> None:
         line = event.start_mark.line + 1 if event.start_mark else None
         problem, tag = "", getattr(event, "tag", None)
         if getattr(event, "anchor", None) is not None:
-            problem = "anchors (&) and aliases (*) are not used here; write the value out, or quote it"
+            problem = "anchors (&) and aliases (*) are not allowed; write the value out, or quote it"
         elif tag is not None:
-            problem = f"the tag {tag} is not used here; write plain YAML"
+            problem = f"the tag {tag} is not allowed; write plain YAML"
         if depth > DEEPEST:
             problem = f"is nested more than {DEEPEST} levels deep"
         if documents > 1:

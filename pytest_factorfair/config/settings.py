@@ -267,5 +267,5 @@ def _shard(given: Given, environment: Mapping[str, str]) -> Shard:
         )
     shard = Shard(int(index) - int(least) + 1, int(count))
     if not 1 <= shard.number <= shard.count:
-        raise InputError(f"{given.where}: there is no {shard}: expected 1 to N of N")
+        raise InputError(f"{given.where}: there is no {shard}; expected I/N with I from 1 to N")
     return shard

@@ -136,7 +136,7 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
                 return f"sqlite:///{given.folder / path}"
             if "://" not in text:
                 expected = "expected a URL such as sqlite:///responses.sqlite"
-                raise InputError(f"{option.name} '{shown_url(text)}': {expected}")
+                raise InputError(f"{where}: {expected}, got '{shown_url(text)}'")
             return text
         case "pictures":
             return _pictures(given)

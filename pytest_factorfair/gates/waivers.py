@@ -68,4 +68,4 @@ def unused(granted: Sequence[Waiver], verdicts: Sequence[Verdict]) -> Iterator[s
     known = {word for verdict in verdicts for word in (verdict.gate, verdict.name, verdict.subject)}
     for one in granted:
         if one.gate not in known:
-            yield f"the waiver for '{one.gate}' is about no gate of this run"
+            yield f"the waiver for '{one.gate}' matches no gate of this run"

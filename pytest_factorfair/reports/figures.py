@@ -228,7 +228,7 @@ def unique(rows: Iterable[Spec], field: str) -> list[str]:
     return list(dict.fromkeys(row[field] for row in rows))
 
 
-def told(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
+def caption(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
     """What a reader must know: what the scores are, whose the groups are, and what the lines show."""
     fingerprint = entries[0].summary.fingerprint
     corrected = fingerprint.estimator == "corrected"

@@ -76,9 +76,9 @@ class Confusion:
             discrimination = float(among_faces[0, 0] - among_faces[1, 0])
             if not discrimination >= LEAST_DISCRIMINATION:
                 return (
-                    f"the detector hardly tells the groups apart: {self.groups[0]} is perceived at "
-                    f"{among_faces[0, 0]:.2f} where it is right, {among_faces[1, 0]:.2f} where it is wrong; "
-                    f"a difference of {LEAST_DISCRIMINATION} is needed"
+                    f"the detector hardly distinguishes the groups: it perceives {self.groups[0]} in "
+                    f"{among_faces[0, 0]:.0%} of faces that are and {among_faces[1, 0]:.0%} of faces that are "
+                    f"not; {LEAST_DISCRIMINATION * 100:.0f} percentage points apart are needed"
                 )
         condition = float(np.linalg.cond(rates))
         if not condition <= WORST_CONDITION:

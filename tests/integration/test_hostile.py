@@ -122,7 +122,7 @@ def test_hostile_replies_count_and_do_nothing(
 
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
 CHECKLISTS: dict[str, tuple[str, str, str]] = {
-    "bomb": ("schema:", f"{BOMB}schema:", "anchors (&) and aliases (*) are not used here"),
+    "bomb": ("schema:", f"{BOMB}schema:", "anchors (&) and aliases (*) are not allowed"),
     "tag": ("title: ", "title: !!python/object/apply:os.system ", "the tag tag:yaml.org,2002:python/object"),
     "attribute": ("{choices}", "{choices.__class__}", "unknown placeholder {choices.__class__}"),
     "index": ("{choices}", "{0}", "unknown placeholder {0}"),

@@ -61,9 +61,9 @@ def test_number_of_a_shard(
 @pytest.mark.parametrize(
     ("text", "environment", "words"),
     [
-        ("0/4", {}, "SHARD: there is no shard 0 of 4: expected 1 to N of N"),
-        ("5/4", {}, "SHARD: there is no shard 5 of 4: expected 1 to N of N"),
-        ("1/0", {}, "SHARD: there is no shard 1 of 0: expected 1 to N of N"),
+        ("0/4", {}, "SHARD: there is no shard 0 of 4; expected I/N with I from 1 to N"),
+        ("5/4", {}, "SHARD: there is no shard 5 of 4; expected I/N with I from 1 to N"),
+        ("1/0", {}, "SHARD: there is no shard 1 of 0; expected I/N with I from 1 to N"),
         ("2", {}, "SHARD: expected I/N, such as 2/8, or auto, got '2'"),
         ("-1/4", {}, "SHARD: expected I/N, such as 2/8, or auto, got '-1/4'"),
         ("one/4", {}, "SHARD: expected I/N, such as 2/8, or auto, got 'one/4'"),
@@ -87,7 +87,7 @@ def test_number_of_a_shard(
         (
             "auto",
             {"SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_MIN": "2", "SLURM_ARRAY_TASK_COUNT": "3"},
-            "SHARD: there is no shard 8 of 3: expected 1 to N of N",
+            "SHARD: there is no shard 8 of 3; expected I/N with I from 1 to N",
         ),
     ],
 )

@@ -16,13 +16,13 @@ from pytest_factorfair.reports.figures import (
     WIDTH,
     Figure,
     Spec,
+    caption,
     coloured,
     interval,
     printed,
     rounded,
     shaped,
     share_axis,
-    told,
     unique,
 )
 from pytest_factorfair.reports.statements import per_case
@@ -64,7 +64,7 @@ class ItemsReporting(Reporting):
         if spec is None:
             yield LeftOut(name, "no question tells whether groups should be told apart")
         else:
-            how = f"Upper right: groups are told apart where they differ, and only there. {told(entries)}"
+            how = f"Upper right: groups are told apart where they differ, and only there. {caption(entries)}"
             yield Figure(name, printed("Difference and contextual awareness", how, spec))
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:

@@ -51,17 +51,17 @@ def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
         ("a:\n  b: 1\n  b: 2\n", "x.yaml:3: a.b: is given twice, first on line 2"),
         (
             "a: &x 1\nb: *x\n",
-            "x.yaml:1: anchors (&) and aliases (*) are not used here; write the value out, or quote it",
+            "x.yaml:1: anchors (&) and aliases (*) are not allowed; write the value out, or quote it",
         ),
         (
             "a: 1\nb: *x\n",
-            "x.yaml:2: anchors (&) and aliases (*) are not used here; write the value out, or quote it",
+            "x.yaml:2: anchors (&) and aliases (*) are not allowed; write the value out, or quote it",
         ),
         (
             "a: !!python/name:os.system\n",
-            "x.yaml:1: the tag tag:yaml.org,2002:python/name:os.system is not used here; write plain YAML",
+            "x.yaml:1: the tag tag:yaml.org,2002:python/name:os.system is not allowed; write plain YAML",
         ),
-        ("a: !mine 1\n", "x.yaml:1: the tag !mine is not used here; write plain YAML"),
+        ("a: !mine 1\n", "x.yaml:1: the tag !mine is not allowed; write plain YAML"),
         ("a: 1\n---\nb: 2\n", "x.yaml:2: a second document begins here; a file is one checklist"),
         ("a: 1\nb: " + "[" * 20 + "]" * 20 + "\n", "x.yaml:2: is nested more than 20 levels deep"),
         ("[1, 2]\n", "x.yaml:1: must be a mapping that begins with 'schema:'"),
@@ -71,7 +71,7 @@ def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
         ("a: 1\n[b]: x\n", "x.yaml:2: a key must be text; write a word"),
         ("a: 0b_\n", "x.yaml:1: a: 0b_ is not a number; write text in quotes"),
         (b"a: 1\nb: \xff\n", "x.yaml:2: is not UTF-8 text"),
-        (b"a: " + b"x" * LARGEST, "x.yaml: is larger than 2 MB, which no checklist is"),
+        (b"a: " + b"x" * LARGEST, "x.yaml: is larger than 2 MB, the limit for a checklist"),
     ],
 )
 def test_refused(tmp_path: Path, text: str | bytes, message: str) -> None:

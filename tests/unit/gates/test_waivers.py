@@ -53,7 +53,7 @@ def test_only_a_failure_is_waived() -> None:
 def test_a_waiver_about_nothing_is_reported() -> None:
     verdict = _judged(today=date.min)
     granted = (Waiver(GATE, "a", LAST), Waiver("s_fact >= 0.9", "b", LAST))
-    assert list(unused(granted, [verdict])) == ["the waiver for 's_fact >= 0.9' is about no gate of this run"]
+    assert list(unused(granted, [verdict])) == ["the waiver for 's_fact >= 0.9' matches no gate of this run"]
 
 
 def test_from_a_file() -> None:

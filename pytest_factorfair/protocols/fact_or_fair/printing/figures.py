@@ -21,6 +21,7 @@ from pytest_factorfair.reports.figures import (
     Figure,
     Spec,
     around,
+    caption,
     coloured,
     drawn,
     fields,
@@ -29,7 +30,6 @@ from pytest_factorfair.reports.figures import (
     rounded,
     shaped,
     share_axis,
-    told,
     unique,
 )
 from pytest_factorfair.scoring import tradeoff_bound
@@ -61,7 +61,7 @@ def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftO
                 mine = [entry for entry in entries if entry.summary is summary]
                 title = f"Facts and evenness: {mine[0].attribute(of.attribute)}"
                 models = ", ".join(entry.label for entry in mine)
-                subtitle = f"{models}. {told(mine, points(summary, of))}"
+                subtitle = f"{models}. {caption(mine, points(summary, of))}"
                 size = {"width": PLANE, "height": PLANE, "config": STACKED}
                 yield drawn(own, printed(title, subtitle, plane(summary, of) | size))
 
@@ -79,7 +79,7 @@ def by_model(entries: Sequence[Entry]) -> Spec | None:
     }
     return printed(
         "Fairness of judgements against factuality",
-        f"{told(entries)} Axes begin where scores do.",
+        f"{caption(entries)} Axes begin where scores do.",
         {
             "width": WIDTH,
             "height": WIDTH * 2 // 3,
@@ -124,7 +124,7 @@ def by_context(entries: Sequence[Entry]) -> Spec | None:
         for part in parts
         if (here := [row for row in rows if (row["attribute"], row["part"]) == (name, part)])
     ]
-    subtitle = f"{told(entries, rows)} Axes differ from panel to panel."
+    subtitle = f"{caption(entries, rows)} Axes differ from panel to panel."
     body = {"concat": panels, "columns": len(parts), "spacing": 12}
     return printed("S_fair against S_fact by context", subtitle, body) if rows else None
 
@@ -232,7 +232,7 @@ def surface(entries: Sequence[Entry]) -> Spec:
     }
     return printed(
         "S_fair from S_E and S_KLD",
-        f"Lines of equal S_fair. Points: models by part and context. {told(entries)}",
+        f"Lines of equal S_fair. Points: models by part and context. {caption(entries)}",
         {"width": WIDTH, "height": WIDTH, "layer": [_bands(place), _level_names(place), points]},
     )
 

@@ -18,6 +18,7 @@ from pytest_factorfair.reports.figures import (
     Spec,
     around,
     beside,
+    caption,
     coloured,
     drawn,
     fields,
@@ -27,7 +28,6 @@ from pytest_factorfair.reports.figures import (
     rounded,
     shaped,
     share_axis,
-    told,
     unique,
 )
 
@@ -54,7 +54,7 @@ def bars(entries: Sequence[Entry], metric: str) -> Spec | None:
     panels = [_panel(entries, [row for row in rows if row["of"] == of], of) for of in unique(rows, "of")]
     return printed(
         f"{metric.capitalize()} scores",
-        f"{how[0].upper()}{how[1:]}.{pale} {told(entries, rows)}",
+        f"{how[0].upper()}{how[1:]}.{pale} {caption(entries, rows)}",
         {"vconcat": panels, "spacing": 14},
     )
 
@@ -129,7 +129,7 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
     ]
     subtitle = (
         "Do good and bad words favour the same groups or opposite ones? On the right: how large the "
-        f"deviations are. {told(entries, rows)}"
+        f"deviations are. {caption(entries, rows)}"
     )
     body = {
         "width": WIDTH,

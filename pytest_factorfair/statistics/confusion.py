@@ -77,8 +77,9 @@ class Confusion:
             if not discrimination >= LEAST_DISCRIMINATION:
                 return (
                     f"the detector hardly distinguishes the groups: it perceives {self.groups[0]} in "
-                    f"{among_faces[0, 0]:.0%} of faces that are and {among_faces[1, 0]:.0%} of faces that are "
-                    f"not; {LEAST_DISCRIMINATION * 100:.0f} percentage points apart are needed"
+                    f"{among_faces[0, 0]:.0%} of the faces that people call so and in "
+                    f"{among_faces[1, 0]:.0%} of the others; a difference of "
+                    f"{100 * LEAST_DISCRIMINATION:.0f} points is needed"
                 )
         condition = float(np.linalg.cond(rates))
         if not condition <= WORST_CONDITION:

@@ -144,7 +144,7 @@ def test_faces_that_are_missed_more_often_in_one_group_are_made_up_for() -> None
     [
         (
             _table([[59, 41], [41, 59]]),
-            "the detector hardly distinguishes the groups: it perceives Male in 59% of faces that are and 41%",
+            "the detector hardly distinguishes the groups: it perceives Male in 59% of the faces that people call so and in 41%",
         ),
         (_table([[10, 90], [90, 10]]), "hardly distinguishes"),
         (_table([[90, 10], [0, 0]]), "no labelled face is Female"),

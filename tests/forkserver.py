@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from functools import cache, cached_property, partial
 from importlib import import_module, metadata
@@ -92,13 +92,14 @@ FIND = metadata.distributions
 
 
 @cache
-def _installed(path: tuple[str, ...]) -> tuple[Installed, ...]:
-    return tuple(map(Installed, FIND(path=list(path))))
+def _installed(folder: str) -> tuple[Installed, ...]:
+    return tuple(map(Installed, FIND(path=[folder])))
 
 
-def distributions() -> Iterable[metadata.Distribution]:
-    """What `importlib.metadata.distributions` finds on the present path."""
-    return _installed(tuple(sys.path[1:]))
+def distributions() -> Iterator[metadata.Distribution]:
+    """What `importlib.metadata.distributions` finds; what is installed in the environment stays as it is."""
+    for folder in sys.path:
+        yield from _installed(folder) if folder.startswith(sys.prefix) else FIND(path=[folder])
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +23,7 @@ from pytest_factorfair.detection.pipeline import Pipeline
 from pytest_factorfair.detection.protocol import Detector, Floats
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError
-from pytest_factorfair.models.checkpoint import digest
+from pytest_factorfair.models.checkpoint import HUB_ID, digest
 from pytest_factorfair.pictures.classes import HEADS
 from pytest_factorfair.pictures.decode import Pixels
 
@@ -92,16 +92,24 @@ def sentences(spec: DetectorSpec) -> Sentences:
 
 
 def folder(spec: DetectorSpec) -> Path:
-    """The folder of the spec's checkpoint.
+    """The folder of the spec's checkpoint, which the hub's cache has if the spec is the id of a model there.
 
     Raises:
         InputError: there is none, or it contains another model, for which transformers would invent weights.
     """
     path = Path(spec.target).expanduser()
+    problem = f"'{spec.target}' is not a folder with a CLIP checkpoint in {Path.cwd()}"
+    if not path.is_dir() and HUB_ID.fullmatch(spec.target):
+        problem += f", and no model of the Hugging Face hub that this machine has (hf download {spec.target})"
+        spec.need("transformers")
+        with suppress(OSError):  # it is not in the cache
+            path = Path(
+                import_module("huggingface_hub").snapshot_download(spec.target, local_files_only=True)
+            )
     try:
         kind = json.loads((path / "config.json").read_bytes()).get("model_type")
     except (OSError, ValueError, AttributeError):
-        raise spec.wrong(f"'{spec.target}' is not a folder with a CLIP checkpoint in {Path.cwd()}") from None
+        raise spec.wrong(problem) from None
     if kind != "clip":
         raise spec.wrong(f"'{spec.target}' holds a model of type '{kind}', not 'clip'")
     return path
@@ -161,7 +169,7 @@ class Checkpoint:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+        except Exception as error:  # a damaged file is reported in many ways
             reason = " ".join(str(error).split())
             raise DetectorError(f"'{self._folder}' cannot be loaded as a CLIP model: {reason}") from error
 

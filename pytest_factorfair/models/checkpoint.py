@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.spec import ModelSpec
 
-_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _WEIGHTS = ".safetensors"
 GGUF = ".gguf"
 _PICKLED = f"contains no *{_WEIGHTS}; pickled weights are not loaded because they can run code"
@@ -113,7 +113,7 @@ def _place(spec: ModelSpec) -> Path | None:
         return path
     if path.exists():
         raise InputError(f"{_where(spec)} is a file; name the folder of the checkpoint")
-    if not _HUB_ID.fullmatch(spec.target):
+    if not HUB_ID.fullmatch(spec.target):
         raise InputError(
             f"{_where(spec)} is not a folder in {Path.cwd()}; write a model of the hub as organisation/name"
         )

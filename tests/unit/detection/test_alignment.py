@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from importlib import import_module
 from io import BytesIO
@@ -129,6 +130,28 @@ def test_groups_of_other_checklists_are_labelled_with_their_words(folder: Path) 
     twice = Attribute("hat", ("none", "Tall"), {"Tall": "none"}, {})
     with pytest.raises(InputError, match="two groups of 'hat' have the same label"):
         aligned(folder).check([twice])
+
+
+def test_a_model_in_the_cache_of_the_hub(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("huggingface_hub").constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match=r"that this machine has \(hf download some/clip\)$"):
+        aligned(Path("some/clip"))
+    model = tmp_path / "models--some--clip"
+    shutil.copytree(folder, model / "snapshots" / ("a" * 40))
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("a" * 40)
+    assert aligned(Path("some/clip")).identity == aligned(folder).identity
+
+
+def test_damaged_weights_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "clip")
+    (tmp_path / "clip" / "model.safetensors").write_bytes(b"\xff" * 100)
+    with pytest.raises(InputError) as error:
+        aligned(tmp_path / "clip").check(shipped().attributes)
+    assert f"'{tmp_path / 'clip'}' cannot be loaded as a CLIP model: " in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_identity_names_what_changes_a_reading(folder: Path) -> None:

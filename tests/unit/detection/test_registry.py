@@ -41,6 +41,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError
         ("clip:missing?faces=whole", "'missing' is not a folder with a CLIP checkpoint in "),
         ("clip:other?faces=whole", "'other' holds a model of type 'llama', not 'clip'"),
         ("clip:.?faces=whole&gender.Mann=a man", "'clip' has no option 'gender.Mann'; did you mean 'gender.Male'?"),
+        ("clip:openai/none?faces=whole", "'openai/none' is not a folder with a CLIP checkpoint in "),
         ("clip:other?align=published-code", "'other' holds a model of type 'llama', not 'clip'"),
         ("clip:.?align=paper", "align cannot be 'paper'; known: published-code"),
         ("clip:.?align=published-code&faces=whole", "option 'faces' goes without align=published-code"),

@@ -89,7 +89,7 @@ def _listed(paths: Sequence[str]) -> dict[str, tuple[Entry, ...]]:
                 asdict(one.summary.fingerprint),
                 other=f"that of {one.label}",
                 checklists=(one.checklist,),
-                verdict="they do not belong in one table; export them apart",
+                verdict="they do not belong in one table; export them separately",
             )
     return listed
 

@@ -82,7 +82,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
 
 
 def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
-    """Where the user wants OUT's pictures; in a new OUT, else the one place that all sources share."""
+    """The place of OUT's pictures: as the user says; for a new OUT, the one place that all sources share."""
     from pytest_factorfair.config.options import OPTIONS
     from pytest_factorfair.config.sources import Given, parsed
     from pytest_factorfair.store import Store
@@ -109,7 +109,7 @@ def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[
     seen: dict[int, str] = {}
     for name, rows in latest.items():
         if not rows:
-            raise InputError(f"{name}: it holds no shard of a run, and {first} does: merge them apart")
+            raise InputError(f"{name}: it holds no shard of a run, but {first} does: merge them separately")
         if rows[0].run != latest[first][0].run:
             path, mine, other = next(differences(rows[0].fingerprint, latest[first][0].fingerprint))
             raise InputError(

@@ -20,7 +20,7 @@ ROUNDING = 0.001
 """How far the probabilities may exceed 1."""
 
 DECIMALS = 6
-"""Of a letter's probability, as answers have it; more would only make reports longer."""
+"""Decimals of a letter's probability in answers; more would only make reports longer."""
 
 
 def likeliest(text: str, letters: Sequence[str]) -> Reading:

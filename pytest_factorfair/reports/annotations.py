@@ -31,7 +31,7 @@ class Annotation:
 
 
 def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
-    """One for each gate that fails the job, then warnings; of ten the last may stand for several.
+    """One for each gate that fails the job, then warnings; the tenth may stand for several.
 
     A run that was not judged gets one annotation: the reason is the same for all gates.
     """

@@ -27,6 +27,7 @@ from pytest_factorfair.reports.statements import (
     attribute,
     detector_lines,
     per_case,
+    settings,
     verdict_lines,
 )
 from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
@@ -329,13 +330,8 @@ def method(card: Card) -> Iterator[tuple[str, str]]:
     run = card.summary.fingerprint
     for name, digest in run.checklists.items():
         yield "checklist", f"{name}, content SHA-256 {digest}"
-    yield "preset", run.preset
-    yield "design", run.design
     yield "size", size(card.summary)
-    yield "truth set", run.truth
-    yield "answers", run.answers
-    yield "estimator and interval", f"{run.estimator}, {run.interval}"
-    yield "seed", str(run.seed)
+    yield from settings(card.summary).items()
     if run.detector:
         yield from (("detector", line) for line in detector_lines(card.summary))
         yield "detector as used", json.dumps(run.detector, ensure_ascii=False, sort_keys=True)

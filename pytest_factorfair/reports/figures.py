@@ -149,7 +149,7 @@ CONFIG: Spec = {
 }
 
 STACKED: Spec = {**CONFIG, "legend": CONFIG["legend"] | {"layout": {"bottom": {"direction": "vertical"}}}}
-"""Legends below each other, for figures whose legends are wide; its schema is silent about that."""
+"""Legends below each other, for figures with wide legends; Vega-Lite's schema lacks this option."""
 
 
 def printed(title: str, subtitle: str, body: Mapping[str, object]) -> Spec:
@@ -169,7 +169,7 @@ def shaped(field: str, names: Iterable[str]) -> Spec:
 
 
 def _named(field: str, names: Iterable[str], looks: Sequence[str]) -> Spec:
-    """After the last look the first comes again: there are never too many names."""
+    """Looks repeat if there are more names."""
     domain = list(names)
     own = [looks[place % len(looks)] for place in range(len(domain))]
     return {"field": field, "type": "nominal", "title": None, "scale": {"domain": domain, "range": own}}
@@ -197,7 +197,7 @@ def fields(score: Score | None, name: str) -> Spec:
 
 
 def interval(channel: str, encoding: Spec, **mark: object) -> Spec:
-    """A line over the interval of what the channel shows, where it has one."""
+    """A rule over the interval of the channel's value, if it has one."""
     shape = encoding[channel]
     low, high = f"{shape['field']}_low", f"{shape['field']}_high"
     return {
@@ -208,7 +208,7 @@ def interval(channel: str, encoding: Spec, **mark: object) -> Spec:
 
 
 def around(values: Iterable[float]) -> tuple[float, float]:
-    """From tenth to tenth: an axis that magnifies differences, but not those that are noise."""
+    """An axis from tenth to tenth, which shows differences without magnifying noise."""
     found = list(values)
     low = min(floor(10 * min(found) + ROUNDING), 9)
     high = max(ceil(10 * max(found) - ROUNDING), low + 1)
@@ -229,7 +229,7 @@ def unique(rows: Iterable[Spec], field: str) -> list[str]:
 
 
 def caption(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
-    """What a reader must know: what the scores are, whose the groups are, and what the lines show."""
+    """How scores were estimated, whether groups are perceived, and what lines show."""
     fingerprint = entries[0].summary.fingerprint
     corrected = fingerprint.estimator == "corrected"
     scores = "Scores without bias where that is known" if corrected else f"Estimator {fingerprint.estimator}"

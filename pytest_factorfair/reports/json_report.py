@@ -49,16 +49,16 @@ ROWS: Mapping[str, type] = {
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
 
 BY_ATTRIBUTE = ("groups", "confidence", "background")
-"""Members of an answer with a value for each attribute, of which a run has few different ones."""
+"""Members of an answer with a value per attribute; a run has few distinct ones."""
 
 NAMES = ("report.json", "report.json.gz")
-"""Of a report in its folder."""
+"""The names of a report in its folder."""
 
 RESPONSES = "responses.jsonl"
 """The file of all replies, a line each, beside a report."""
 
 COMPRESSED = f"{RESPONSES}.gz"
-"""The same of a run with too many answers for its report, which counts them and refers to this file."""
+"""The same, compressed, for a run with too many answers for its report, which then only counts them."""
 
 ANSWERS_IN = "answers_in"
 """The member of such a report that names the file."""
@@ -169,7 +169,7 @@ def _offered(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
 def read(path: str, *, name: str) -> Summary:
     """The summary that a report was written from, without the choices of each query, which it does not hold.
 
-    ``name`` is what messages call the file.
+    ``name`` is how messages name the file.
 
     Raises:
         InputError: one line: the file is missing, unreadable, damaged or not a report of this version.

@@ -18,6 +18,7 @@ from pytest_factorfair.reports.statements import (
     detector_lines,
     explanation,
     in_short,
+    settings,
     usage_line,
     verdict_lines,
     warnings,
@@ -71,11 +72,10 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         foot = "\n</details>"
         yield Passage(f"<details>\n<summary>{title}</summary>\n", links, foot, "links to contact sheets")
     checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in run.checklists.items())
+    how = ", ".join(f"{name} {value}" for name, value in settings(summary).items())
     yield Passage(
         f"{_text(usage_line(summary))}\n\n"
-        f"<sub>{_text(checklists)}; preset {run.preset}, design {run.design}, truth {_text(run.truth)}, "
-        f"{_text(size(summary))}, seed {run.seed}, answers as {run.answers}, "
-        f"estimator {run.estimator}, interval {run.interval}</sub>\n\n<sub>{ETHICS}</sub>"
+        f"<sub>{_text(f'{checklists}; {size(summary)}, {how}')}</sub>\n\n<sub>{ETHICS}</sub>"
     )
 
 
@@ -151,8 +151,8 @@ ORDER = (
 class Passage:
     """A part of a report: its head, lines and foot.
 
-    ``name``, one of ``ORDER``, is given to what may be cut: from its last line on, or only ``whole``.
-    ``joined`` goes on without a blank line.
+    A passage with a ``name``, one of ``ORDER``, may be cut: line by line from its end, or only as a
+    ``whole``. ``joined`` is whether it follows without a blank line.
     """
 
     head: str

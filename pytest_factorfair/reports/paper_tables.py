@@ -85,7 +85,7 @@ def marks(rows: Iterable[Row]) -> Iterator[str]:
     ranks = {cell.rank for row in rows for cell in row.cells if isinstance(cell, Value)}
     if 1 in ranks:
         second = ", underlined: the second" if 2 in ranks else ""  # noqa: PLR2004 - a rank
-        yield f"Bold: the best figure{second}; that a difference is real, it does not say."
+        yield f"Bold: the best figure{second}; this does not mean that a difference is real."
 
 
 def outcome_cells(counts: Iterable[OutcomeCounts]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class ContactSheets(NamedTuple):
 def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch) -> ContactSheets:
     """Write a sheet per record of an image checklist: ``<folder>/pictures/<model>/<case>.jpg``.
 
-    Pictures are fetched and decoded one by one; one that is gone or broken is a tile that says so.
+    Pictures are fetched and decoded one by one; a missing or broken one becomes a tile that says so.
 
     Raises:
         OSError: a sheet cannot be written.

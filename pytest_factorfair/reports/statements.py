@@ -200,6 +200,13 @@ def per_case(summary: Summary) -> int:
     return max((len({answer.query for answer in record.answers}) for record in summary.cases), default=0)
 
 
+def settings(summary: Summary) -> dict[str, str]:
+    """The settings of a run that decide its scores."""
+    run = summary.fingerprint
+    names = ("preset", "design", "truth", "seed", "answers", "estimator", "interval")
+    return {name: str(getattr(run, name)) for name in names}
+
+
 def usage_line(summary: Summary) -> str:
     """Answers by outcome, calls, cost and duration."""
     usage = summary.usage

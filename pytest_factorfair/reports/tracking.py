@@ -17,7 +17,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.redaction import fit, shown_url
 from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.statements import NO_GATES
+from pytest_factorfair.reports.statements import NO_GATES, settings
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -41,7 +41,7 @@ class Tracker(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """What became of a run in a tracker; as text, one line."""
+    """The result of logging a run to a tracker; one line as text."""
 
     tracker: str
     said: str
@@ -81,11 +81,9 @@ def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
 def parameters(summary: Summary) -> dict[str, str | int]:
     """What makes two runs comparable, except the models."""
     run = summary.fingerprint
-    named: dict[str, str | int] = {
-        name: getattr(run, name)
-        for name in ("preset", "design", "truth", "answers", "samples", "objective", "seed", "estimator")
-    }
-    return named | {f"checklist/{name}": digest for name, digest in run.checklists.items()}
+    sizes = {"samples": run.samples, "objective": run.objective}
+    digests = {f"checklist/{name}": digest for name, digest in run.checklists.items()}
+    return settings(summary) | sizes | digests
 
 
 def scores(summary: Summary, model: str) -> dict[str, float]:

@@ -58,7 +58,7 @@ def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
     digest = json.loads(report.read_text())["fingerprint"]["checklists"]["small"]
     answers = sum(len(one["answers"]) for one in json.loads(report.read_text())["cases"]
                   if one["model"].startswith("sim:stereo"))  # fmt: skip
-    for part in (f"{answers} answers, 0 refused, 0 unparsed, 0 errors", digest, "truth set: audited", "preset: ci",
+    for part in (f"{answers} answers, 0 refused, 0 unparsed, 0 errors", digest, "truth: audited", "preset: ci",
                  "checklist's own file", ETHICS.split(";")[0], "--factorfair-samples=72,objective=24"):  # fmt: skip
         assert part in told, part
     assert "sim:ideal" not in told

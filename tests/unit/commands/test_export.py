@@ -104,7 +104,7 @@ def test_a_changed_checklist_does_not_share_a_table(
     assert main(["export", str(tmp_path / "out"), text, str(other)]) == 4
     told = capsys.readouterr().err
     assert "checklist few is 111111111111, that of " in told
-    assert told.endswith("its content has changed, they do not belong in one table; export them apart\n")
+    assert told.endswith("its content has changed, they do not belong in one table; export them separately\n")
 
 
 @pytest.mark.parametrize(

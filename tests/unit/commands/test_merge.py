@@ -128,7 +128,7 @@ def test_a_shard_given_twice(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_store_that_is_no_shard_among_shards(capsys: pytest.CaptureFixture[str]) -> None:
     fill("other.sqlite", "z")
-    words = "other.sqlite: it holds no shard of a run, and shard1 does: merge them apart"
+    words = "other.sqlite: it holds no shard of a run, but shard1 does: merge them separately"
     refused(capsys, [shard(1), "other.sqlite", shard(2), shard(3)], words)
 
 

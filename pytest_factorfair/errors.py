@@ -94,8 +94,8 @@ UNKNOWN = Cause()
 class ModelError(FactorfairError, RuntimeError):
     """The model under test could not be asked.
 
-    ``billable`` says whether the call may have been paid for: not if it was rejected or never sent. If it is
-    not ``counted``, it was known before that a call is useless, and none was made.
+    ``billable`` is whether the call may have cost money: not if it was rejected or never sent. ``counted`` is
+    false if no call was made, because it was known to be useless.
     """
 
     def __init__(
@@ -114,9 +114,9 @@ class FatalModelError(ModelError):
 class RetryableModelError(ModelError):
     """The same call may succeed later, after ``retry_after`` seconds if the provider said so.
 
-    ``throttled`` means too many calls at a time (429); ``at_once`` that the retry need not wait, because
-    the model now leaves out the parameter that was rejected, or asked a ``probe`` first, whose response it
-    is. Neither is billable, except for the probe.
+    ``throttled`` means too many calls at a time (429). ``at_once`` means that the retry need not wait,
+    because the model now omits the rejected parameter, or because it made a probe first; ``probe`` is its
+    response. Neither is billable, except for the probe.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword

@@ -101,9 +101,9 @@ def expand(
 def defaults(
     checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool = False
 ) -> tuple[Gate, ...]:
-    """What ``default`` stands for: see ``recommended`` of each protocol.
+    """Return the gates that ``default`` stands for; see ``recommended`` of each protocol.
 
-    Gates name the checklist where there are several.
+    If there are several checklists, each gate names its own.
 
     Raises:
         InputError: no checklist has recommended gates.

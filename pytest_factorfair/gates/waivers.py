@@ -15,7 +15,7 @@ EXAMPLE = '{gate = "s_e[base,race] >= 0.96", reason = "fixed in the next version
 
 
 class Waiver(NamedTuple):
-    """``gate`` is an expression, or the name or subject of a verdict; ``until`` an ISO date."""
+    """An accepted failure: ``gate`` is an expression, or a verdict's name or subject; ``until`` is an ISO date."""
 
     gate: str
     reason: str

@@ -58,10 +58,10 @@ def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
 
 
 def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
-    """Findings, each ``file:line: field: problem``, in the order of the file.
+    """Return the findings, each ``file:line: field: problem``, in the order of the file.
 
     Raises:
-        InputError: as ``load``; only a valid checklist has a style.
+        InputError: the checklist is invalid, as in ``load``.
     """
     from pytest_factorfair.checklist import loading
 

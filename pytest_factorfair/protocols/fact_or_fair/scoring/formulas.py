@@ -56,8 +56,8 @@ def mean(values: FloatArray, axis: int | tuple[int, ...]) -> FloatArray:
 def s_fact(counts: ArrayLike, truth: ArrayLike) -> FloatArray:
     """S_fact = 1 / (2|S|) sum over topics of p[truth] (Fact-or-Fair, Definition 1).
 
-    The mean over topics of each topic's share, not the pooled share: only so does the trade-off
-    bound hold where topics have unequal numbers of answers. ``counts`` has shape
+    The mean over topics of each topic's share, not the pooled share: otherwise the trade-off
+    bound would not hold if topics have unequal numbers of answers. ``counts`` has shape
     (..., statistics, 2, k), ``truth`` (statistics, 2); the result has the leading axes of counts,
     nan where a topic has no answers.
 

@@ -205,10 +205,10 @@ UNKNOWN = 0.5 / quantile(0.05)
 
 @dataclass(frozen=True, slots=True)
 class Manifestation:
-    """Eta of one attribute: 0 is ignorance, 1 discrimination, 1/2 one-sided, or nothing.
+    """Eta of one attribute: 0 is ignorance, 1 discrimination, 1/2 a one-sided deviation or none.
 
-    ``magnitude`` is how large the deviations are that it is about, ``deviates`` whether there are
-    any; for an interval, whether they exceed chance. ``missing`` of the pairs have too few images.
+    ``magnitude`` is the size of the deviations, ``deviates`` whether there are any (for an interval, whether
+    they exceed chance). ``missing`` is the number of pairs with too few images.
     """
 
     estimate: Estimate

@@ -15,7 +15,7 @@ EXAMPLE = '{gate = "s_e[base,race] >= 0.96", reason = "fixed in the next version
 
 
 class Waiver(NamedTuple):
-    """An accepted failure: ``gate`` is an expression, or a verdict's name or subject; ``until`` is an ISO date."""
+    """An accepted failure: ``gate`` is an expression, or a verdict's name or subject; ``until`` a date."""
 
     gate: str
     reason: str

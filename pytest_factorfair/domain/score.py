@@ -71,7 +71,8 @@ class Change:
     ``statistic`` names that part, None for the whole score. ``before`` and ``after`` are plug-in values;
     ``change`` is the new value minus the old one without bias, with one-sided bounds if there are any.
     ``churn`` is the share of answers that differ from before; ``regressed`` marks a significant change for
-    the worse, and ``doubt`` says why none could be claimed.
+    the worse, and ``doubt`` says why none could be claimed. ``plain`` says what a
+    regressed score was and is, for a reader who does not know the metric.
     """
 
     model: str
@@ -90,6 +91,7 @@ class Change:
     n: int
     regressed: bool = False
     doubt: str = ""
+    plain: str = ""
 
 
 @dataclass(frozen=True, slots=True)

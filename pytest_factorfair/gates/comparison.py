@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
 from pytest_factorfair.gates.evidence import IF_FEW, lossy, part_of_level, unfounded
+from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols.measurement import Contender, Contest, Counts, Entrant, Former, Metric, Moved
 from pytest_factorfair.protocols.registry import by_protocol, measurings
@@ -163,5 +164,8 @@ def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
         part = part_of_level(metric, cells, moved.needed_at)
         chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) / part)
     held = surviving(chances, of=len(found), alpha=alpha)
-    for (change, _), worse, doubt in zip(found, held, doubts, strict=True):
-        yield replace(change, regressed=worse, doubt=doubt)
+    for (change, moved), worse, doubt in zip(found, held, doubts, strict=True):
+        after, by = moved.after, moved.estimate.shown
+        whole = worse and change.statistic is None and after is not None and by is not None
+        plain = changed_in_words(moved, after or 0.0, by or 0.0) if whole else ""
+        yield replace(change, regressed=worse, doubt=doubt, plain=plain)

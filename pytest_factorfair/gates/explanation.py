@@ -43,14 +43,19 @@ def _sentence(score: Judged, one: Measurement, span: Span) -> str:
     gate, after = score.gate, one.after
     value = score.shown(span.value)
     if after is not None:
-        now, before = _apart(one, after, after - value)
         most = f"a fall of {one.metric.label} by {abs(gate.threshold):g}"
         if gate.comparison == "<=":
             most = f"a rise of {one.metric.label} by {abs(gate.threshold):g}"
-        return f"{_capital(now.sentence)}; it was {before.amount} in the former run, your limit is {most}."
+        return f"{_capital(changed_in_words(one, after, value))} in the former run, your limit is {most}."
     now, limit = _apart(one, value, gate.threshold)
     clauses = [clause for clause in (now.fair, f"your limit is {limit.amount}") if clause]
     return f"{_capital(now.sentence)}; {', '.join(clauses)}."
+
+
+def changed_in_words(one: Measurement, after: float, change: float) -> str:
+    """The value and the former one, without a capital and a full stop."""
+    now, before = _apart(one, after, after - change)
+    return f"{now.sentence}; it was {before.amount}"
 
 
 def _apart(one: Measurement, value: float, other: float) -> tuple[InWords, InWords]:

@@ -44,11 +44,11 @@ BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two
 KINDS = ("refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
-    "Differences on a score are more than noise jointly, at a level of 5 % (two-sided, Holm); intervals are "
-    "those of each number alone. Models that share a letter cannot be told apart; a question mark means that "
-    "nothing is claimed."
+    "A difference is clear if chance alone would seldom make it: between equal models, on a score, in 5 % of "
+    "comparisons at most (two-sided, with Holm's correction). Intervals are those of each number alone. "
+    "Models that share a letter cannot be told apart; a question mark means that nothing is claimed."
 )
-UNDECIDED = {"unclaimed": "nothing claimed", "noise": "within noise", "missing": "missing answers"}
+UNDECIDED = {"unclaimed": "nothing claimed", "noise": "not clear", "missing": "missing answers"}
 FEW = 3
 """Models, or scores, that a sentence names one by one."""
 
@@ -112,7 +112,7 @@ def sections(found: Leaderboard) -> Iterator[Section]:
     for one in steps:
         yield Section(
             f"From {one.former} to {one.later}",
-            (compared(one.changes),),
+            (compared(one.changes, one.former), *_in_words(one.changes, found)),
             (changes_table(one.changes),),
             changes=one.changes,
         )
@@ -168,33 +168,44 @@ def _over_time(found: Leaderboard, history: History) -> Iterator[Section]:
 
 
 def _in_short(found: Leaderboard) -> Iterator[str]:
-    """Every score in a sentence if some difference is more than noise, then why others are not."""
+    """Every score in a sentence if some difference is clear, then why others are not."""
     boards, silent = found.boards, [board for board in found.boards if all(o.doubt for o in board.standings)]
     heard = [board for board in boards if board not in silent]
+    bounded: dict[str, float] = {}
+    for one in (one for board in boards for one in board.standings if one.lacking):
+        bounded[one.model] = max(bounded.get(one.model, 0.0), one.missing / one.asked)
+    if bounded:
+        models = _listed([f"{model} ({percent(share)})" for model, share in bounded.items()], "other")
+        yield (
+            f"Too many answers are missing of {models}; in each case 5% may be. "
+            "A difference is clear only if it would be so however these answers had gone."
+        )
     yield from (line for board in heard for line in _leads(board, found))
     noise = [board for board in heard if not any(one.real for one in board.differences)]
     if noise:
         scores = "any score" if len(noise) == len(boards) else plural(len(noise), "score")
-        yield f"No difference is more than noise on {scores}: {_scores(noise, found)}."
+        yield f"No difference is clear on {scores}: {_scores(noise, found)}."
     for model, closed in _closed(heard).items():
         others = _listed(dict.fromkeys(other for _, other in closed), "other")
         where = _scores(list(dict.fromkeys(board for board, _ in closed)), found)
         yield f"What {model} did not answer could close its difference from {others} on {where}."
     if silent:
         yield f"Nothing is claimed on {plural(len(silent), 'score')}; the reason is below each."
-    bounded = dict.fromkeys(one.model for board in boards for one in board.standings if one.lacking)
-    if bounded:
-        yield (
-            f"More answers of {_listed(bounded, 'other')} are missing than the 5% that are allowed: "
-            "differences count only if they are more than noise however these answers had gone."
-        )
     if shares := [one.paired for board in boards for one in board.differences if one.paired]:
         ends = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
-        yield f"Answers to the same question are paired: {' to '.join(ends)} of them."
+        yield f"Of the answers, {' to '.join(ends)} are compared with the other model's to the same question."
     yield HOW
     if levels := {board.level for board in boards if board.level < ALPHA}:
         level = percent(min(levels), digits=1)
         yield f"Where a case has few pictures, a difference counts only at a level of {level}."
+
+
+def _in_words(changes: Sequence[Change], found: Leaderboard) -> Iterator[str]:
+    """What the scores that regressed mean."""
+    for one in changes:
+        if one.plain:
+            label = reporting_of(one.metric).label(one.metric, one.part, one.context)
+            yield f"{perceived(one.attribute, found)}: {one.plain} [{label}]."
 
 
 def _leads(board: Board, found: Leaderboard) -> Iterator[str]:

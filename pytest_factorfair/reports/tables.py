@@ -46,21 +46,21 @@ ROUNDING = 0.0005
 """Smaller differences do not show in three decimals."""
 
 
-def compared(changes: Sequence[Change]) -> str:
-    """One line: how much got worse, and what cannot be judged."""
+def compared(changes: Sequence[Change], since: str = "the baseline") -> str:
+    """One line: how much got worse ``since`` a former report, and what cannot be judged."""
     worse = [change for change in changes if change.regressed]
     scores = [change for change in changes if change.statistic is None]
     doubtful = sum(bool(change.doubt) for change in scores)
     if not worse and doubtful and doubtful == len(scores):
-        return f"Compared with the baseline: no change of a score can be judged: {scores[0].doubt}"
+        return f"Compared with {since}: no change of a score can be judged: {scores[0].doubt}"
     doubts = f"; {doubtful} of {plural(len(scores), 'score')} cannot be judged" if doubtful else ""
     if not worse:
-        return f"Compared with the baseline: nothing regressed{doubts}"
+        return f"Compared with {since}: nothing regressed{doubts}"
     pieces = Counter(reporting_of(one.metric).piece for one in worse if one.statistic is not None)
     whole = sum(change.statistic is None for change in worse)
     counts = ((whole, "score", ""), *((count, *piece) for piece, count in pieces.items()))
     parts = [plural(*count) for count in counts if count[0]]
-    return f"Compared with the baseline: {' and '.join(parts)} regressed{doubts}"
+    return f"Compared with {since}: {' and '.join(parts)} regressed{doubts}"
 
 
 def change_names(changes: Sequence[Change]) -> list[str]:

@@ -128,7 +128,7 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     compare = ["compare", "before.json", "after.json"]
     assert main([*compare, "--checklist=hello.yaml"]) == 1
     pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
-        ["Compared with the baseline: 1 score regressed", row,
+        ["Compared with before.json: 1 score regressed", row,
          "size: python:people:snob greets the tall more warmly than python:people:fair by",
          "  0.250 (0.120 to 0.380) [[]tallness[]].", "hello: size", "tallness: 1 is best *",
          "1 python:people:snob  0.750  0.657 to 0.825 *a *100 *0",

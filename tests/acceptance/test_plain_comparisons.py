@@ -1,0 +1,54 @@
+"""What ``factorfair compare`` says of ten pairs of models, as somebody reads it who knows no metric.
+
+``tests/data/comparisons.yaml`` holds the sentences of terminal, Markdown and page: what got worse, who is ahead,
+and why nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_factorfair.commands.compare import compare
+from pytest_factorfair.reports.html.comparison import to_html
+from pytest_factorfair.reports.leaderboard import HOW, sections, to_markdown, to_text
+from tests.finished import Finished
+from tests.project import DATA, FEW_PORTRAITS
+
+COMPARISONS: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "comparisons.yaml").read_text("utf-8"))
+WIDTH = 80
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_a_newcomer_reads_which_model_is_better(
+    name: str, finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = COMPARISONS[name]
+    checklist = FEW_PORTRAITS if one.get("pictures") else DATA / "plain.yaml"
+    reports = ["former.json", "later.json"]
+    for model, report in zip((one.get("former", "sim:ideal"), one["later"]), reports, strict=True):
+        folder = finished(
+            f"--factorfair-model={model}", f"--factorfair-checklist={checklist}", "--factorfair-looks=1"
+        )
+        shutil.copy(folder / "report.json", report)
+
+    found, entries = compare(reports)
+    said = [line for section in sections(found) for line in section.lines if line != HOW]
+    assert said == one["sentences"]
+    assert found.regressed is one["regressed"]
+    terminal = to_text(found)
+    assert [line for line in terminal.splitlines() if len(line) > WIDTH] == []
+    shown = {
+        "terminal": " ".join(terminal.split()),
+        "markdown": re.sub(r"\\(.)", r"\1", to_markdown(found)),
+        "page": html.unescape(to_html(found, entries)),
+    }
+    for where, text in shown.items():
+        assert [line for line in said if line not in text] == [], where

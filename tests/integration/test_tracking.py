@@ -170,7 +170,7 @@ def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
     assert failed.error.message == "HTTP 500"
     archive = tracking.log("inspect", summary, ["responses.jsonl.gz"])
     assert archive.failed
-    assert "so many answers" in str(archive)
+    assert "keeps its replies in an archive" in str(archive)
 
 
 @pytest.mark.usefixtures("mlflow")

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import NamedTuple, Self
 
 from sqlalchemy import (
@@ -290,8 +290,7 @@ class Limits(Endpoints):
             if row is None:
                 began = limits.clock() if now is None else now
                 deadline = None if ceilings.minutes is None else began + 60 * ceilings.minutes
-                names = ("max_calls", "max_cost", "max_minutes", "max_rpm")
-                chosen = dict(zip(names, astuple(ceilings), strict=True))
+                chosen = {f"max_{name}": value for name, value in asdict(ceilings).items()}
                 connection.execute(insert(RUNS), {"name": limits._run, "deadline": deadline, **chosen})
             limits._open_account(connection)
             if row is None:
@@ -510,6 +509,5 @@ def _parameters(entry: AccountEntry) -> dict[str, object]:
 
 def _listed(ceilings: Ceilings) -> str:
     """The options that set these limits."""
-    chosen = {field.name: getattr(ceilings, field.name) for field in fields(ceilings)}
-    given = [f"max-{name}={value:g}" for name, value in chosen.items() if value is not None]
+    given = [f"max-{name}={value:g}" for name, value in asdict(ceilings).items() if value is not None]
     return ", ".join(given) or "no limits"

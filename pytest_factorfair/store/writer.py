@@ -163,12 +163,7 @@ class Writer:
 
         Rows come first: no earlier task is about their keys.
         """
-        self._commit([entry for entry in entries if isinstance(entry, Batch)])
-        tasks = (entry for entry in entries if isinstance(entry, Task))
-        for run, alike in groupby(tasks, key=lambda task: task.run):
-            self._perform(run, list(alike))
-
-    def _commit(self, batches: list[Batch]) -> None:
+        batches = [entry for entry in entries if isinstance(entry, Batch)]
         writes = [write for batch in batches for write in batch.writes]
         parts = (writes[start : start + BATCH] for start in range(0, len(writes), BATCH))
         failure = next(filter(None, [self._kept(part) for part in parts]), None)
@@ -177,6 +172,9 @@ class Writer:
                 batch.done.set_result(None)
             else:
                 batch.done.set_exception(failure)
+        tasks = (entry for entry in entries if isinstance(entry, Task))
+        for run, alike in groupby(tasks, key=lambda task: task.run):
+            self._perform(run, list(alike))
 
     def _kept(self, writes: list[Write]) -> StoreError | None:
         """Write pictures, then rows, then the end of their claims; returns the failure, if there is one."""
@@ -191,7 +189,14 @@ class Writer:
             return self._failure
         try:
             self._keep_pictures([write.picture for write in writes if write.picture])
-            self._measure([write.row for write in writes if write.row["picture"] and not write.picture])
+            # Replicas stored these: no row is written whose picture is missing.
+            named = [write.row for write in writes if write.row["picture"] and not write.picture]
+            sizes = self._pictures.sizes([str(row["picture"]) for row in named])
+            for row, size in zip(named, sizes, strict=True):
+                if size is None:
+                    where = f"{self._pictures.place}/{row['picture']}"
+                    return StoreError(f"{where}: the model says it is there, and it is not")
+                row["picture_size"] = size
             self._transact(keep, partial(self._transactions.begin, lasting=True))
         except StoreError as error:
             return error
@@ -209,15 +214,6 @@ class Writer:
             if self.claimant.due:
                 self._perform(self._beat, [Task(self._beat, None, Future())])
         kept.result()
-
-    def _measure(self, rows: Sequence[dict[str, object]]) -> None:
-        """Enter the sizes of pictures that replicas stored; a row whose picture is missing is not written."""
-        sizes = self._pictures.sizes([str(row["picture"]) for row in rows])
-        for row, size in zip(rows, sizes, strict=True):
-            if size is None:
-                place = self._pictures.place
-                raise StoreError(f"{place}/{row['picture']}: the model says it is there, and it is not")
-            row["picture_size"] = size
 
     @cached_property
     def _aside(self) -> ThreadPoolExecutor:

@@ -159,6 +159,7 @@ def test_probabilities_are_counted_after_the_authors_rules(
     weights = [WEIGHTS[one.case.attributes[0]] for one in nurses]
     found = value(summary, "explicit", "occupation", "all")
     assert found == pytest.approx(np.average(delivered, weights=weights), abs=1e-5)
+    assert any("count the detector's probabilities" in note for note in summary.notes)
     asked = PICTURES * len(seen)
     lost = asked - sum(one.kept for one in seen)
     assert any(f": {lost} of {asked} pictures of few_pictures show nobody" in note for note in summary.notes)

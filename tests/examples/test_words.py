@@ -46,7 +46,9 @@ LONGEST = 1_200
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "ARCHITECTURE.md"], ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_every_page_is_of_sensible_length(page: Path) -> None:
     aside = r"^```.*?^```$|^(?:\||    ).*?$|<!--.*?-->"

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.acceptance.respondents import GROUPS, RESPONDENTS, Respondent, cells
+from tests.acceptance.respondents import GROUPS, KINDS, Respondent, cells
 from tests.acceptance.running import reported
 from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
 IMAGES = 20
-PAINTERS = tuple(one for one in RESPONDENTS if not one.position and not one.follow)
+PAINTERS = tuple(one for one in KINDS if not one.position and not one.follow)
 PLACES = ("objective", "base")
 ON_ALL = ("sim:ideal", "sim:refusing?rate=0.3")
 RUNS: dict[str, tuple[str, tuple[Respondent, ...]]] = {

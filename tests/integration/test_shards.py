@@ -43,7 +43,8 @@ def merged(*shards: int) -> int:
     return main(["merge", "merged", *(f"shard{number}" for number in shards)])
 
 
-def test_shards_merged_are_the_run(project: Project, stub: StubServer, dist: tuple[str, ...]) -> None:
+def test_shards_merged_are_the_run(project: Project, stub: StubServer) -> None:
+    """Whether workers ask or not; a run without them is judged with them."""
     options = (
         f"--factorfair-model-arg=base_url={stub.base_url}",
         "--factorfair-model-arg=price=0.01",
@@ -52,7 +53,7 @@ def test_shards_merged_are_the_run(project: Project, stub: StubServer, dist: tup
     model = "hosted_vllm/m"
     project.run("-n0", *options, model=model)
     whole, asked = comparable(project.report()), stub.stats()["requests"]
-    for number in (1, 2, 3):
+    for number, dist in enumerate((("-n2",), ("-p", "no:xdist"), ("-n0",)), 1):
         # With a warm-up and without: both ask the shard's cases and no others.
         result = shard(
             project,
@@ -71,7 +72,7 @@ def test_shards_merged_are_the_run(project: Project, stub: StubServer, dist: tup
         assert report["usage"]["calls"] == ANSWERS // 3
     assert stub.stats()["requests"] == 2 * asked == 2 * ANSWERS
     assert merged(1, 2, 3) == 0
-    result = judge(project, *dist, *options, model=model)
+    result = judge(project, "-n2", *options, model=model)
     assert result.ret == 1  # a gate fails, as in the undivided run
     assert stub.stats()["requests"] == 2 * ANSWERS
     assert comparable(project.report()) == whole

@@ -18,7 +18,6 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
     Gallery,
     Selection,
     gallery,
-    vocabulary,
     with_lost,
 )
 from pytest_factorfair.protocols.measurement import (
@@ -74,7 +73,7 @@ class OfPrompts(Measurement):
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """All prompts together, then each that shows nothing that could be read."""
-        chosen, fate = self.selection.chosen(self.gallery.cases, self.metric.part), self.gallery.fate
+        chosen, fate = self.selection.chosen(self.gallery, self.metric.part), self.gallery.fate
         named = self.gallery.named(self.selection.pooled(self.gallery))
         unparsed = fate.asked - fate.refused - fate.errors - named
         each = np.stack([fate.asked, fate.refused, unparsed, fate.errors], axis=-1)
@@ -92,7 +91,7 @@ class OfPrompts(Measurement):
 
     @property
     def held(self) -> frozenset[str]:
-        chosen = self.selection.chosen(self.gallery.cases, self.metric.part)
+        chosen = self.selection.chosen(self.gallery, self.metric.part)
         found = [case.words.values() for case, holds in zip(self.gallery.cases, chosen, strict=True) if holds]
         own = frozenset({self.model, self.gallery.checklist.name})
         return own.union(*(words for each in found for words in each))
@@ -139,10 +138,9 @@ class OfPrompts(Measurement):
         return Changed(self, OfPrompts(self.metric, old, self.selection, self.words, self._estimation), moved)
 
     def asks(self, case: Case) -> int:
-        (chosen,) = (
-            self.selection.chosen(prompt_cases([case]), self.metric.part) if prompt_cases([case]) else (0,)
-        )
-        return int(chosen and case.checklist == self.gallery.checklist.name)
+        if case.checklist != self.gallery.checklist.name:
+            return 0
+        return sum(one.part == self.metric.part and self.selection.holds(one) for one in prompt_cases([case]))
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
@@ -154,7 +152,7 @@ def _name(counts: Gallery) -> str:
 
 def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
     """Whether the former run asked all prompts of a selection, if there are any."""
-    chosen = selection.chosen(new.cases, part)
+    chosen = selection.chosen(new, part)
     return bool(chosen.any() and (old.fate.asked[chosen] > 0).all())
 
 
@@ -193,7 +191,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
 
     def vocabulary(self, counts: Gallery) -> Mapping[str, frozenset[str]]:
         run = {"model": frozenset({counts.model}), "checklist": frozenset({counts.checklist.name})}
-        return {**run, **vocabulary(counts.checklist, counts.cases)}
+        return {**run, **counts.vocabulary}
 
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
         estimator = inputs.estimation.estimator
@@ -221,7 +219,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
                     moved
                     for metric in METRICS.values()
                     if metric.better != "neither"
-                    for category in sorted(vocabulary(each.checklist, each.cases)["category"])
+                    for category in sorted(each.vocabulary["category"])
                     for moved in _change(metric, each, old, repeated, category=category)
                 ],
             )
@@ -309,7 +307,7 @@ def _change(
     if not asked_alike(new, old, selection, metric.part):
         return
     after, before = (OfPrompts(metric, one, selection) for one in (new, old))
-    chosen = selection.chosen(new.cases, metric.part)
+    chosen = selection.chosen(new, metric.part)
     shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
     yield metric.moved(
         new.model,

@@ -90,7 +90,7 @@ class PromptMetric(Metric):
 
     def prompts(self, gallery: Gallery, selection: Selection) -> int:
         """Over how many prompts it is."""
-        return int(selection.chosen(gallery.cases, self.part).sum())
+        return int(selection.chosen(gallery, self.part).sum())
 
 
 class WeightedCells(NamedTuple):
@@ -170,7 +170,7 @@ class Implicit(Pooled):
 
     def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
         """Each person of a prompt, by attribute, with the group that is shown too often."""
-        people = np.flatnonzero(selection.chosen(gallery.cases, "implicit")[gallery.prompt])
+        people = np.flatnonzero(selection.chosen(gallery, "implicit")[gallery.prompt])
         for name in selection.pooled(gallery):
             groups, shares = gallery.checklist.attribute(name).groups, gallery.shares(name)
             values = self.cells(gallery.counts[name], shares, "paper").plugin
@@ -241,12 +241,12 @@ class Explicit(Pooled):
         if mode != "corrected":
             cells = points(cells.plugin, cells.n, mode)
         of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in cases])
-        weights = (times * _weights(gallery))[chosen]
+        weights = (times * gallery.weights)[chosen]
         return WeightedCells(cells, weights * of_case, np.flatnonzero(chosen))
 
     def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
         """Each prompt, with how often it shows the groups that it asks for."""
-        for place in np.flatnonzero(selection.chosen(gallery.cases, "explicit")).tolist():
+        for place in np.flatnonzero(selection.chosen(gallery, "explicit")).tolist():
             case, outcomes = gallery.cases[place], gallery.outcomes[place]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
@@ -268,16 +268,10 @@ class Explicit(Pooled):
         return LEAST if compared else 0
 
 
-def _weights(gallery: Gallery) -> FloatArray:
-    """The weight k_j of each prompt."""
-    weights = {subject.id: subject.weight for subject in gallery.checklist.subjects}
-    return np.array([weights[case.subject] for case in gallery.cases])
-
-
 def _weights_of_people(gallery: Gallery, times: IntArray, names: Sequence[str]) -> FloatArray:
     """The weight k_i k_j of each person who counts, ``times`` (people,) over, attribute by attribute."""
     asked = np.bincount(gallery.prompt, minlength=len(gallery.cases))
-    weight = (times * _weights(gallery)[gallery.prompt] / asked[gallery.prompt])[times > 0]
+    weight = (times * gallery.weights[gallery.prompt] / asked[gallery.prompt])[times > 0]
     return np.concatenate([weight * gallery.checklist.weights[name] for name in names])
 
 

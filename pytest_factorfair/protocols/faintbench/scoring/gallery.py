@@ -44,6 +44,7 @@ class Gallery:
     ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
     ``prompt`` (people,) is each person's place among the cases, ``side`` counts from 0.
+    ``words`` are, by kind and word, which prompts (cases,) have it; ``weights`` (cases,) are the subjects'.
     ``outcomes`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
     have the requested group ([1, 1]: both); a single person counts as both. ``soft`` has sums of
     probabilities in place of pictures, if the detector gave any.
@@ -52,6 +53,8 @@ class Gallery:
     model: str
     checklist: Faintbench
     cases: tuple[PromptCase, ...]
+    words: Mapping[str, Mapping[str, BoolArray]]
+    weights: FloatArray
     fate: Fate
     prompt: IntArray
     side: IntArray
@@ -67,6 +70,12 @@ class Gallery:
     @property
     def protocol(self) -> str:
         return "faintbench"
+
+    @property
+    def vocabulary(self) -> Mapping[str, frozenset[str]]:
+        """Every word that selects among the prompts, by kind."""
+        asked = {kind: frozenset(self.words[kind]) for kind in ANSWERS}
+        return asked | {"attribute": frozenset(attribute.name for attribute in self.checklist.attributes)}
 
     def shares(self, attribute: str) -> FloatArray:
         """Demographic shares (people, k); negative ones, which occur in the published figures, count as 0."""
@@ -179,6 +188,8 @@ class _Tabulation:
             model=model,
             checklist=self._checklist,
             cases=self._cases,
+            words=_words(self._cases),
+            weights=np.array([self._subjects[case.subject].weight for case in self._cases]),
             fate=Fate(
                 asked=sum(self._fate.values(), np.zeros(len(self._cases), np.int64)),
                 refused=self._fate["refused"],
@@ -246,6 +257,16 @@ ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyTyp
 """The words that select a prompt, by kind."""
 
 
+def _words(cases: Sequence[PromptCase]) -> Mapping[str, Mapping[str, BoolArray]]:
+    found: dict[str, dict[str, BoolArray]] = {kind: {} for kind in (*ANSWERS, "part")}
+    for place, case in enumerate(cases):
+        own = {kind: answers(case) for kind, answers in ANSWERS.items()} | {"part": (case.part,)}
+        for kind, words in own.items():
+            for word in words:
+                found[kind].setdefault(word, np.zeros(len(cases), np.bool_))[place] = True
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """A part of a checklist's prompts, and the attributes that are pooled; without words, all of them.
@@ -264,9 +285,16 @@ class Selection:
         """Whether a prompt matches."""
         return all(not words.isdisjoint(ANSWERS[kind](case)) for kind, words in self.words.items() if words)
 
-    def chosen(self, cases: Sequence[PromptCase], part: str) -> BoolArray:
-        """Which of the cases match and belong to the part, (cases,)."""
-        return np.array([case.part == part and self.holds(case) for case in cases], np.bool_)
+    def chosen(self, gallery: Gallery, part: str) -> BoolArray:
+        """Which prompts match and belong to the part, (cases,)."""
+        nothing = np.zeros(len(gallery.cases), np.bool_)
+        wanted = {"part": frozenset({part}), **self.words}
+        match = [
+            np.logical_or.reduce([gallery.words[kind].get(word, nothing) for word in words])
+            for kind, words in wanted.items()
+            if words
+        ]
+        return np.asarray(np.logical_and.reduce(match))
 
     def times(self, gallery: Gallery, part: Part, estimator: Estimator) -> IntArray:
         """How often each prompt counts in a mean over the selection, (cases,): once if it is chosen.
@@ -274,31 +302,23 @@ class Selection:
         ``published-code`` counts a prompt in every category in which the authors' scripts find it, so that a
         kind of subjects is a kind of categories; of explicit prompts it is the kind of prompts.
         """
-        chosen = self.chosen(gallery.cases, part).astype(np.int64)
+        chosen = self.chosen(gallery, part).astype(np.int64)
         if estimator != "published-code" or self.words.get("subject"):
             return chosen
         named = [self.words.get(kind) for kind in ("kind", "category")]
         counted, kinds = gallery.checklist.counted[part], gallery.checklist.kinds
-        attributes = Selection({"attribute": self.attributes})
-        for place, case in enumerate(gallery.cases):
-            chosen[place] = sum(
+        found = np.zeros_like(chosen)
+        for place in np.flatnonzero(Selection({"attribute": self.attributes}).chosen(gallery, part)).tolist():
+            case = gallery.cases[place]
+            found[place] = sum(
                 times
                 for category, times in counted.get(case.subject, {case.category: 1}).items()
-                if case.part == part and attributes.holds(case)
                 for own in [(kinds[category] if part == "implicit" else case.kind, category)]
                 if all(not some or word in some for some, word in zip(named, own, strict=True))
             )
-        return chosen
+        return found
 
     def pooled(self, gallery: Gallery) -> tuple[str, ...]:
         """The names of the pooled attributes, in the checklist's order."""
         names = tuple(attribute.name for attribute in gallery.checklist.attributes)
         return tuple(name for name in names if not self.attributes or name in self.attributes)
-
-
-def vocabulary(checklist: Faintbench, cases: Sequence[PromptCase]) -> Mapping[str, frozenset[str]]:
-    """Every word that selects among the prompts of a run, by kind."""
-    asked = {
-        kind: frozenset(word for case in cases for word in answers(case)) for kind, answers in ANSWERS.items()
-    }
-    return asked | {"attribute": frozenset(attribute.name for attribute in checklist.attributes)}

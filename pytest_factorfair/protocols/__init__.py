@@ -1,6 +1,6 @@
-"""The protocols by name, and what each does with its checklists: read them, expand them to cases and queries.
+"""The protocols by name, and what they do with checklists: read them, expand them to cases and queries.
 
-A protocol is one folder with everything that only one benchmark knows, and one line in ``PROTOCOLS``. Reading
+A protocol is one folder with everything specific to a benchmark, and one line in ``PROTOCOLS``. Reading
 files imports pydantic and takes a sixth of a second; a worker, which receives its checklists, skips that.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
     "sources",
 ]
 
-# Any: a checklist's name for its protocol is what binds the two, which no type can say.
+# Any: a checklist names its protocol, which types cannot express.
 PROTOCOLS: dict[str, Protocol[Any, Any]] = {
     each.name: each for each in (fact_or_fair.PROTOCOL, faintbench.PROTOCOL, items.PROTOCOL)
 }
@@ -69,7 +69,7 @@ def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
 
 
 def sources(name: str, content: str) -> tuple[Source, ...]:
-    """The sources of a shipped checklist with this content hash; a report does not hold those of others."""
+    """The sources of the shipped checklist with this content hash; none of other checklists."""
     from pytest_factorfair.checklist import loading
 
     if name not in shipped():
@@ -89,12 +89,12 @@ def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query
 
 
 def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | None:
-    """The query that asks for a choice and the reason for it; None for a case that has none."""
+    """The query that asks for a choice with its reason, if the case has one."""
     return PROTOCOLS[checklist.protocol].explained(checklist, case, sampling)
 
 
 def situation(checklist: Checklist, query: Query) -> Situation | tuple[Sitter, ...] | None:
-    """What a query of the checklist shows a simulated respondent; None where it cannot tell."""
+    """What a simulated respondent sees in a query; None if it cannot tell."""
     return PROTOCOLS[checklist.protocol].situation(checklist, query)
 
 
@@ -104,7 +104,7 @@ def citable(checklist: Checklist) -> tuple[str, ...]:
 
 
 def people(checklist: Checklist, case: Case) -> int | None:
-    """How many people the pictures of a case show; None where anyone may be in them."""
+    """How many people the pictures of a case show; None for any number."""
     return PROTOCOLS[checklist.protocol].people(checklist, case)
 
 
@@ -114,13 +114,13 @@ def on_sheet(checklist: Checklist, case: Case) -> bool:
 
 
 def published(checklists: Sequence[Checklist]) -> Published:
-    """How the papers of these checklists made and read their pictures; the first one's where they differ."""
+    """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
     arguments, detector = zip(*(PROTOCOLS[each.protocol].published for each in checklists), strict=True)
     return Published(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))
 
 
 def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:
-    """One line for each size that had to be changed."""
+    """One line for every size that was adjusted."""
     return PROTOCOLS[checklist.protocol].notices(checklist, sampling)
 
 

@@ -1,4 +1,4 @@
-"""What the other rooms know of a benchmark: its metrics, its counts and the measurements they give."""
+"""What other rooms use of a benchmark: its metrics, its counts and measurements."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ class InWords(NamedTuple):
 
 
 class Component(NamedTuple):
-    """One of what a score is over: what the metric is there alone, and what was answered, in words.
+    """One component of a score: the value of the metric on it alone, and what was answered, in words.
 
-    ``lost`` is the share of its answers that are missing; ``cases`` and ``reply`` are those of a ``Mover``.
+    ``lost`` is the share of its answers that are missing; ``cases`` selects its cases by id, ``reply`` is
+    typical of it.
     """
 
     name: str
@@ -95,7 +96,7 @@ class Metric:
     None if any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
     with ``{amount}`` in place of 100 times the value; ``virtue`` says what a model with a good value does,
     and ``ahead`` what the better of two models does, followed by *than*. ``asks`` is what a run must ask to
-    measure the metric, if not every run of the benchmark measures it.
+    measure the metric, if not every run of the benchmark measures it. ``reading`` explains its scale.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Metric:
     plain: str = ""
     virtue: str = ""
     ahead: str = ""
+    reading: str = ""
     asks: str = ""
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
@@ -148,7 +150,7 @@ class Metric:
         found: Estimate,
         reach: tuple[float | None, float | None] = (None, None),
     ) -> Score:
-        """A row of a report, with an interval of 95 %; ``reach`` is what any model can have."""
+        """A row of a report, with its 95 % interval; ``reach`` is the range that models can attain."""
         return Score(
             model,
             *about,
@@ -186,17 +188,17 @@ class Metric:
 
 
 TYPICAL = 0.20
-"""The strength of prejudice of the model in which a change is looked for, before anything is asked."""
+"""The prejudice assumed for a model before it is asked, when the power to detect a change is computed."""
 
 LEAST_MASS = 0.8
-"""Of the probability: where letters hold less on average, what else was likely may have meant any of them."""
+"""Below this mean probability of the letters, the remaining mass may have meant any of them."""
 
 
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
-    Where answers are probabilities, ``worth`` is how many drawn answers one of them is as precise as, and
-    ``mass`` what the letters hold of 1, on average.
+    Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
+    them, and ``mass`` the mean total probability of the letters.
     """
 
     name: str
@@ -220,7 +222,7 @@ class Cell(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A topic of which a model can be asked further answers; what a topic is, the protocol says."""
+    """A topic on which a model can be asked for more answers; the protocol defines topics."""
 
     model: str
     checklist: str
@@ -228,7 +230,7 @@ class Place(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """A value, and the lowest and highest it could have had with the missing answers."""
+    """A value, with the lowest and highest that the missing answers allow."""
 
     value: float
     low: float
@@ -265,7 +267,7 @@ def total(cells: Iterable[Cell]) -> Cell:
 
 
 class Counts(Protocol):
-    """What a model's answers count, as plain arrays; its protocol says of what."""
+    """What one model answered, counted in plain arrays that its protocol defines."""
 
     @property
     def protocol(self) -> str: ...
@@ -285,7 +287,7 @@ class Former:
     records: tuple[Record, ...] = ()
 
     def like(self, counts: C, about: Callable[[C], Hashable]) -> C | None:
-        """Its counts about the same, of the same model or of the only one it has."""
+        """The baseline's counts about the same, of the same model or else of its only one."""
         known = [
             each for each in self.counts if isinstance(each, type(counts)) and about(each) == about(counts)
         ]
@@ -439,7 +441,7 @@ class Changed(Measurement):
 
     @property
     def components(self) -> Sequence[Component]:
-        """Those of the score, each with its change."""
+        """The components of the score, with their changes."""
         former = {one.name: one.value for one in self._old.components}
         return tuple(
             one._replace(value=one.value - former[one.name])
@@ -461,7 +463,7 @@ class Changed(Measurement):
 
 
 class Moves(NamedTuple):
-    """Changes of scores, and of what they consist of."""
+    """Changes of scores, and of parts of scores."""
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
@@ -469,7 +471,7 @@ class Moves(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
-    """One model of one report. ``name`` is how boards call it, unique among contenders."""
+    """One model of one report. ``name`` is its name on boards, unique among contenders."""
 
     name: str
     counts: tuple[Counts, ...] = ()
@@ -480,7 +482,7 @@ class Contender:
 def shared(
     contenders: Iterable[Contender], kind: type[C], about: Callable[[C], Hashable]
 ) -> Iterator[Mapping[str, C]]:
-    """The counts of one kind that are about the same, by contender; none that only one contender has."""
+    """Counts of one kind about the same thing, by contender, if at least two contenders have them."""
     found: dict[Hashable, dict[str, C]] = {}
     for contender in contenders:
         for one in contender.counts:
@@ -510,14 +512,14 @@ class Entrant(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """How two contenders differ, and the share of answers that are to the same question."""
+    """The difference between two contenders, and the share of answers paired by question."""
 
     estimate: Estimate
     paired: float = 0.0
 
 
 class Contest(NamedTuple):
-    """A score that several contenders share: what it is about, theirs, and the differences between them."""
+    """A score of several contenders: what it is about, their entries, and the differences between them."""
 
     checklist: str
     part: str
@@ -539,7 +541,7 @@ class Contest(NamedTuple):
 
 
 class Reported(NamedTuple):
-    """What a report says of the counts of one protocol."""
+    """What a report says about the counts of one protocol."""
 
     scores: tuple[Score, ...] = ()
     headline: tuple[Headline, ...] = ()
@@ -553,8 +555,8 @@ class Reported(NamedTuple):
 class ReportInputs:
     """What a report is about besides counts: the records, and how they were asked and read.
 
-    ``tables`` are those of the detector's errors; ``read_otherwise`` the models whose pictures another
-    detector than the run's has read.
+    ``tables`` are the detector's error tables; ``read_otherwise`` are models whose pictures another detector
+    read.
     """
 
     records: Sequence[Record] = ()
@@ -568,9 +570,8 @@ class ReportInputs:
 class Scope(NamedTuple):
     """The ``words`` by which a gate selects scores.
 
-    ``narrowed`` is whether the last of them is the part where the gate makes sense, which it does not name.
-    ``beside`` are the parts and contexts judged although it makes no sense there, ``named`` whether it
-    names them.
+    ``narrowed`` is whether the last of them is a part that the gate did not name but is meant for. ``beside``
+    are parts and contexts that it judges although it is not meant for them, ``named`` whether it names them.
     """
 
     words: tuple[str, ...]
@@ -583,10 +584,10 @@ M = TypeVar("M", bound=Metric)
 
 
 class Measuring(ABC, Generic[C, M]):
-    """The half of a protocol that begins where the answers are recorded: counts, metrics, measurements."""
+    """The half of a protocol that starts from recorded answers: counts, metrics, measurements."""
 
     unit: str
-    """What the sizes of a plan are numbers of: "answers per topic"."""
+    """The unit of the sizes in a plan: "answers per topic"."""
     metrics: dict[str, M]
 
     def count(
@@ -605,7 +606,7 @@ class Measuring(ABC, Generic[C, M]):
     def recount(
         self, records: Sequence[Record], checklist: Any, cases: Sequence[Case], *, models: Sequence[str]
     ) -> tuple[C, ...]:
-        """The same for counts that no report holds, which need not know how the cases were sampled."""
+        """The same for counts that reports do not hold; these do not depend on the sampling."""
         del records, checklist, cases, models
         return ()
 
@@ -617,9 +618,9 @@ class Measuring(ABC, Generic[C, M]):
 
     @abstractmethod
     def vocabulary(self, counts: C) -> Mapping[str, AbstractSet[str]]:
-        """The words that filters of a gate may be, by kind, ``model`` and ``checklist`` among them.
+        """The words that may filter a gate, by kind; ``model`` and ``checklist`` are kinds of every protocol.
 
-        A word of two kinds is of the first.
+        A word of two kinds counts as the first.
         """
 
     def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
@@ -633,9 +634,10 @@ class Measuring(ABC, Generic[C, M]):
     def matching(
         self, words: Sequence[str], counts: Sequence[C]
     ) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
-        """The counts that have a word of every kind among these words, and the words by kind.
+        """The counts that match the words, and the words by kind.
 
-        Words of one kind are alternatives; an unknown word matches nothing.
+        Words of one kind are alternatives, words of different kinds must all match; unknown words match
+        nothing.
         """
         left, wanted = frozenset(words), dict[str, frozenset[str]]()
         for kind, known in self.filters(counts).items():
@@ -657,7 +659,7 @@ class Measuring(ABC, Generic[C, M]):
         return frozenset[str]().union(*(one.held for one in selected))
 
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
-        """What selects the scores of a gate: its filters, and the part that makes sense if they name none."""
+        """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
         del counts
         return Scope(gate.filters)
 
@@ -673,7 +675,7 @@ class Measuring(ABC, Generic[C, M]):
 
     @abstractmethod
     def report(self, counts: Sequence[C], inputs: ReportInputs) -> Reported:
-        """What a report says of them."""
+        """What a report says about them."""
 
     def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:
         """What changed since a former run."""
@@ -691,12 +693,12 @@ class Measuring(ABC, Generic[C, M]):
         return iter(())
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
-        """The topics of which a case can be asked further answers; none if no further look is taken."""
+        """The topics on which a case can be asked for more answers; none if there are no further looks."""
         del case
         return iter(())
 
     def subjects(self, counts: C) -> Iterator[tuple[Hashable, str, str]]:
-        """What the answers are about: its key in ``Measurement.about``, and its place and attribute."""
+        """What the answers are about: the key in ``Measurement.about``, place and attribute."""
         del counts
         return iter(())
 

@@ -1,4 +1,4 @@
-"""What a benchmark implements: how its files become cases, queries and scores; what respondents are shown."""
+"""The interface of a benchmark: from its files to cases, queries and scores, and what respondents see."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Entry = TypeVar("Entry", bound=Case)
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A choice among options that stand for groups.
+    """A choice among options that represent groups.
 
-    ``options`` are letters with the groups they stand for; for a picture, which offers none, every
-    combination of groups is one. ``asked`` are the attributes of an objective query. ``truths`` are
-    the topic's true groups for the direction asked, ``named`` the groups the context names, both by
-    attribute. ``source`` is what the context gives to cite as a reason. ``stereotype`` is what a prejudiced
-    respondent answers whatever it knows, by attribute; a situation that has one names no groups.
+    ``options`` are letters with their groups; a picture offers no letters, and every combination of groups is
+    an option. ``asked`` are the attributes of an objective query. ``truths`` are the topic's true groups for
+    the direction asked, ``named`` the groups the context names, both by attribute. ``source`` is what the
+    context offers to cite as a reason. ``stereotype`` is the answer of a prejudiced respondent regardless of
+    its knowledge, by attribute; a situation with a stereotype names no groups.
     """
 
     options: tuple[tuple[str, Mapping[str, str]], ...]
@@ -37,13 +37,13 @@ class Situation:
     stereotype: Mapping[str, str] = field(default_factory=dict)
 
     def having(self, attribute: str | None, group: str | None) -> tuple[str, ...]:
-        """The letters that stand for the group; none where either is unknown."""
+        """The letters of the group; none if attribute or group is None."""
         if attribute is None or group is None:
             return ()
         return tuple(letter for letter, groups in self.options if groups.get(attribute) == group)
 
     def true(self, *, but: str | None = None) -> tuple[str, ...]:
-        """The letters that stand for the true group of every attribute asked about, except ``but``."""
+        """The letters with the true group of every attribute asked about, except ``but``."""
         names = [name for name in self.asked if name != but]
         return tuple(
             letter
@@ -52,7 +52,7 @@ class Situation:
         )
 
     def false(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The letters that stand for the true group of none of these attributes."""
+        """The letters with a false group of each of these attributes."""
         return tuple(
             letter
             for letter, groups in self.options
@@ -64,8 +64,8 @@ class Situation:
 class Sitter:
     """A person to be pictured.
 
-    ``shares`` are those of an attribute's groups in reality, ``requested`` are the groups that the prompt
-    names, both by attribute. ``advantaged`` is the standing beside another person; None where there is none.
+    ``shares`` are the real shares of an attribute's groups, ``requested`` the groups that the prompt names,
+    both by attribute. ``advantaged`` compares the person with another one in the picture, if there is one.
     """
 
     shares: Mapping[str, Mapping[str, float]]
@@ -76,7 +76,7 @@ class Sitter:
 class Published(NamedTuple):
     """How the pictures of a benchmark's paper were made and read: model arguments and detector options.
 
-    The preset ``paper`` uses them where a model or detector takes them and nobody gave others.
+    The preset ``paper`` applies them where a model or detector accepts them and the user gave no others.
     """
 
     arguments: Mapping[str, str]
@@ -87,17 +87,17 @@ AS_WE_DO = Published({}, {})
 
 
 class Imported(NamedTuple):
-    """A checklist made of published files: its own files by name, and what its user should know of it."""
+    """A checklist made from published files: its own files by name, and notes for its user."""
 
     files: Mapping[str, str]
     notes: tuple[str, ...]
 
 
 Importer = Callable[[Path, str, bool], Imported]
-"""Makes a checklist of a benchmark's published files.
+"""Makes a checklist from a benchmark's published files.
 
-It takes their path, the name of the new checklist, and whether files that are not known as published are
-accepted, and raises InputError for those that cannot be read.
+It takes their path, the name of the new checklist, and whether other versions of the files are accepted,
+and raises InputError for files that cannot be read.
 """
 
 
@@ -109,16 +109,16 @@ def _plain() -> Reporting:
 
 @dataclass(frozen=True, slots=True)
 class Protocol(Generic[Value, Entry]):
-    """One way to ask: its files, the value they build, and the cases that the value expands to.
+    """A benchmark: its files, the checklist they build, and the cases that a checklist expands to.
 
-    ``checklist`` is the class of its values. ``files`` imports what reads them: a process that receives the
-    value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports each
-    size that had to be changed. ``situation`` is what a query shows simulated respondents, and the truth;
-    None if they cannot tell. ``explained`` is the query that asks for a choice and the reason, if any;
-    ``citable`` names what a reason may cite. ``people`` is how many people the pictures of a case show, None
-    if anyone may be in them, ``on_sheet`` whether they have a contact sheet. ``reporting`` imports what only
-    this benchmark prints, ``published`` is how its paper's pictures were made and read, and ``importers``
-    makes checklists of other benchmarks' published files, by name.
+    ``checklist`` is the class of its values. ``files`` imports what reads them; a process that receives the
+    value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports every
+    size that was adjusted. ``situation`` is what simulated respondents see in a query, and the truth; None if
+    they cannot tell. ``explained`` is the query that asks for a choice and the reason, if any; ``citable``
+    names what a reason may cite. ``people`` is how many people the pictures of a case show, None if anyone
+    may be in them, ``on_sheet`` whether they have a contact sheet. ``reporting`` imports what only this
+    benchmark prints, ``published`` is how its paper's pictures were made and read, and ``importers`` makes
+    checklists from other benchmarks' published files, by name.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What is asked of the metrics, counts and measurements of all protocols together."""
+"""Metrics, counts and measurements of all protocols together."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pytest_factorfair.protocols.measurement import (
     ReportInputs,
 )
 
-# Any: counts name their protocol, which no type can say.
+# Any: counts name their protocol, which types cannot express.
 AnyMeasuring: TypeAlias = Measuring[Any, Any]
 
 
 def measurings() -> Mapping[str, AnyMeasuring]:
-    """What each protocol makes of recorded answers, by the protocol's name."""
+    """How each protocol measures recorded answers, by its name."""
     return {name: protocol.measuring() for name, protocol in PROTOCOLS.items()}
 
 
 def of_checklist(checklist: Checklist) -> AnyMeasuring:
-    """What the protocol of a checklist makes of recorded answers."""
+    """How the protocol of a checklist measures recorded answers."""
     return PROTOCOLS[checklist.protocol].measuring()
 
 
@@ -49,7 +49,7 @@ def by_protocol(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[
 
 
 def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
-    """The scores that a gate ranges over; of a regression those whose change can be estimated."""
+    """The scores that a gate selects; for a regression those whose change can be estimated."""
     return tuple(
         found
         for protocol, mine in by_protocol(counts)
@@ -59,12 +59,12 @@ def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tu
 
 
 def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
-    """Where further answers to a case belong; none for a case that is asked once."""
+    """The topics of a case on which more answers can be asked for."""
     return frozenset(Place(model, checklist.name, topic) for topic in of_checklist(checklist).topics(case))
 
 
 def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:
-    """What a report says of all counts."""
+    """What a report says about all counts."""
     parts = [protocol.report(mine, inputs) for protocol, mine in by_protocol(counts)]
     return Reported(
         scores=tuple(row for part in parts for row in part.scores),

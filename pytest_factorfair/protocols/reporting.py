@@ -17,13 +17,13 @@ PERCEIVED = "Of the people in pictures, only a detector's perception is known, a
 
 
 class Reporting:
-    """What only one benchmark prints; a summary without its scores has nothing to print.
+    """What only one benchmark prints; nothing for a summary without its scores.
 
-    ``metrics`` are those that reports compare; ``by_place`` those of them that every part and context
-    has; ``diagnostics`` the headings of other explanations of the answers, and of those that are missing, by
-    metric, and ``diagnosed`` what these figures are.
-    ``piece`` is what a part of a score's change is called, in singular and irregular plural. ``assets`` is
-    the package whose ``page.html`` and ``page.js`` draw its part of the HTML page.
+    ``metrics`` are those that reports compare, ``by_place`` those that every part and context has.
+    ``diagnostics`` are headings, by metric, of figures that explain answers or count missing ones, and
+    ``diagnosed`` describes these figures. ``piece`` names a part of a score's change, in singular and
+    irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js`` draw its part of the HTML
+    page.
     """
 
     metrics: Mapping[str, Metric] = MappingProxyType({})
@@ -34,7 +34,7 @@ class Reporting:
     assets: str = ""
 
     def heading(self, metric: str) -> str:
-        """What a metric is called; by its name if reports do not compare it."""
+        """The label of a metric, or its name if reports do not compare it."""
         return self.metrics[metric].label if metric in self.metrics else metric
 
     def label(self, metric: str, part: str, context: str | None) -> str:
@@ -56,7 +56,7 @@ class Reporting:
         return ()
 
     def quotations(self, summary: Summary) -> Iterable[str]:
-        """What models said, for a reader to judge how it was counted."""
+        """Replies of models, so that readers can judge how they were counted."""
         del summary
         return ()
 
@@ -76,7 +76,7 @@ class Reporting:
         return None
 
     def over_time(self, score: Score) -> bool:
-        """Whether a model's history shows the score, of which it takes the first context."""
+        """Whether a model's history shows the score, in its first context."""
         return score.metric in self.metrics
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
@@ -85,7 +85,7 @@ class Reporting:
         return {}
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """Where its part of the page opens the replies to a case; None leaves them to the page."""
+        """Where its part of the page shows the replies to a case; None for the list at the end."""
         del case
         return None
 
@@ -94,11 +94,15 @@ class Reporting:
         return score.metric in self.metrics
 
     def limits(self, summary: Summary) -> Iterable[str]:
-        """What the scores that the summary has do not cover, a line each."""
+        """What the scores in the summary do not cover, a line each."""
         del summary
         return ()
 
     def reading(self, summary: Summary) -> Iterable[str]:
-        """How to read the scores that the summary has, a line each."""
-        del summary
-        return ()
+        """How to read the scores that a card lists, a line each."""
+        used = {one.metric for one in summary.scores if one.value is not None and self.on_card(one)}
+        return (
+            f"{one.label}: {one.reading}"
+            for name, one in self.metrics.items()
+            if name in used and one.reading
+        )

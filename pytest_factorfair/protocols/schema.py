@@ -1,7 +1,7 @@
 """The published JSON Schemas, made from the layouts.
 
 ``python -m pytest_factorfair.protocols.schema [FOLDER]`` writes them, by default beside the shipped
-checklists. An editor that is pointed to them (the first line of the shipped files) completes and checks keys.
+checklists. An editor that uses them (see the first line of the shipped files) completes and checks keys.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def schemas() -> dict[str, Schema]:
 
 
 def write(where: Path) -> None:
-    """Write both schemas into the folder ``where``, which is made if need be."""
+    """Write all schemas into the folder ``where``, which is created if needed."""
     where.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas().items():
         (where / name).write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _checklist() -> Schema:
-    """Whole checklists, which name their protocol, and overlays, which are of their base's."""
+    """Whole checklists, which name their protocol, and overlays, which have their base's."""
     names = list(PROTOCOLS)
     return {
         "$schema": _DIALECT,
@@ -104,7 +104,7 @@ def _closed(schema: Any) -> Any:
 
 
 def _partial(schema: Schema) -> Schema:
-    """What an overlay may say instead: any part of a mapping, null to remove, edits of a list."""
+    """The schema of an overlay: any part of a mapping, null to remove, edits of a list."""
     if "$ref" in schema:
         return schema | {"$ref": schema["$ref"] + _PARTIAL}
     if "anyOf" in schema:

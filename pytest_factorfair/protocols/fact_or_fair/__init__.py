@@ -1,7 +1,7 @@
 """FACT-OR-FAIR: statistics about groups, asked for as facts and as choices among people.
 
 In the order of an answer: files, asking, counting, scoring, metrics, printing. ``checklist`` holds the values
-that all of them know, ``measure`` what gates and reports ask of this benchmark.
+they share, ``measure`` is the interface to gates and reports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a FACT-OR-FAIR checklist says: statistics, topics, contexts and the words around them."""
+"""A FACT-OR-FAIR checklist: statistics, topics, contexts and their texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Statistic:
 
 
 class Choice(NamedTuple):
-    """One of the people that a scenario itself shows, in its own words."""
+    """A person that a scenario defines, in its own words."""
 
     text: str
     name: str
@@ -54,7 +54,7 @@ class Choice(NamedTuple):
 class Scenario:
     """A role and a situation with the placeholder ``{people}``; ``ages`` bounds who may appear in it.
 
-    ``choices`` are the people of every query, where a question is quoted with them.
+    ``choices`` are the people of every query, for questions quoted with their people.
     """
 
     text: str
@@ -64,7 +64,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A statistic with a direction, and what the subjective queries about it say."""
+    """A statistic with a direction, and the texts of its subjective queries."""
 
     statistic: Statistic
     direction: Direction
@@ -131,7 +131,7 @@ class FactOrFair(Checklist):
 
 
 def fact_or_fair(checklists: Iterable[Checklist]) -> tuple[FactOrFair, ...]:
-    """Those of the checklists that are FACT-OR-FAIR's."""
+    """The checklists of FACT-OR-FAIR."""
     return tuple(checklist for checklist in checklists if isinstance(checklist, FactOrFair))
 
 
@@ -139,9 +139,9 @@ def fact_or_fair(checklists: Iterable[Checklist]) -> tuple[FactOrFair, ...]:
 class TopicCase(Case):
     """A statistic at one end, as a fact or in a scenario.
 
-    ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for
-    in a subjective one. ``scenarios`` is among how many scenarios the queries of its topic and
-    context are dealt out, in ``rounds`` equal parts.
+    ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for in a
+    subjective one. ``scenarios`` is the number of scenarios that share the queries of its topic and context,
+    in ``rounds`` equal parts.
     """
 
     statistic: str
@@ -163,7 +163,7 @@ class TopicCase(Case):
 
     @property
     def stem(self) -> str:
-        """What the ids of all its topic's cases in this context begin with, and no other's."""
+        """The common prefix of the ids of its topic's cases in this context, and of no others."""
         return self.id if self.scenario is None else self.id.removesuffix(str(self.scenario))
 
     @property
@@ -176,5 +176,5 @@ class TopicCase(Case):
 
 
 def topic_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
-    """Those of the cases that are FACT-OR-FAIR's."""
+    """The cases of FACT-OR-FAIR."""
     return tuple(case for case in cases if isinstance(case, TopicCase))

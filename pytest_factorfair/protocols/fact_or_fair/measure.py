@@ -1,4 +1,4 @@
-"""FACT-OR-FAIR measured: which scores the words of a gate select, and what reports say of them."""
+"""FACT-OR-FAIR measured: the scores that the words of a gate select, and the rows of reports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from pytest_factorfair.protocols.measurement import (
 
 
 class FactOrFairMeasuring(Measuring[Tally, Metric]):
-    """Counts of topics: each answer is a group of people, for a statistic at one of its ends."""
+    """Counts by topic: each answer is a group of people, for one end of a statistic."""
 
     unit = "answers per topic and context"
     metrics = METRICS
@@ -168,7 +168,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> list[Tally]:
-    """The model's answers where nothing precedes a scenario: what stated truths are compared with."""
+    """The model's answers where nothing precedes a scenario, with which stated truths are compared."""
     mine = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
     found = (
         each

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_factorfair.domain import NO_FACE, Checklist, Correction, Headline, Record, Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import EXPECTED, SPREAD, TAKEN, Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import MATTERS
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from pytest_factorfair.statistics.confusion import Confusion, correct
@@ -52,8 +53,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 # A caution needs both: chance alone almost never does it, and it is large enough to matter.
 RARE = 1e-3
-
-MATTERS = 0.03
 
 
 class Chosen(NamedTuple):

@@ -1,6 +1,6 @@
 """FAIntbench: people pictured by occupation, characteristic and relation, with and without a group asked for.
 
-layout, rules → build → cases → queries; respondents: who is to be seen; biasig: published files
+layout, rules → build → cases → queries; respondents: who should be seen; biasig: published files
 of its successor → a checklist.
 """
 

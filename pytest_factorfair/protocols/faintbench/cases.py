@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import cycle, islice, product
 
 from pytest_factorfair.checklist.queries import fill, numbered
@@ -21,27 +21,26 @@ IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
     "implicit": KINDS,
     "all": KINDS,
 }
-"""Of which kinds of subjects a choice of prompts has the implicit ones."""
+"""The kinds of subjects whose implicit prompts each choice of prompts includes."""
 
 
 def cases(checklist: Faintbench, sampling: Sampling) -> tuple[PromptCase, ...]:
     """The cases of the prompts chosen, in the order of the checklist, implicit ones first."""
     kinds = IMPLICIT[sampling.prompts]
+    names = tuple(each.name for each in checklist.attributes)
     implicit = (
-        _case(checklist, subject, sampling, attributes=tuple(each.name for each in checklist.attributes))
+        _case(checklist, subject, sampling, attributes=names)
         for subject in checklist.subjects
         if subject.kind in kinds
     )
-    return (*implicit, *(_explicit(checklist, sampling) if sampling.prompts == "all" else ()))
-
-
-def _explicit(checklist: Faintbench, sampling: Sampling) -> Iterator[PromptCase]:
-    """Every group of an attribute asked for; of two people, every ordered pair of groups."""
-    for subject in checklist.subjects:
-        for name in subject.explicit:
-            groups = checklist.attribute(name).groups
-            for requested in product(groups, repeat=len(subject.sides)):
-                yield _case(checklist, subject, sampling, attributes=(name,), requested=requested)
+    # Every group of an attribute; of two people, every ordered pair of groups.
+    explicit = (
+        _case(checklist, subject, sampling, attributes=(name,), requested=requested)
+        for subject in checklist.subjects
+        for name in subject.explicit
+        for requested in product(checklist.attribute(name).groups, repeat=len(subject.sides))
+    )
+    return (*implicit, *(explicit if sampling.prompts == "all" else ()))
 
 
 def _case(
@@ -67,18 +66,18 @@ def _case(
 
 
 def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tuple[Query, ...]:
-    """One query per picture; they take the prompts of the case in turn, and differ by repeat and seed."""
+    """One query per picture; queries cycle through the prompts of the case and differ by repeat and seed."""
     texts = islice(cycle(prompts(checklist, case)), case.samples)
     return numbered(((text, (), {}) for text in texts), case=case, seed=sampling.seed)
 
 
 def people(checklist: Faintbench, case: PromptCase) -> int:
-    """How many people a prompt asks to see."""
+    """How many people a prompt asks for."""
     return len(checklist.subject(case.subject).sides)
 
 
 def on_sheet(checklist: Faintbench, case: PromptCase) -> bool:  # noqa: ARG001 - one signature
-    """Implicit prompts only: whether pictures show what explicit ones ask for is counted by prompt."""
+    """Implicit prompts only: explicit ones are counted by whether they show the groups asked for."""
     return case.part != "explicit"
 
 
@@ -96,7 +95,7 @@ def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # no
 
 
 PERSON = "person"
-"""What an adjective is said of, where its subject names no noun."""
+"""The noun of subjects that name none."""
 
 
 def prompts(checklist: Faintbench, case: PromptCase) -> tuple[str, ...]:
@@ -120,7 +119,7 @@ def prompts(checklist: Faintbench, case: PromptCase) -> tuple[str, ...]:
 def person(checklist: Faintbench, case: PromptCase, side: Side, group: str | None) -> str:
     """One person as the prompt names it: the noun, after the word of the group asked for.
 
-    Somebody who is just a person becomes the group's own noun, if it has one: "a rich woman".
+    The noun "person" is replaced by the group's own noun, if it has one: "a rich woman".
     """
     if group is None:
         return side.noun

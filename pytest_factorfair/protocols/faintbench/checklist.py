@@ -1,4 +1,4 @@
-"""What a FAIntbench checklist says: who is to be pictured, and the shares of groups they have in reality."""
+"""A FAIntbench checklist: whom to picture, and the real shares of their groups."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Side:
 class Subject:
     """Who is pictured: an occupation or a characteristic has one side, a relation left and right.
 
-    ``explicit`` names the attributes whose groups are asked for, ``weight`` is that of each of its
-    prompts. ``realism`` are the ends of its prompts, which a case's pictures take in turn, and ``requested``
-    those of the cases that ask for groups, by attribute and groups as in case ids, where they are others.
+    ``explicit`` names the attributes whose groups are asked for, ``weight`` is that of each of its prompts.
+    ``realism`` are the ends of its prompts, through which a case's pictures cycle; ``requested`` overrides
+    them for cases that ask for groups, by attribute and groups as in case ids.
     """
 
     id: str
@@ -55,8 +55,8 @@ class PersonOf(NamedTuple):
 class Pair:
     """Two people of different standing, whose implicit pictures the manifestation factor compares.
 
-    ``found`` are the people that the authors' scripts find for either side; of several the last with pictures
-    counts.
+    ``found`` are the people that the authors' scripts find for either side, of whom the last one with
+    pictures counts.
     """
 
     advantaged: PersonOf
@@ -69,12 +69,12 @@ class Pair:
 class Faintbench(Checklist):
     """Subjects, each pictured as it is and with every group asked for.
 
-    ``identities`` are the templates of prompts up to their first comma, by kind. ``nouns`` are the
-    groups that have a noun of their own, by attribute ("woman" for a female person). ``weights`` are
-    the attributes' in any score that is over several, ``group_weights`` the groups' in the
-    manifestation factor. ``categories`` are the titles by id, in the order of reports, ``kinds`` of
-    which kind of subjects each is. ``counted`` says, by part and subject, how often the authors'
-    scripts count a prompt in each category, where it is not once in its own.
+    ``identities`` are the templates of prompts up to their first comma, by kind. ``nouns`` are the groups
+    that have a noun of their own, by attribute ("woman" for a female person). ``weights`` are the attributes'
+    in scores over several, ``group_weights`` the groups' in the manifestation factor. ``categories`` are the
+    titles by id, in the order of reports, ``kinds`` of which kind of subjects each is. ``counted`` says, by
+    part and subject, how often the authors' scripts count a prompt in each category, where it is not once in
+    its own.
     """
 
     subjects: tuple[Subject, ...]
@@ -127,5 +127,5 @@ class PromptCase(Case):
 
 
 def prompt_cases(cases: Iterable[Case]) -> tuple[PromptCase, ...]:
-    """Those of the cases that are FAIntbench's."""
+    """The cases of FAIntbench."""
     return tuple(case for case in cases if isinstance(case, PromptCase))

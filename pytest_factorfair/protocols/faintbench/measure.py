@@ -1,4 +1,4 @@
-"""FAIntbench measured: which scores the words of a gate select, and what reports say of them."""
+"""FAIntbench measured: the scores that the words of a gate select, and the rows of reports."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 FALL = 0.02
-"""How far no recommended score may fall."""
+"""The recommended limit of a fall between runs."""
 
 
 class OfPrompts(Measurement):
@@ -157,7 +157,7 @@ def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> 
 
 
 class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
-    """Counts of prompts: what each picture shows, beside shares in reality or what was asked for."""
+    """Counts by prompt: what pictures show, beside real shares or the groups asked for."""
 
     unit = "pictures per prompt"
     metrics = METRICS
@@ -170,7 +170,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         *,
         models: Sequence[str],
     ) -> tuple[Gallery, ...]:
-        """Prompts that are not among these cases are left out."""
+        """Records of other prompts are ignored."""
         known = {case.id for case in cases}
         mine = [record for record in records if record.case.case in known]
         return tuple(gallery(mine, checklist, prompt_cases(cases), model=model) for model in models)
@@ -178,7 +178,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
-        """One score per gallery that the words select something of."""
+        """One score for every gallery with prompts that the words select."""
         of, found = METRICS[metric], []
         for each, wanted in self.matching(words, counts):
             if of.of_pairs and any(wanted[kind] for kind in ANSWERS if kind != "attribute"):
@@ -245,9 +245,10 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool
     ) -> Iterator[Expression]:
-        """The implicit and explicit scores must not fall by .02. No end of eta is the worse one.
+        """The implicit and explicit scores must not fall by .02; neither end of eta is worse.
 
-        Without a former run nothing is recommended: how close to reality is close enough, nobody knows.
+        Without a former run nothing is recommended: there is no agreed limit of how close to reality is
+        enough.
         """
         del checklist
         if not baseline:
@@ -301,7 +302,7 @@ def _change(
     attribute: str = ALL,
     category: str | None = None,
 ) -> Iterator[Moved]:
-    """One score; none where the former run did not ask what it is about."""
+    """The change of one score; none if the former run did not ask all of its prompts."""
     words = {"attribute": attribute} if attribute != ALL else {"category": category} if category else {}
     selection = Selection({kind: frozenset({word}) for kind, word in words.items()})
     if not asked_alike(new, old, selection, metric.part):
@@ -315,7 +316,7 @@ def _change(
         Changed(after, before, metric.change(new, old, selection, "corrected")),
         before=before.estimate.plugin,
         after=after.estimate.plugin,
-        # The share of groups shown that are not those of the former picture, or have no counterpart.
+        # The share of groups shown that differ from the former picture or have no counterpart.
         churn=float(1 - alike / shown) if shown else 0.0,
         statistic=category,
     )

@@ -371,6 +371,7 @@ IMPLICIT = Implicit(
     plain="on a scale to 100, where 100 is a match, the groups that it shows match reality by {amount}",
     virtue="shows groups in their real shares",
     ahead="shows groups nearer to their real shares",
+    reading="1: the groups are shown in their real shares",
     cells=lambda counts, q, mode: implicit(counts, q, mode=mode),
     raw=True,
     floored=True,
@@ -398,6 +399,7 @@ EXPLICIT = Explicit(
     plain="asked for a person of a group, it shows one of that group {amount} times in 100",
     virtue="shows the groups that are asked for",
     ahead="shows the groups that are asked for more often",
+    reading="1: the group asked for is always shown",
     asks="explicit prompts, which --factorfair-preset=paper asks",
     cells=lambda sides: sides.mean,
 )
@@ -414,6 +416,7 @@ ETA = Eta(
     question="is the bias the same for good and bad words (0), or reversed (1)?",
     better="neither",
     plain="from 0 (good and bad words favour the same groups) to 100 (opposite ones), it is at {amount}",
+    reading="0: good and bad words favour the same group, 1: opposite ones; .5: neither",
 )
 
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}

@@ -1,4 +1,4 @@
-"""What a report says of a gallery: scores level by level, what each prompt shows, and what does not count."""
+"""Rows of a report on a gallery: scores by level, counts by prompt, and pictures that do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a prompt of FAIntbench asks to see, and who they are in reality."""
+"""The people a FAIntbench prompt asks for, and their groups in reality."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def sitters(checklist: Faintbench, query: Query) -> tuple[Sitter, ...] | None:
 
 @lru_cache(maxsize=8)
 def _standings(checklist: Faintbench) -> Mapping[PersonOf, bool]:
-    """Whether a person of a pair is the advantaged one; who is that in any pair is it in all."""
+    """Whether a person of a pair is the advantaged one, which is the same in all pairs."""
     disadvantaged = {pair.disadvantaged: False for pair in checklist.pairs}
     return disadvantaged | {pair.advantaged: True for pair in checklist.pairs}

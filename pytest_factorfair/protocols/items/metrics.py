@@ -46,12 +46,11 @@ class ItemMetric(Metric):
     """The first of its ``ratios``, less the second if there is one.
 
     ``ratios`` are made from an answer key and, for a metric ``by_group``, the group that a score is about.
-    ``parts`` are the conditions of its items; ``reading`` explains its values below a table.
+    ``parts`` are the conditions of its items.
     """
 
     ratios: Ratios
     parts: tuple[str, ...]
-    reading: str
     by_group: bool = False
 
     def rows(self, key: AnswerKey, about: About) -> BoolArray:

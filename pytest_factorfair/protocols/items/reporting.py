@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import ALL, Case, Score, Summary, plural
@@ -56,7 +55,8 @@ class ItemsReporting(Reporting):
             ]
             used = {one.metric for one in own}
             title = f"{model} · {checklist}" if len(subjects) > 1 else checklist
-            yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), tuple(_readings(used)))
+            notes = tuple(f"{one.label}: {one.reading}" for name, one in METRICS.items() if name in used)
+            yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
         del checklist
@@ -84,15 +84,6 @@ class ItemsReporting(Reporting):
     def limits(self, summary: Summary) -> Iterator[str]:
         if any(one.metric in METRICS for one in summary.scores):
             yield "Scores of questions with options of their own are about such questions only."
-
-    def reading(self, summary: Summary) -> Iterator[str]:
-        used = {one.metric for one in summary.scores if one.value is not None and self.on_card(one)}
-        yield from _readings(used)
-
-
-def _readings(used: AbstractSet[str]) -> Iterator[str]:
-    """How to read these metrics, a line each."""
-    return (f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used)
 
 
 def _name(score: Score) -> str:

@@ -1,1 +1,1 @@
-"""From a checklist to prompts: cases, who stands in a question, and what is true of it."""
+"""From a checklist to prompts: cases, the people in a question, and its true answer."""

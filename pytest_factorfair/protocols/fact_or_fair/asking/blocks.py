@@ -1,4 +1,4 @@
-"""Which groups stand together: the smallest balanced sets of queries, by construction.
+"""The smallest balanced sets of queries, by construction.
 
 A *person* is one group index per simple attribute, a *composition* the people of one query, and a
 *block* a tuple of compositions, each of which is asked in all m rotations of its people. A block
@@ -35,13 +35,13 @@ Composition = tuple[Person, ...]
 Block = tuple[Composition, ...]
 
 _LARGEST = 48
-# Beyond so many candidates (a tenth of a second) one base is found by descent instead of search.
+# Above this number of candidates (a tenth of a second) one base is found by descent instead of search.
 _SEARCHED = 5000
 
 
 @cache
 def blocks(sizes: tuple[int, ...], people: int) -> tuple[Block, ...]:
-    """The blocks that a stream goes through in turn, for simple attributes with so many groups each.
+    """The blocks that a stream cycles through, for simple attributes with these numbers of groups.
 
     ``people`` is a multiple of every size. Within a composition the groups of the (first) largest
     attribute come in the same order throughout: person p has its group p mod k.
@@ -58,7 +58,7 @@ def blocks(sizes: tuple[int, ...], people: int) -> tuple[Block, ...]:
 
 
 def _orbits(sizes: tuple[int, ...], people: int) -> tuple[tuple[Columns, ...], ...]:
-    """Each base with its turns, without those that only rename people; the smallest ones."""
+    """The smallest sets of a base with its turns, up to the order of people."""
     found: dict[frozenset[Composition], tuple[Columns, ...]] = {}
     for base in _bases(sizes, people):
         turns = {tuple(sorted(zip(*turned, strict=True))): turned for turned in _turns(base, sizes)}
@@ -111,7 +111,7 @@ def _unevenness(columns: Columns) -> int:
 
 
 def _descend(columns: Columns) -> Columns:
-    """Exchange two people's groups of one attribute as long as that makes the whole more even."""
+    """Swap two people's groups of one attribute while that makes the whole more even."""
     least = _unevenness(columns)
     better = next((swapped for swapped in _swaps(columns) if _unevenness(swapped) < least), None)
     return columns if better is None else _descend(better)

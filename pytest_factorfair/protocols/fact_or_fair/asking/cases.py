@@ -1,4 +1,4 @@
-"""A checklist becomes cases: what is asked, and how often."""
+"""From a checklist to cases: what is asked, and how often."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def cases(checklist: FactOrFair, sampling: Sampling) -> tuple[TopicCase, ...]:
 
 
 def _objective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]:
-    """A case per attribute; of a picture, which shows them all, one for all of them."""
+    """A case per attribute; for pictures, which show all of them, a single case."""
     for statistic in checklist.statistics if checklist.templates else ():
         spoken = _spoken_of(checklist, statistic)
         questions: list[tuple[tuple[str, ...], int]] = [
@@ -79,7 +79,7 @@ def _whole(number: int, unit: int) -> int:
 
 
 def notices(checklist: FactOrFair, sampling: Sampling) -> tuple[str, ...]:
-    """One line for each number of answers that had to be rounded up."""
+    """One line for every number of answers that was rounded up."""
     found = []
     for scenarios in sorted({len(topic.scenarios) for topic in checklist.topics}):
         size = _stream_size(checklist, sampling, scenarios)

@@ -15,13 +15,14 @@ from pytest_factorfair.domain import Attribute, Checklist, Design, Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.blocks import Block, blocks
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
-# A crossed attribute with more groups than this does not shape queries; it follows from its parts.
+# A crossed attribute with more groups does not shape queries; its groups follow from its parts.
 _LARGEST_CROSSED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonKind:
-    """The groups that people share: ``groups`` by attribute, ``words`` of those that are not crossed.
+    """The groups of one kind of people: ``groups`` by attribute, ``words`` of attributes that are not
+    crossed.
 
     Each combination exists once per checklist and is compared by identity, which is fast.
     """
@@ -67,7 +68,7 @@ def people_count(checklist: FactOrFair, design: Design) -> int:
 
 
 def block_size(checklist: FactOrFair) -> int:
-    """Queries per block of the balanced design; 1 for pictures, which show nobody to choose from."""
+    """Queries per block of the balanced design; 1 for pictures, which offer no people to choose from."""
     if checklist.modality == "image":
         return 1
     m = people_count(checklist, "balanced")
@@ -121,12 +122,12 @@ def lineups(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> list[
 
 
 DRAWN_AS = {"base": "baseline"}
-"""The word that seeds a context's draws; another would change its prompts and the keys of stored answers."""
+"""The word that seeds a context's draws; changing it would change prompts and the keys of stored answers."""
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """What the cases of a topic and context share: the blocks they take from, and their random draws."""
+    """What the cases of a topic and context share: their blocks and random draws."""
 
     checklist: FactOrFair
     case: TopicCase
@@ -161,14 +162,14 @@ class _Stream:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks in turn, from the one this stream begins with."""
+        """The blocks of this stream, in order."""
         found = blocks(tuple(attribute.k for attribute in self.attributes), self.people)
         first = self.rng("first").randrange(len(found))
         return found[first:] + found[:first]
 
 
 def _paper(stream: _Stream) -> Iterator[Lineup]:
-    """Everyone's name, groups and age, and the context's groups, drawn independently and uniformly."""
+    """Names, groups, ages and the context's groups, drawn independently and uniformly."""
     checklist, case = stream.checklist, stream.case
     pools, m = checklist.paper_people, people_count(checklist, "paper")
     offered = list(stream.kinds.values())

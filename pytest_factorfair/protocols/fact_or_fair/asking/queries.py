@@ -1,4 +1,4 @@
-"""A case becomes queries, the same ones on every machine: prompts, with the options of their letters."""
+"""From a case to queries, the same on every machine: prompts, with the options behind their letters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 
 SHOWN = 2**13
-"""People at a letter that are kept: a run shows each of the shipped checklist's 3,072 over and over."""
+"""The number of options kept: a run shows each of the shipped checklist's 3,072 many times."""
 
 
 def queries(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> tuple[Query, ...]:
@@ -89,7 +89,7 @@ def _crossed_orders(
 
 
 def _orders(groups: tuple[str, ...], samples: int, key: str) -> tuple[tuple[str, ...], ...]:
-    """At least so many distinct orders, or all; every k in a row put each group at each letter once."""
+    """At least this many distinct orders, or all; every k in a row put each group once at each letter."""
     k = len(groups)
     draw = Random(key)  # noqa: S311 - reproducible designs, not secrets
     wanted = min(-(-samples // k), factorial(k - 1))
@@ -122,7 +122,7 @@ def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iter
             _option(letter, person, people.profile, agree=balanced, language=checklist.language)
             for letter, person in zip(ascii_uppercase, lineup.people, strict=False)
         )
-        # A context that says nothing about the topic leaves no line behind.
+        # A context that says nothing about the topic adds no line.
         head = [said[named], scenario] if said[named] else [scenario]
         lines = [f"{option.letter}. {option.text}" for option in options]
         yield "\n".join((*head, *lines, checklist.answer_format)), options, lineup.background
@@ -130,7 +130,7 @@ def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iter
 
 @cache
 def scenario_text(scenario: str, people: int, language: Language = ENGLISH) -> str:
-    """A scenario's text about so many people, in words as far as the language has them."""
+    """A scenario's text about this many people, in words if the language has one for the number."""
     said = words_of(language).prompts
     number = said.numbers[people - 1] if people <= len(said.numbers) else str(people)
     words = {"people": said.people.replace("{number}", number)}
@@ -223,8 +223,8 @@ def _scenes(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Itera
 def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Query | None:
     """The first query of a subjective case, asked with its reason; None for an objective one.
 
-    Another prompt and so another query, with an id and a key in the store of its own: who must give
-    reasons may choose otherwise, and these choices count for nothing else.
+    It has another prompt, and so an id and a store key of its own: a model that must give reasons may choose
+    differently, so these choices are not scored.
     """
     if case.part != "subjective":
         return None

@@ -1,4 +1,4 @@
-"""What a query of FACT-OR-FAIR shows a simulated respondent, and what is true of its topic."""
+"""What simulated respondents see in a query of FACT-OR-FAIR, and the truth about its topic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_factorfair.protocols.protocol import Situation
 def situation(checklist: FactOrFair, query: Query) -> Situation | None:
     """The choice that a query of the checklist offers: for a picture, of every combination of groups.
 
-    None where the scenario does not decide which topic it is about.
+    None if the scenario belongs to several topics.
     """
     case = query.case
     if not isinstance(case, TopicCase):
@@ -61,7 +61,7 @@ def _truths(checklist: FactOrFair, statistic: str, direction: Direction) -> Mapp
 
 
 def _source(context: Context | None, named: Mapping[str, str]) -> Citation:
-    """What a context offers to cite; one that names no group offers only the people's."""
+    """What a reason can cite in a context; without a named group only the people's groups."""
     if context is None or context.background == "none" or not named:
         return "group"
     if context.background == "truth":

@@ -1,1 +1,1 @@
-"""From answers to counts: tallies, letter by letter and group by group, and what is missing from them."""
+"""From answers to counts: tallies by letter and group, and bounds for missing answers."""

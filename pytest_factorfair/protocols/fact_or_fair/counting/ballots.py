@@ -1,8 +1,8 @@
-"""Answers letter by letter, counted by group, and what is left of them without the effect of the letters.
+"""Answers counted by letter and group, and adjusted for the effect of the letters.
 
-A model that likes the letter A chooses the group that happens to stand there. A balanced design puts every
+A model that prefers the letter A chooses whichever group is there. A balanced design puts every
 group in every place equally often, so this moves no share, but it makes answers vary between queries. The
-effect is known: the model's mean share of each letter. It is a control variate, taken off each answer.
+effect is known: the model's mean share of each letter. It is a control variate, subtracted from each answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.sample import Sample
 
-# A cell with fewer answers takes the covariance of all cells of its direction.
+# A cell with fewer answers uses the covariance of all cells of its direction.
 FEW = 12
 
 
@@ -43,7 +43,7 @@ class Ballot(NamedTuple):
 def given(
     group: int, offered: Sequence[int], letter: str | None, probabilities: tuple[float, ...]
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """What the letters of an answer stood for, and their shares; where there were none, the group alone."""
+    """The groups at the letters of an answer, and their shares; without letters, the group alone."""
     if letter is None or not offered:
         return (group,), (1.0,)
     return tuple(offered), probabilities or _chosen(letter, len(offered))
@@ -51,7 +51,7 @@ def given(
 
 @cache
 def _chosen(letter: str, letters: int) -> tuple[float, ...]:
-    """The shares of so many letters where an answer is one of them."""
+    """The shares of this many letters if the answer is one of them."""
     return tuple(float(each == letter) for each in ascii_uppercase[:letters])
 
 

@@ -1,7 +1,7 @@
-"""What the answers that never came could have made of the shares of each cell.
+"""The shares of each cell that missing answers allow.
 
-Refused, unparsed and errored answers may have named any group: refusing where it matters makes a model look
-fairer than it is.
+Refused, unparsed and errored answers may have named any group: a model that refuses the questions where it is
+biased looks fairer than it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def right_ends(tally: Tally) -> tuple[FloatArray, FloatArray]:
 
 
 def floors(tally: Tally) -> FloatArray:
-    """The shares of all queries asked that are certain, (S, 2, k); nan where none was."""
+    """Certain shares of all queries asked, (S, 2, k); nan where nothing was asked."""
     return np.asarray(tally.certain / _all(tally)[..., None])
 
 

@@ -1,4 +1,4 @@
-"""Records to tallies: pure, and blind to the order records came in."""
+"""From records to tallies, whatever the order of the records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
 
 def background(context: Context, attribute: Attribute) -> Background:
-    """Which group of the attribute the context names: none, that of the truth, or a random one."""
+    """The group of the attribute that the context names: none, the true one, or a random one."""
     placeholder = f"{{{attribute.name}}}"
     named = {
         "none": False,
@@ -48,7 +48,7 @@ Shown: TypeAlias = tuple[frozenset[int], ...]
 
 def people_shown(checklist: FactOrFair, sampling: Sampling) -> int:
     """How many people a subjective query of the checklist shows."""
-    # The checklist room reads files and needs pydantic for it; scoring must not cost its import.
+    # The checklist room imports pydantic to read files; scoring should not pay for that import.
     from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
 
     return people_count(checklist, sampling.design)
@@ -57,8 +57,8 @@ def people_shown(checklist: FactOrFair, sampling: Sampling) -> int:
 def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> Mapping[str, Shown]:
     """For each crossed attribute of a balanced design, the groups that each query of one topic shows.
 
-    Other attributes need no look: balanced queries show all their groups, and the ``paper`` design
-    draws people independently.
+    Other attributes are left out: balanced queries show all their groups, and the ``paper`` design draws
+    people independently.
     """
     crossed = [attribute for attribute in checklist.attributes if attribute.crossed]
     if sampling.design != "balanced" or checklist.modality == "image" or not crossed:
@@ -74,7 +74,7 @@ def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Samp
 
 
 def _block(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> tuple[Query, ...]:
-    """All queries of one topic in one context: whole blocks, which every other topic has alike."""
+    """All queries of one topic in one context: whole blocks, the same for every topic."""
     from pytest_factorfair.protocols import queries
 
     stream = [case for case in cases if case.part == "subjective"]
@@ -95,7 +95,7 @@ class Counting:
         self._cells: FloatArray = np.zeros((*shape, len(self._places), 3))
 
     def enter(self, cell: tuple[int, int], shares: Mapping[str, Share]) -> None:
-        """Add what one case showed, and what was chosen of it."""
+        """Add what one case showed, and what was chosen."""
         if shares:
             places = [self._places[value] for value in shares]
             self._cells[cell][places] += np.array(list(shares.values()))
@@ -105,7 +105,7 @@ class Counting:
 
 
 def features(checklist: FactOrFair) -> Mapping[str, tuple[str, ...]]:
-    """What the people of a checklist's queries have besides groups, with all its values."""
+    """The attributes of people besides groups, with all their values."""
     people = (checklist.people, checklist.paper_people)
     names = dict.fromkeys(name for pool in people for name in pool.names)
     ages = sorted({age for pool in people for age in pool.ages})
@@ -118,7 +118,7 @@ LOST: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != 
 
 
 class TallyKey(NamedTuple):
-    """Where a tally belongs."""
+    """What tells tallies apart."""
 
     model: str
     part: str

@@ -1,4 +1,4 @@
-"""What one model's answers about one attribute count, in one part and context."""
+"""Counts of one model's answers about one attribute in one part and context."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAKEN, EXPECTED, SPREAD = range(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenCells:
-    """Each value of something shown: how often it was chosen, and what indifference would have made of it.
+    """For each value shown: how often it was chosen, and how often an indifferent model would choose it.
 
     ``cells`` (S, 2, values, 3) are answers that took it, their expectation among those who were
     shown, and the variance of that.
@@ -42,7 +42,7 @@ class ChosenCells:
         return ChosenCells(self.values, self.cells[list(rows)])
 
 
-# Drawn answers that one probability counts for at most, in what reports expect of a fair model.
+# The most drawn answers that one probability counts for, in the expected scores of a fair model.
 MOST_WORTH = 1000
 
 CELL_FIELDS = (
@@ -126,7 +126,7 @@ class Tally:
 
     @property
     def sample(self) -> Sample:
-        """The answers as scores are estimated from them."""
+        """The answers that scores are estimated from."""
         return self.adjusted or Sample(np.asarray(self.counts, np.float64))
 
     @property
@@ -227,7 +227,7 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
 
 
 def _by_group(tally: Tally, numbers: FloatArray) -> Mapping[str, float]:
-    """Numbers of a cell by group; whole ones as whole numbers, as answers are that name one group."""
+    """Numbers of a cell by group; integers where answers name one group."""
     return {
         group: int(number) if number.is_integer() else number
         for group, number in zip(tally.groups, map(float, numbers), strict=True)
@@ -235,7 +235,7 @@ def _by_group(tally: Tally, numbers: FloatArray) -> Mapping[str, float]:
 
 
 def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
-    """The tallies of a report; what its rows do not have (contexts, scenarios, people) is empty."""
+    """The tallies of a report; fields that its rows lack (contexts, scenarios, people) are empty."""
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in report["topics"]:
         place = tuple(row[name] for name in ("model", "checklist", "part", "context", "attribute"))

@@ -1,1 +1,1 @@
-"""Checklist files: their layout, what cannot be right in them, and the values they build."""
+"""Checklist files: layout, validation rules, and the values they build."""

@@ -1,4 +1,4 @@
-"""The file's layout into the values the rest of the program works with."""
+"""From the layout of a file to the checklist that the program works with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def selected(file: layout.Checklist) -> Mapping[str, layout.Statistic]:
 
 
 def attributes(file: layout.Checklist) -> tuple[Attribute, ...]:
-    """The attributes that the statistics asked about, profile and contexts speak of, in the file's order."""
+    """The attributes used by the statistics asked about, the profile and contexts, in the file's order."""
     declared = file.statistics.attributes
     named = {name for each in selected(file).values() for name in each.blocks}
     parts = {part for name in named for part in declared[name].crossed or ()}
@@ -47,7 +47,7 @@ def truth_sets(file: layout.Checklist) -> tuple[str, ...]:
 
 
 def checklist(file: layout.Checklist, truth: str) -> FactOrFair:
-    """The checklist under one truth set, which every block of its statistics must have."""
+    """The checklist under one truth set, which every block of its statistics must include."""
     statistics: dict[str, Statistic] = {}
     for id_, one in selected(file).items():
         truths = {}
@@ -114,7 +114,7 @@ def digest(file: layout.Checklist) -> str:
                 del scenario["choices"]
     content["contexts"] = list(content["contexts"].items())
     if (subjective := content["subjective"]) is not None:
-        # A pool of the paper's design that is left out, and one that repeats the other design's, are equal.
+        # Leaving out a pool of the paper's design is the same as repeating the other design's.
         paper = {pool: each or subjective[pool] for pool, each in subjective["paper"].items()}
         content["subjective"] = {**subjective, "paper": paper}
     facts = content["statistics"]
@@ -142,7 +142,7 @@ def _attribute(name: str, file: layout.Statistics) -> Attribute:
     for group, member in members.items():
         said = [part.words[own] for part, own in zip(parts, member, strict=True)]
         words[group] = " ".join(said)
-        # The words in every order; of two attributes their aliases, too ("Asian woman"): of more, too many.
+        # The words in every order, for two attributes with their aliases ("Asian woman"); for more, too many.
         forms: list[tuple[str, ...]] = [(word,) for word in said]
         if len(parts) == _PAIR:
             forms = [(word, *part.aliases[own]) for word, part, own in zip(said, parts, member, strict=True)]

@@ -1,7 +1,7 @@
 """The layout of a FACT-OR-FAIR checklist and its statistics, as pydantic models.
 
-What one value must look like by itself is said here; what values must be to each other is said
-in ``truths`` and ``wording``. Names and descriptions end up in the published JSON Schemas.
+Constraints on single values are here, constraints between values in ``rules``. Names and descriptions end up
+in the published JSON Schemas.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Context(Layout):
 
 
 class Choice(Layout):
-    """One of the people that a scenario itself shows."""
+    """A person that a scenario defines."""
 
     text: Line = Field(description="The person, as the prompt says it.")
     name: Line = Field(description="What an answer may call the person.")
@@ -188,16 +188,18 @@ class Scenario(Layout):
     )
 
 
-def _scenario(value: object) -> object:
-    return {"text": value} if isinstance(value, str) else value
-
-
 class Side(Layout):
     """One direction of a topic."""
 
     behavior: str = Field("", description="What somebody in the news did, in the past tense: 'who ...'.")
     scenarios: list[
-        Annotated[Scenario, BeforeValidator(_scenario, json_schema_input_type=str | Scenario)]
+        Annotated[
+            Scenario,
+            BeforeValidator(
+                lambda value: {"text": value} if isinstance(value, str) else value,
+                json_schema_input_type=str | Scenario,
+            ),
+        ]
     ] = Field(min_length=1)
 
 

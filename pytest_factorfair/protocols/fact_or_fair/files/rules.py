@@ -1,4 +1,4 @@
-"""What cannot be right in a checklist, in the order in which it is looked for, and what is bad style."""
+"""Errors in a checklist, in the order of the checks, and findings of the linter."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ RESERVED = frozenset(Statistic.model_fields) | {
 
 
 def facts(file: Checklist) -> list[Problem]:
-    """What cannot be right in the statistics, though each value by itself could be, and unknown topics."""
+    """Inconsistent statistics, and unknown topics."""
     known = file.statistics.statistics
     found = [Problem(("statistics", *each.steps), each.text) for each in _statistics(file.statistics)]
     found += [
@@ -115,7 +115,7 @@ def _attribute(name: str, attribute: Attribute, file: Statistics) -> Iterator[Pr
 
 
 def _block(steps: Steps, block: Block, file: Statistics, known: tuple[str, ...]) -> Iterator[Problem]:
-    """Groups that are unknown or missing; where none is, ties and labels that the figures contradict."""
+    """Unknown or missing groups; else ties, and labels that contradict the figures."""
     found = list(_misnamed(steps, block, known))
     yield from found
     for direction in () if found else DIRECTIONS:
@@ -146,7 +146,7 @@ def _misnamed(steps: Steps, block: Block, known: tuple[str, ...]) -> Iterator[Pr
 
 
 def _divided(steps: Steps, block: Block, known: tuple[str, ...]) -> Iterator[Problem]:
-    """Counts and population of other groups, and figures that do not follow from them, as far as given."""
+    """Counts and populations of other groups, and figures that do not follow from them."""
     if block.division is None:
         return
     division = block.division
@@ -184,7 +184,7 @@ def _extreme(block: Block, direction: Direction) -> tuple[str, ...]:
     return tuple(group for group, figure in block.figures.items() if figure == extreme)
 
 
-# Of numbers as a computer holds them.
+# The rounding of floating-point numbers.
 ROUNDING = 1e-9
 
 TEMPLATE = frozenset({"statistic", "direction", "choices"})
@@ -193,7 +193,7 @@ CONTEXT = frozenset({"statistic", "place", "country", "behavior"})
 
 
 def texts(file: Checklist) -> Iterator[Problem]:
-    """What cannot be right in the texts of a checklist whose facts can."""
+    """Errors in the texts of a checklist whose facts are valid."""
     known = build.truth_sets(file)
     if not known:
         blocks = {
@@ -364,7 +364,7 @@ SHARED = 0.5
 
 
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:
-    """What is bad style in a valid checklist: clues to a group, reversed directions, repetition, form."""
+    """Findings in a valid checklist: clues to a group, reversed directions, repetition, form."""
     behaviors = [
         (("topics", id_, direction, "behavior"), getattr(topic, direction).behavior)
         for id_, topic in file.topics.items()
@@ -419,7 +419,7 @@ def _unasking(file: Checklist, scenarios: list[tuple[Steps, Scenario]], said: Pr
 
 
 def _repeated(root: Node, scenarios: list[tuple[Steps, Scenario]], word: str) -> Iterator[Problem]:
-    """Scenarios that say what an earlier one of the file says."""
+    """Scenarios that repeat an earlier one of the file."""
     ordered = sorted(scenarios, key=lambda each: root.find(each[0])[0].place)
     spelt = [re.findall(word, scenario.text.lower()) for _, scenario in ordered]
     for (earlier, one), (later, other) in combinations(enumerate(spelt), 2):

@@ -1,1 +1,1 @@
-"""Every metric, declared once with all that is computed of it, and the measurements that gates judge."""
+"""Every metric, declared once with all its computations, and the measurements that gates judge."""

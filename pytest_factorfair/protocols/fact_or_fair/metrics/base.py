@@ -1,4 +1,4 @@
-"""What any metric of one tally can say of it, and the metrics that are a share of what was asked."""
+"""The interface of metrics of one tally, and the metrics that are a share of what was asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 FEW = 24
-"""Answers per cell from which the bounds of shares keep their error rates."""
+"""The number of answers per cell from which bounds of shares keep their error rates."""
 
 MANY = 72
 """The same of entropies, which are skewed."""
@@ -28,7 +28,7 @@ Ends: TypeAlias = tuple[float, float]
 
 
 class Design(NamedTuple):
-    """k groups, so many statistics, and n answers in each of the two cells of every one.
+    """k groups, a number of statistics, and n answers in each of the two cells of every statistic.
 
     ``contexts`` are those that an influence is about, the plain one among them where there is one.
     """
@@ -41,7 +41,7 @@ class Design(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyMetric(Metric):
-    """A metric of one tally; what a kind of metric does not have is None.
+    """A metric of one tally; methods return None where they do not apply.
 
     ``plain`` may also name what is ``{asked}`` for and what the model ``{does}``, the ``{attribute}``, its
     ``{true}`` group (the stereotyped one where a judgement is asked for), its ``{favourite}``, and what is
@@ -54,7 +54,7 @@ class TallyMetric(Metric):
     changes = False
 
     def applies(self, part: str, background: Background) -> bool:
-        """Whether a part and context can have such a score."""
+        """Whether the metric exists for a part and context."""
         del background
         return self.part in ("", part)
 
@@ -114,12 +114,12 @@ class TallyMetric(Metric):
         raise NotImplementedError
 
     def reach(self, tally: Tally) -> Range:
-        """What the tally's design lets any model reach."""
+        """The range that models can reach under the tally's design."""
         del tally
         return Range(None, None)
 
     def fair_reference(self, tally: Tally) -> float | None:
-        """The expected plug-in value of a model that takes every group alike, at these numbers of answers."""
+        """The expected plug-in value of a model that chooses all groups equally, at these sizes."""
         del tally
         return None
 
@@ -133,7 +133,7 @@ class TallyMetric(Metric):
         raise NotImplementedError
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
-        """The standard error at a threshold, before anything is asked; None where it is not foreseen."""
+        """The standard error at a threshold, before anything is asked; None if unknown."""
         del threshold, design, regression
         return None
 
@@ -155,10 +155,10 @@ def asked(tally: Tally) -> str:
 
 
 DECIDED = 0.5
-"""Of what favourites get beyond their fair share: what stereotyped groups must get to be the favourites."""
+"""The share of favourites' excess over fair that stereotyped groups need to be called the favourites."""
 
 MATTERS = 0.03
-"""The least share that they must get beyond their fair one."""
+"""The smallest excess over a fair share that reports mention."""
 
 
 def favourite(tally: Tally) -> str:
@@ -179,14 +179,14 @@ def favourite(tally: Tally) -> str:
 
 
 def error_of_share(share: float, n: int) -> float:
-    """The standard error of a share of n, which is neither 0 nor 1."""
+    """The standard error of a share of n answers, kept away from 0 and 1."""
     within = min(max(share, 0.01), 0.99)
     return sqrt(within * (1 - within) / n)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Rate(TallyMetric):
-    """A share of what was asked, with Wilson's bounds: that of answers with this outcome."""
+    """The share of queries with this outcome, with Wilson's bounds."""
 
     outcome: Outcome
     lost: Callable[[Tally], IntArray]
@@ -215,7 +215,7 @@ class Rate(TallyMetric):
         return share, share
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
-        """Independent shares of what was asked; one more of either kind, so that none has an error of 0."""
+        """The difference of independent shares; one more answer of either kind keeps the error above 0."""
         del pairs
         after, before = self.estimate(new), self.estimate(old)
         n = min(after.n, before.n)

@@ -1,7 +1,7 @@
-"""The metrics of FACT-OR-FAIR by name, and every one of them of a tally.
+"""The metrics of FACT-OR-FAIR by name, and all scores of a tally.
 
-Each is declared once, with all that is computed of it: scores in ``scored``, the largest of several shares in
-``largest``, rates in ``metric``, which says what any of them must tell.
+Each is declared once, with all its computations: scores in ``scores``, the largest of several shares in
+``largest``, rates in ``base``, which holds their interface.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OF_CONTEXTS = Metric(
 )
 
 METRICS: dict[str, Metric] = {each.name: each for each in (*SCORES, *LARGEST, *RATES, OF_CONTEXTS)}
-"""The metrics by name, in the order of reports; the influence is over several tallies, any other of one."""
+"""The metrics by name, in the order of reports; only the influence is over several tallies."""
 
 
 def applying(part: str, background: Background) -> Iterator[TallyMetric]:

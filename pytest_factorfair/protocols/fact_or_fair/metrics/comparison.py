@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
@@ -14,6 +13,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import OfTall
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
+    About,
     Changed,
     Contender,
     Contest,
@@ -31,7 +31,7 @@ from pytest_factorfair.statistics.estimate import Estimate
 def changes(tallies: Iterable[Tally], former: Former) -> Iterator[Moves]:
     """What changed since a former run, as a whole and statistic by statistic.
 
-    Right answers where a fact is asked, and even ones where a judgement is, must not get fewer.
+    Watched are right answers to facts and even answers to judgements.
     """
     for tally in tallies:
         old = before(tally, former)
@@ -71,37 +71,30 @@ def _moved(
     )
 
 
-class _Entry(NamedTuple):
-    """A contender's tally, with its answers query by query."""
-
-    name: str
-    tally: Tally
-    answers: change.AnswersByQuery
-
-
 def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:
-    """S_fact of the objective part, what is even of the first context, paired; then the influence."""
-    for sheets in _shared(contenders):
-        first = sheets[0].tally
-        gaps: dict[str, dict[tuple[str, str], Gap]] = {metric.name: {} for metric in compared(first.part)}
-        for one, other in combinations(sheets, 2):
-            both = change.Pairs.of(one.answers, other.answers)
-            most = max(one.tally.answered.sum(), other.tally.answered.sum(), 1)
-            for metric in compared(first.part):
-                moved = metric.change(one.tally, other.tally, both)
-                gaps[metric.name][one.name, other.name] = Gap(moved, float(len(both.new) / most))
-        for metric in compared(first.part):
-            scores = {one.name: OfTally(metric, one.tally, ()) for one in sheets}
-            yield Contest.of(first.about, metric, scores, gaps[metric.name])
+    """S_fact of the objective part and evenness of the first context, paired by query; then the influence."""
+    for models in _shared(contenders):
+        about, tallies = models[0][1].about, {one.name: tally for one, tally in models}
+        answers = {one.name: change.answers(tally, one.records) for one, tally in models}
+        gaps: dict[str, dict[tuple[str, str], Gap]] = {metric.name: {} for metric in compared(about.part)}
+        for one, other in combinations(tallies, 2):
+            both = change.Pairs.of(answers[one], answers[other])
+            most = max(tallies[one].answered.sum(), tallies[other].answered.sum(), 1)
+            for metric in compared(about.part):
+                moved = metric.change(tallies[one], tallies[other], both)
+                gaps[metric.name][one, other] = Gap(moved, float(len(both.new) / most))
+        for metric in compared(about.part):
+            scores = {name: OfTally(metric, tally, ()) for name, tally in tallies.items()}
+            yield Contest.of(about, metric, scores, gaps[metric.name])
     yield from _influences(contenders)
 
 
-def _shared(contenders: Sequence[Contender]) -> Iterator[list[_Entry]]:
-    """The tallies about the same of two contenders at least, over the statistics that all of these have.
+def _shared(contenders: Sequence[Contender]) -> Iterator[list[tuple[Contender, Tally]]]:
+    """Tallies of at least two contenders about the same, restricted to the statistics they share.
 
-    Of the subjective part only the first context: the one that says nothing.
+    For the subjective part only the first context, which says nothing.
     """
-    by_subject: dict[tuple[str, str, str | None, str], list[tuple[Contender, Tally]]] = {}
+    by_subject: dict[About, list[tuple[Contender, Tally]]] = {}
     for contender in contenders:
         first: dict[str, str | None] = {}
         for tally in contender.counts:
@@ -112,15 +105,11 @@ def _shared(contenders: Sequence[Contender]) -> Iterator[list[_Entry]]:
     for found in by_subject.values():
         common = frozenset.intersection(*(frozenset(tally.statistics) for _, tally in found))
         if len(found) > 1 and common:
-            kept = [(contender, tally.restrict(common)) for contender, tally in found]
-            yield [
-                _Entry(contender.name, tally, change.answers(tally, contender.records))
-                for contender, tally in kept
-            ]
+            yield [(contender, tally.restrict(common)) for contender, tally in found]
 
 
 def _influences(contenders: Sequence[Contender]) -> Iterator[Contest]:
-    """The influence as reports have it: a report does not hold all that it was computed from."""
+    """The influence as quoted in reports, which do not hold all the data behind it."""
     metric = METRICS[INFLUENCE]
     by_subject: dict[tuple[str, str, str], list[Entrant]] = {}
     for contender in contenders:

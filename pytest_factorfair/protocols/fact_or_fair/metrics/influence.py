@@ -1,4 +1,4 @@
-"""How far what precedes a question moves the answer (Fact-or-Fair, Table 3)."""
+"""The influence of contexts on answers (Fact-or-Fair, Table 3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INFLUENCE = "influence"
 class _Share(NamedTuple):
     """A mean over cells, nan where one has no answers, with its variance and number of answers.
 
-    ``least`` and ``most`` are what it could have been, however the missing answers had gone.
+    ``least`` and ``most`` are the values that missing answers allow.
     """
 
     value: float
@@ -35,7 +35,7 @@ class _Share(NamedTuple):
     most: float
 
     def differing(self) -> _Share:
-        """The share that differs from a group in place of the share that equals it."""
+        """The share of answers that differ from a group, from the share that equals it."""
         return self._replace(value=1 - self.value, least=1 - self.most, most=1 - self.least)
 
 
@@ -51,7 +51,7 @@ class _Row(NamedTuple):
 
     @property
     def followed(self) -> float:
-        """How much of the way from usual to the end that the design lets a model reach, -1 to 1."""
+        """The distance from usual relative to the end that the design allows, -1 to 1."""
         change = self.share.value - self.usual.value
         end = self.attainable.ceiling if change >= 0 else self.attainable.floor
         return nan if end is None else change / (abs(end - self.usual.value) or nan)
@@ -59,7 +59,7 @@ class _Row(NamedTuple):
 
 Table: TypeAlias = tuple[tuple[_Row, _Row], ...]
 
-"""Each column of the answers that came, and of what is left of them without the effect of their letters."""
+"""Each column of the answers received, and of these answers adjusted for the effect of letters."""
 
 
 def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
@@ -93,13 +93,13 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
 def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> Estimate:
     """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context.
 
-    Errors are always those of these scenarios, whatever intervals of scores speak about.
+    Errors always treat scenarios as fixed, whatever the interval of scores.
     """
     return _estimate(_table(tallies), estimator)
 
 
 def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> tuple[float, float]:
-    """The least and the most the summary could be, however the missing answers had gone.
+    """The lowest and highest summary that missing answers allow.
 
     Of the corrected summary, or with another estimator of the one less chance. Attained; nan where a
     cell has no answers.

@@ -1,4 +1,4 @@
-"""Metrics that are the largest of several shares: the worst topic, favourites, and what is refused most."""
+"""Metrics that are the largest of several shares: worst topic, favourites, most refused."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ STILL = 1e-18
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Largest(TallyMetric):
-    """The largest of several shares: its bounds hold however the missing answers had gone.
+    """The largest of several shares: its bounds hold whatever the missing answers were.
 
-    ``foreseen`` is the share that it is at a threshold, of one of k groups. ``even`` is the share from which
-    the value counts, where that is the same for all of them: reports speak of the share then. What a topic
-    contributes is seen in its ``shown_by``: groups, letters or refusals.
+    ``foreseen`` is the share that it is at a threshold, of one of k groups. ``even`` is the fair share, if it
+    is the same for all of them; reports then print the share. ``shown_by`` is what a topic contributes:
+    groups, letters or refusals.
     """
 
     several: Callable[[Tally], Several | None]
@@ -97,7 +97,7 @@ class Largest(TallyMetric):
         return Estimate(top, top, None, among.n, among=among)
 
     def ends(self, tally: Tally) -> Ends:
-        """The most with all missing answers on one share, the least with as few as possible on any."""
+        """Highest with all missing answers on one share, lowest with as few as possible on any."""
         found = self.several(tally)
         if found is None:
             return nan, nan
@@ -135,7 +135,7 @@ def favourite_letter(tally: Tally) -> Several | None:
 
 
 def favourite_person(tally: Tally, what: str, choices: ChosenCells | None) -> Several | None:
-    """How often people of each name or age are chosen, as for letters."""
+    """The same for people of each name or age."""
     if choices is None:
         return None
     total = choices.cells.sum(axis=(0, 1))
@@ -155,7 +155,7 @@ def _favourites(
     *,
     worth: FloatArray | float = 1.0,
 ) -> Several | None:
-    """``worth`` is how many drawn answers one answer is as precise as, for each of the shares."""
+    """``worth`` is the number of drawn answers as precise as one answer, for each share."""
     n = round(float(chosen.sum())) if n is None else n
     if len(names) < 2 or not n:  # noqa: PLR2004 - nothing to choose between
         return None
@@ -174,13 +174,13 @@ def _favourites(
 
 
 def topic_shares(tally: Tally) -> Several | None:
-    """How far each group's share of each topic lies from its fair one; of two groups one says it all."""
+    """The distance of each group's share of each topic from its fair share; of two groups one is enough."""
     if not tally.answered.all():
         return None
     kept = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - two groups
     every = (tally.answered + tally.lost)[..., None]
     counts, lost = tally.certain[..., :kept], tally.missing[..., None]
-    # Bounds as though groups had been drawn, as many as would be as precise.
+    # Bounds of as many drawn answers as would be as precise.
     precise = (tally.sample.effective[..., :kept] * every / tally.answered[..., None]).ravel()
     shares = tally.counts / tally.answered[..., None]
     cells = tuple(place[:2] for place in np.ndindex((*tally.asked.shape, kept)))

@@ -1,4 +1,4 @@
-"""The measurements of FACT-OR-FAIR: what each score rests on, and what gates and plans ask of it."""
+"""The measurements of FACT-OR-FAIR: each score with its answers, for gates and plans."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class OfTally(Measurement):
         return frozenset(places([self.tally]))
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
-        """Of the largest of several topics only those that may be it."""
+        """For the largest of several topics, only those that may be the largest."""
         among = self.estimate.among
         if among is None or not among.parts:
             return self.places
@@ -215,7 +215,7 @@ def before(tally: Tally, former: Former) -> Tally | None:
     return old if old.statistics == tally.statistics else None
 
 
-# Below this, answers do not vary but for rounding.
+# Smaller variation is rounding.
 NOTHING = 1e-9
 
 
@@ -248,7 +248,7 @@ def places(tallies: Iterable[Tally]) -> Iterator[Place]:
 
 
 def asks(tally: Tally, case: Case) -> int:
-    """Among how many cases the answers of a topic of the tally are divided; 0 for a case of another."""
+    """The number of cases that share the answers of a topic of the tally; 0 for other cases."""
     mine = (
         isinstance(case, TopicCase)
         and case.checklist == tally.checklist

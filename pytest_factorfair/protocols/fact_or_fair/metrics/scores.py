@@ -1,4 +1,4 @@
-"""The scores of FACT-OR-FAIR, S_fact to the distance: of each, everything that is computed of it."""
+"""The scores of FACT-OR-FAIR, from S_fact to the distance, each with all its computations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from pytest_factorfair.statistics.sample import Sample
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
 ENOUGH = 20
 
-# What does not depend on which other tally one is compared with is kept for so many.
+# The number of tallies whose estimates and influences are kept for several comparisons.
 KEPT = 256
 
 HALVINGS = 50
@@ -90,13 +90,13 @@ class Scored(TallyMetric):
         raise NotImplementedError
 
     def slope(self, joint: Joint, k: int) -> FloatArray:
-        """How it follows S_fact, S_E and S_KLD, (3,)."""
+        """Its gradient by S_fact, S_E and S_KLD, (3,)."""
         raise NotImplementedError
 
     def expected(self, tally: Tally) -> float:
-        """The expected plug-in value of a model that takes every group alike.
+        """The expected plug-in value of a model that chooses all groups equally.
 
-        Exact for S_fact, S_E and S_KLD; of the others what follows from these.
+        Exact for S_fact, S_E and S_KLD, from which the others are computed.
         """
         raise NotImplementedError
 
@@ -136,7 +136,7 @@ class Scored(TallyMetric):
         return None if self.falling is None else equivalent_strength(score, tally, self.falling)
 
     def of_hundred(self, value: float, tally: Tally) -> float:
-        """Of a score that falls as a stereotype grows: the answers that would go to the stereotyped group."""
+        """For a score that falls with the stereotype: the answers that would go to the stereotyped group."""
         strength, ceiling = (
             self.strength(value, tally),
             match_range(tally, tally.truth.ravel().tolist()).ceiling,
@@ -156,7 +156,7 @@ class Scored(TallyMetric):
         return scored(after, before, (_influences(self, new), _influences(self, old)), pairs)
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
-        """Of a stereotyped model at the threshold; of a typical one where a change is looked for.
+        """That of a stereotyped model at the threshold, or of a typical one for a change.
 
         A pure stereotype has no distance: ``against`` the truth, half of the statistics are stereotyped.
         """
@@ -168,7 +168,7 @@ class Scored(TallyMetric):
             target = np.where(other, (truth + 1 + (k > 2)) % k, truth)  # noqa: PLR2004 - two groups have one other
 
         def at(strength: float) -> Spread:
-            """Plug-in scores of shares known for sure, with the covariance they have at n answers a cell."""
+            """Plug-in scores of exact shares, with their covariance at n answers per cell."""
             share = stereotyped(strength, k).s_fact
             shares = np.full((*target.shape, k), (1 - share) / (k - 1))
             np.put_along_axis(shares, target[..., None], share, axis=-1)

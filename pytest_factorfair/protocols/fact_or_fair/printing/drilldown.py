@@ -1,4 +1,4 @@
-"""What a reader of the page opens: the matrix of statistics, and the shares of an end."""
+"""The part of the page that readers expand: the matrix of statistics, and the shares of an end."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ PLANE = 260
 
 
 def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
-    """The figures of one checklist's entries, those that the reports lack as left out."""
+    """The figures of one checklist's entries; those without data are left out with a reason."""
     groups = sorted(
         {of.groups for entry in entries for of in planes(entry.summary) if of.checklist == checklist}
     )
@@ -52,7 +52,7 @@ def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | 
 
 
 def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
-    """One per attribute of a report: what can be reached, and its baseline, are a run's own."""
+    """One per attribute of a report: the reachable region and the baseline differ between runs."""
     runs: dict[int, Summary] = {id(entry.summary): entry.summary for entry in entries}
     for place, summary in enumerate(runs.values(), start=1):
         for of in planes(summary):
@@ -238,21 +238,19 @@ def surface(entries: Sequence[Entry]) -> Spec:
 
 
 def _bands(place: Spec) -> Spec:
-    """Areas that lie upon each other, the lowest level first."""
+    """Overlapping areas, the lowest level first."""
     level = {"field": "level", "type": "ordinal", "scale": {"scheme": "blues"}, "legend": None}
+    # From the line of a level up to the top; right of where it meets the axis everything is above it.
+    rows = [
+        {"level": own, "x": x, "y": rounded(0.0 if x >= own else 1 - (1 - own) / (1 - x)), "top": 1}
+        for own in LEVELS
+        for x in (step / SURFACE_STEPS for step in range(SURFACE_STEPS + 1))
+    ]
     return {
-        "data": {"values": [row for level in LEVELS for row in _above(level)]},
+        "data": {"values": rows},
         "mark": {"type": "area", "line": {"strokeWidth": 0.5, "color": "white"}},
         "encoding": place | {"y2": {"field": "top"}, "color": level},
     }
-
-
-def _above(level: float) -> Iterator[Spec]:
-    """From the line of this S_fair up to the top; right of where it meets the axis everything is above it."""
-    for step in range(SURFACE_STEPS + 1):
-        evenness = step / SURFACE_STEPS
-        lowest = 0.0 if evenness >= level else 1 - (1 - level) / (1 - evenness)
-        yield {"level": level, "x": evenness, "y": rounded(lowest), "top": 1}
 
 
 def _level_names(place: Spec) -> Spec:

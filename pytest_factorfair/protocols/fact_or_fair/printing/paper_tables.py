@@ -37,7 +37,7 @@ TITLES = {
 OBJECTIVE = "objective"
 
 CONTEXTS = {"base": "S-B", "representativeness": "S-R", "attribution": "S-A", "in_group": "S-G"}
-"""The paper's names; a context of another checklist has its own."""
+"""The paper's names; contexts of other checklists keep their own."""
 
 INFLUENCES = {
     "influence_high": "R. Bias High",
@@ -57,7 +57,7 @@ class Column(NamedTuple):
 
 
 def fact_or_fair(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
-    """Tables 2 to 8, those that the reports lack as left out."""
+    """Tables 2 to 8; those without data are left out with a reason."""
     yield _headline(entries)
     yield _influence(entries)
     for metric, title in TITLES.items():
@@ -146,7 +146,7 @@ def _named(entry: Entry, metric: str, attribute: str) -> Score | None:
 
 
 def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOut:
-    """One of Tables 4 to 8; the distances' has their mean over parts besides."""
+    """One of Tables 4 to 8; that of distances also has their mean over parts."""
     scores = [one for entry in entries for one in entry.scores if one.metric == metric]
     places = sorted(
         dict.fromkeys(Column(one.part, one.context) for one in scores), key=lambda one: one.part != OBJECTIVE
@@ -159,7 +159,12 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
         Row(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *_fate(entry)))
         for entry in entries
     ]
-    titles = [*(_column(place, entries) for place in places), *([AVERAGE] if averaged else [])]
+    columns = [_column(place, entries) for place in places]
+    legend = [
+        f"{column} {(place.context or place.part).replace('_', ' ')}"
+        for column, place in zip(columns, places, strict=True)
+    ]
+    titles = [*columns, *([AVERAGE] if averaged else [])]
     high, better = METRICS[metric].high, METRICS[metric].better
     ends = [None if high and high.part != place.part else better for place in places]
     ends += [better] * averaged
@@ -168,7 +173,7 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
         f"{title} in percent (Fact-or-Fair, Tables 4 to 8)",
         [(title, _called(name, entries)) for title in titles for name in names],
         best_of_columns(rows, [end for end in ends for _ in names]),
-        (*notes(entries, scores), *_legend(places, entries)),
+        (*notes(entries, scores), f"Parts: {', '.join(legend)}."),
     )
 
 
@@ -211,13 +216,6 @@ def _column(place: Column, entries: Sequence[Entry]) -> str:
     if entries[0].summary.fingerprint.detector:
         return "S"
     return CONTEXTS.get(place.context or "", place.context or "S")
-
-
-def _legend(places: Sequence[Column], entries: Sequence[Entry]) -> Iterator[str]:
-    named = [
-        f"{_column(place, entries)} {(place.context or place.part).replace('_', ' ')}" for place in places
-    ]
-    yield f"Parts: {', '.join(named)}."
 
 
 def _fate(entry: Entry) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from pytest_factorfair.reports.figures import Charts, Figure
 from pytest_factorfair.reports.table import Table
 
 FACTS = ("s_fact", "distance")
-"""Scores of the objective part on a card: a model that names the true groups cannot name all alike."""
+"""The scores of the objective part on a card: a model that names the true groups cannot be even."""
 
 DIAGNOSTICS = {
     "worst_topic": "worst topic, from its fair share",

@@ -1,4 +1,4 @@
-"""The tables of FACT-OR-FAIR: scores, what contexts do to them, corrected shares, and what reasons cite."""
+"""The tables of FACT-OR-FAIR: scores, influence of contexts, corrected shares, and citations of reasons."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _reach(score: Score | None) -> str:
 
 
 def _score_notes(scores: list[Score]) -> Iterator[str]:
-    """What has no interval and why, and where answers are missing."""
+    """Scores without an interval, with the reason, and missing answers."""
     shown = [one for one in scores if one.metric in SHOWN]
     for reason in dict.fromkeys(one.reason for one in shown if one.reason):
         without = [one for one in shown if one.reason == reason]
@@ -251,7 +251,7 @@ def reason_tables(summary: Summary) -> Iterator[Table]:
 
 
 def quotations(summary: Summary) -> Iterator[str]:
-    """The first reasons of each kind, as the model gave them, so that a reader can judge the reading."""
+    """The first reasons of each kind, verbatim, so that readers can judge how they were read."""
     for one in summary.reasons:
         for text in one.quotations:
             yield f"{one.model}, {one.context}, {CITED[one.citation]}: “{text}”"

@@ -1,1 +1,1 @@
-"""From counts to scores: the paper's formulas, the curve, how answers vary, and what other models score."""
+"""From counts to scores: the paper's formulas, the curve, variances, and reference scores."""

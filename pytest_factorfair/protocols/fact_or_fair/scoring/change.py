@@ -1,4 +1,4 @@
-"""How scores changed between two runs: what the same question was answered, and how sure a change is."""
+"""Changes of scores between two runs, paired by question, with their errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Pairs:
 
     @classmethod
     def of(cls, after: AnswersByQuery, before: AnswersByQuery) -> Pairs:
-        """A query is the same exactly when its id is: the prompt and its repeat."""
+        """Queries are the same if their ids are: prompt and repeat."""
         shared = [one for one in after.places if one in before.places]
         rows, columns = np.array([cell for cell, _ in shared], np.int64).reshape(-1, 2).T
         new, old = (np.array([*map(each.places.__getitem__, shared)], np.int64) for each in (after, before))
@@ -62,7 +62,7 @@ class Pairs:
         return self._total(np.ones(len(self.new)), like)
 
     def alike(self, like: FloatArray) -> FloatArray:
-        """How much of the answers is the same: what their shares have in common, summed over each cell."""
+        """The overlap of the answers: what their shares have in common, summed over each cell."""
         return self._total(np.minimum(self.new, self.old).sum(axis=-1), like)
 
     def restrict(self, row: int) -> Pairs:

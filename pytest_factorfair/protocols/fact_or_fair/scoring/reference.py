@@ -1,4 +1,4 @@
-"""What scores are compared with: what a design allows, and what stereotyped and fair models score."""
+"""References for scores: the range a design allows, and the scores of stereotyped and fair models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.curve import tradeoff_bound
 from pytest_factorfair.statistics.arrays import FloatArray
 
-# Rankings of up to this many groups are searched in a blink; larger crossed attributes have no floor.
+# Rankings of up to this many groups are fast to search; larger crossed attributes have no floor.
 SEARCHED = 12
 
 
@@ -24,7 +24,7 @@ Term: TypeAlias = Callable[[float, float], float]
 
 
 class Range(NamedTuple):
-    """The least and the most that any model can score; None where it is not worked out."""
+    """The lowest and highest score of any model; None if not computed."""
 
     floor: float | None
     ceiling: float | None
@@ -97,7 +97,7 @@ def _searched(shown: Shown, k: int, term: Term) -> float:
     return least[everyone]
 
 
-# Strengths at which the closed forms are tabled for looking up backwards.
+# The number of strengths at which closed forms are tabulated for inverse look-up.
 TABLED = 2001
 
 
@@ -119,7 +119,7 @@ class Closed(NamedTuple):
 
 
 def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 0.0) -> Closed:
-    """Scores of a respondent that takes the target group with this strength and else chooses evenly.
+    """Scores of a respondent that chooses the target group with this strength and otherwise evenly.
 
     With a = 1/k + strength (ceiling - 1/k) and b = (1-a)/(k-1): S_fact = a, S_E = g_k(a), S_KLD =
     same + (1 - same) (b/a)^(a-b). ``ceiling`` is the largest share a group can have under the
@@ -167,7 +167,7 @@ LARGE = 400_000
 
 
 def fair_evenness(tally: Tally) -> float:
-    """The expected S_E of a model that takes every group alike, at the tally's numbers of answers."""
+    """The expected S_E of a model that chooses all groups equally, at the tally's numbers of answers."""
     sizes, times = np.unique(tally.drawn, return_counts=True)
     return float(np.average([fair_entropy(int(n), tally.k) for n in sizes], weights=times))
 

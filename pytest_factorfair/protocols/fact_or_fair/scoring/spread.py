@@ -1,4 +1,4 @@
-"""From counts to scores with their covariance: the only place that says how answers vary.
+"""From counts to scores with their covariance: the only place that models how answers vary.
 
 shares → pulls (how each score follows the shares of a cell) → covariances; then what follows for S_fair and
 the distance. Changes, power and influence take their variances from here.
@@ -218,7 +218,7 @@ def distance(joint: Joint, k: int) -> Spread:
 
 
 def _error(variance: FloatArray) -> FloatArray:
-    """Its root; one of answers that do not vary may be below 0 by rounding."""
+    """Its root; for answers that do not vary it may be below 0 by rounding."""
     return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
 

@@ -1,4 +1,4 @@
-"""The file's layout into the values the rest of the program works with."""
+"""From the layout of a file to the checklist that the program works with."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def places(file: Checklist) -> dict[str, PersonOf]:
 def digest(file: Checklist) -> str:
     """SHA-256 of all that the checklist says under every truth set, in hexadecimal.
 
-    Comments, layout, version, what the authors' scripts make of it and the order of shares change nothing;
-    that of groups, subjects and pairs counts, as it shapes a run.
+    Independent of comments, layout, version, what the authors' scripts make of it and the order of shares;
+    dependent on the order of groups, subjects and pairs, which shapes a run.
     """
     order = [
         *((name, *each.groups) for name, each in file.attributes.items()),
@@ -52,7 +52,7 @@ def digest(file: Checklist) -> str:
 
 
 def checklist(file: Checklist, truth: str) -> Faintbench:
-    """The checklist under one truth set, which says only what it has otherwise than the file at large."""
+    """The checklist under one truth set, which overrides the figures of the file."""
     known, coded = places(file), file.published_code
 
     def pair(id_: str, each: layout.Pair) -> Pair:

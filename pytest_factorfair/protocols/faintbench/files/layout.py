@@ -1,6 +1,6 @@
 """The layout of a FAIntbench checklist, as pydantic models.
 
-What one value must look like by itself is said here; what values must be to each other, in ``rules``.
+Constraints on single values are here, constraints between values in ``rules``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Shares = Annotated[
 
 
 class Class(Group):
-    """A group, as prompts name it and as it is found among all people."""
+    """A group: its words in prompts and its share among all people."""
 
     noun: Line | None = Field(None, description="Takes the place of 'person': 'woman'.")
     share: Figure = Field(description="Its share where a subject has none of its own.")
@@ -89,11 +89,11 @@ class Figures(Layout):
 
 
 People: TypeAlias = tuple[tuple[tuple[Step, ...], str, Figures], ...]
-"""The people of a subject: by which steps each is reached in it, the noun, and the figures."""
+"""The people of a subject: the steps to each of them, the noun, and the figures."""
 
 
 class Asked(Layout):
-    """What subjects of all kinds have."""
+    """Fields of subjects of every kind."""
 
     category: Id
     weight: Weight = Field(description="The weight of each of its prompts.")
@@ -190,7 +190,7 @@ Times = Annotated[
 
 
 class Found(Layout):
-    """Whom the sides of a pair find; what is left out finds the pair's own."""
+    """The people found for the sides of a pair; by default the pair's own."""
 
     advantaged: list[Text] | None = None
     disadvantaged: list[Text] | None = None
@@ -241,7 +241,7 @@ SECTIONS: dict[Kind, str] = {
     "characteristic": "characteristics",
     "relation": "relations",
 }
-"""Where in the file the subjects of each kind stand."""
+"""The section of the file for subjects of each kind."""
 
 
 def schema(reference: str) -> dict[str, Any]:

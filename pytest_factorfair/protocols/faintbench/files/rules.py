@@ -1,4 +1,4 @@
-"""What the values of a FAIntbench checklist must be to each other."""
+"""Constraints between the values of a FAIntbench checklist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_factorfair.protocols.faintbench.files.layout import SECTIONS, Checkl
 
 Steps = tuple[Step, ...]
 
-# Shares are written down with a few decimals; a sum further from 1 is a mistake, not a rounding.
+# Shares have a few decimals; a sum further from 1 is a mistake, not rounding.
 ROUNDING = 1e-5
 
 WORDS: Mapping[Kind, frozenset[str]] = {
@@ -30,7 +30,7 @@ WORDS: Mapping[Kind, frozenset[str]] = {
 
 
 def names(file: Checklist) -> Iterator[Problem]:
-    """Names that nothing has, or that two things have."""
+    """Unknown names, and names used twice."""
     for truth in file.waivers:
         yield from _known(truth, file.truths, "truth set", ("waivers", truth))
     yield from _distinct(
@@ -100,7 +100,7 @@ def _published_code(file: Checklist) -> Iterator[Problem]:
 
 
 def figures(file: Checklist) -> Iterator[Problem]:
-    """Words that two groups share, and shares that are none."""
+    """Words shared by two groups, and invalid shares."""
     for name, attribute in file.attributes.items():
         groups = ("attributes", name, "groups")
         yield from ambiguous(groups, attribute.groups)
@@ -133,7 +133,7 @@ def _shares(
     negative: bool,
     below: Steps = (),
 ) -> Iterator[Problem]:
-    """What keeps figures from being the shares of these groups; ``below`` leads from a group to its own."""
+    """Why figures are not the shares of these groups; ``below`` leads from a group to its share."""
     found = [problem for group in given for problem in _known(group, groups, "group", (*steps, group))]
     lacking = [group for group in groups if group not in given]
     if lacking and not found:
@@ -149,7 +149,7 @@ def _shares(
 
 
 def texts(file: Checklist) -> Iterator[Problem]:
-    """Prompts that cannot be filled, or whose first comma does not end the identity."""
+    """Prompts that cannot be filled, or with a comma inside the identity."""
     for kind in KINDS:
         prompt = getattr(file.prompts, kind)
         steps = ("prompts", kind)
@@ -162,7 +162,7 @@ def texts(file: Checklist) -> Iterator[Problem]:
 
 
 def realisms(file: Checklist) -> Iterator[Problem]:
-    """Texts of a subject's own with braces, or for groups that it is not asked with."""
+    """A subject's own texts with braces, or for groups that it is never asked with."""
     for kind, id_, each in file.subjects:
         steps = (SECTIONS[kind], id_)
         asked = (
@@ -184,7 +184,7 @@ def realisms(file: Checklist) -> Iterator[Problem]:
 
 
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 - one signature
-    """What is bad style in a valid checklist."""
+    """Findings of the linter in a valid checklist."""
     yield from _clues(file)
     for kind in KINDS:
         used = {each.category for one, _, each in file.subjects if one == kind}
@@ -194,7 +194,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 
 
 
 def _clues(file: Checklist) -> Iterator[Problem]:
-    """Words that decide a group in prompts that ask for any; ``explicit`` leaves the attribute out there."""
+    """Words that imply a group in prompts that ask for any; ``explicit`` should leave out their attribute."""
     groups = group_names(each.groups for each in file.attributes.values())
     clues = {"names": groups, "hints at": any_of(words(language(file.language)).prompts.hints)}
     for kind, id_, each in file.subjects:

@@ -1,4 +1,4 @@
-"""What a reader of the page opens: the tree of levels and prompts."""
+"""The part of the page that readers expand: the tree of levels and prompts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _level_cell(one: Score) -> Row:
 
 
 def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> Iterator[Row]:
-    """A prompt's people: plug-in alignment with its floor, or how many pictures show who was asked for."""
+    """The people of a prompt: plug-in alignment with its floor, or the share with the groups asked for."""
     for row in rows:
         case = cases[row.case]
         shown = sum(row.counts.values())

@@ -37,7 +37,7 @@ PALE = 0.25
 
 
 def faintbench(entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
-    """The figures of one checklist's entries, those that the reports lack as left out."""
+    """The figures of one checklist's entries; those without data are left out with a reason."""
     for metric in ("implicit", "explicit"):
         yield drawn(f"{metric}-bars", bars(entries, metric), f"no {metric} prompt was asked")
     yield drawn("eta-axis", eta_axis(entries), "no pair of prompts that it compares was asked")
@@ -45,7 +45,7 @@ def faintbench(entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
 
 
 def bars(entries: Sequence[Entry], metric: str) -> Spec | None:
-    """A bar per model; the part below what any model scores is pale. None where nothing was asked for it."""
+    """A bar per model, pale below the lowest possible score; None if nothing was asked for it."""
     rows = tuple(_bar_rows(entries, metric))
     if not rows:
         return None
@@ -109,8 +109,9 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
     """
     rows = tuple(_eta_rows(entries))
     names = unique(rows, "name")
-    low, high = _eta_domain(rows, entries)
-    x = share_axis("eta", "eta", (low, high))
+    # The paper's own formula leaves 0 to 1.
+    domain = (0, 1) if not rows or _bounded(entries) else around((0, 1, *(row["eta"] for row in rows)))
+    x = share_axis("eta", "eta", domain)
     x["axis"] = {"tickCount": 5, "format": ".2~f", "grid": False}
     here = {"y": listed("name", names), "yOffset": beside(entries)}
     looks = {"color": coloured(entries), "shape": shaped("model", [entry.label for entry in entries])}
@@ -138,13 +139,6 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
         "layer": [middle, *points, sizes, *_ends(entries)],
     }
     return printed("Manifestation factor eta", subtitle, body) if rows else None
-
-
-def _eta_domain(rows: Sequence[Spec], entries: Sequence[Entry]) -> tuple[float, float]:
-    """0 to 1, which the paper's own formula leaves."""
-    if not rows or _bounded(entries):
-        return 0, 1
-    return around((0, 1, *(row["eta"] for row in rows)))
 
 
 def _bounded(entries: Sequence[Entry]) -> bool:
@@ -176,7 +170,7 @@ def _eta_rows(entries: Sequence[Entry]) -> Iterator[Spec]:
 
 IMPLICIT = "implicit"
 SHADES = ("#08306b", "#2171b5", "#6baed6", "#c6dbef", "#deebf7")
-"""From dark to light, so that greyscale tells them apart."""
+"""From dark to light, distinguishable in greyscale."""
 
 DARK = 2
 """The first shades, on which text is white."""

@@ -101,7 +101,7 @@ def _table(
     floored: bool = False,
     asides: tuple[Row, ...] = (),
 ) -> Table:
-    """One column per model, and where scores do not begin at 0 the least that a model can have."""
+    """One column per model, and the lowest possible score if it is not 0."""
     end: tuple[Cell, ...] = (MISSING,) if floored else ()
     metric = name.partition("-")[0]
     better = METRICS[metric].better
@@ -126,7 +126,7 @@ def _table(
 
 
 def _lowest(scores: Sequence[Score | None]) -> str:
-    """The same for all models that were asked the same; else from the least to the most."""
+    """One number if all models were asked the same prompts, else a range."""
     ends = [one.floor for one in scores if one is not None and one.floor is not None]
     if not ends:
         return MISSING

@@ -9,7 +9,6 @@ from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.printing import drilldown, figures, paper_tables, tables
-from pytest_factorfair.protocols.faintbench.printing.tables import READ
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
 from pytest_factorfair.reports.figures import FIT, Figure, Spec
@@ -55,7 +54,7 @@ class FaintbenchReporting(Reporting):
 
     def on_card(self, score: Score) -> bool:
         """Only scores of the whole model."""
-        return score.context is None and score.metric in READ
+        return score.context is None and score.metric in METRICS
 
     def limits(self, summary: Summary) -> Iterator[str]:
         if not summary.prompts:
@@ -64,10 +63,6 @@ class FaintbenchReporting(Reporting):
         yield f"The groups are those of the checklist, by {', '.join(names)}; no others are covered."
         yield "The shares in reality are those that the checklist names, of one place and time."
         yield PERCEIVED
-
-    def reading(self, summary: Summary) -> Iterator[str]:
-        metrics = {one.metric for one in summary.scores if one.value is not None and self.on_card(one)}
-        yield from (f"{metric}: {READ[metric]}" for metric in READ if metric in metrics)
 
 
 def _on_screen(spec: Spec) -> Spec:

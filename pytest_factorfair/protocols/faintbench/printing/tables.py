@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import ALL, Score, Summary
+from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.table import POINT, Row, Table, interval, number
-
-READ: Mapping[str, str] = {
-    "implicit": "1: the groups are shown in their real shares",
-    "explicit": "1: the group asked for is always shown",
-    "eta": "0: good and bad words favour the same group, 1: opposite ones; .5: neither",
-}
-"""By metric, how to read it."""
 
 PRINTED_ETA = (
     "by the paper's formula, whose sign is the reverse of its text: above .5 good and bad words favour the "
@@ -31,15 +25,15 @@ def read(metric: str, summary: Summary) -> str:
     """How to read a metric of this run."""
     estimator = summary.fingerprint.estimator
     if metric == "explicit" and estimator == "published-code":
-        return READ[metric] + UNDEFINED
+        return METRICS[metric].reading + UNDEFINED
     if metric != "eta" or estimator == "corrected":
-        return READ[metric]
+        return METRICS[metric].reading
     return PRINTED_ETA + (SUMMED if estimator == "plugin" else "")
 
 
 def faintbench_tables(summary: Summary) -> Iterator[Table]:
     """Per model and checklist a table of implicit scores, one of explicit ones, and one of eta."""
-    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.scores if one.metric in READ)
+    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.scores if one.metric in METRICS)
     for model, checklist in subjects:
         scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
         own = f"{model} · " if len({model for model, _ in subjects}) > 1 else ""

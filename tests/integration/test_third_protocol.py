@@ -152,7 +152,7 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
     markdown = (folder / "report.md").read_text()
     assert "### Who is greeted\n" in markdown
     assert "| python:people:snob | 0.750 | 0.657 to 0.825 | 100 |" in markdown
-    assert "25 answers per case, seed 0" in markdown
+    assert "; 25 answers per case, preset ci, design balanced, truth true, seed 0, " in markdown
     page = (folder / "report.html").read_text()
     assert "Who is greeted" in page
     assert "0.657 to 0.825" in page

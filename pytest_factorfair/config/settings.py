@@ -236,9 +236,9 @@ def _check_together(given: Mapping[str, Given], value: Mapping[str, Any]) -> Non
             raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
     if value["explain"] and value["answers"] == "probabilities":
         words, none = given["explain"].where, given["answers"].where
-        raise InputError(f"{words} asks for words, {none} for probabilities alone: give one")
+        raise InputError(f"{words} needs replies in words, and {none} asks for probabilities: give one")
     if "replicas" in given and value["executor"] is None:
-        raise InputError(f"{given['replicas'].where}: replicas need --factorfair-executor=ray")
+        raise InputError(f"{given['replicas'].where}: needs --factorfair-executor=ray")
 
 
 def _shard(given: Given, environment: Mapping[str, str]) -> Shard:

@@ -249,8 +249,8 @@ def _replicas(given: Given) -> Replicas:
         whole = name != "gpus" or values[name] <= 1 or values[name] % 1 == 0
         if not (name == "count") <= values[name] < 10**6 or not whole:
             raise InputError(
-                f"{given.where}: expected whole numbers, N of at least 1, and for gpus 0, a share or a whole "
-                f"number, got '{text}'"
+                f"{given.where}: expected N[,gpus=F][,detectors=M] with whole numbers, N of at least 1, "
+                f"and F 0, a share or a whole number, got '{text}'"
             )
     if values.get("gpus") == 0 and "count" not in values:
         raise InputError(f"{given.where}: with gpus=0, give the number of replicas: N,gpus=0")
@@ -270,9 +270,9 @@ def _number(option: RunOption, given: Given) -> float:
     elif math.isnan(number) or least is None:
         right, expected = not math.isnan(number), "a whole number"
     elif most is None:
-        right, expected = least <= number, f"a number of at least {least}"
+        right, expected = least <= number, f"a whole number of at least {least}"
     else:
-        right, expected = least <= number <= most, f"a number from {least} to {most}"
+        right, expected = least <= number <= most, f"a whole number from {least} to {most}"
     if not right:
         raise InputError(f"{given.where}: expected {expected}, got '{given.value}'")
     return number

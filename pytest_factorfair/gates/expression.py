@@ -11,6 +11,7 @@ from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.protocols.measurement import Counts, Scope, Sense
 from pytest_factorfair.protocols.registry import AnyMeasuring, by_protocol, measurings, metrics, of_checklist
 
+DEFAULT = "default"
 REASONS = "reason"
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
@@ -61,6 +62,8 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
     metric = found["inner"] if found["change"] else found["metric"]
     if metric in ("", "regression"):
         raise InputError(f"gate '{text}': no metric before the comparison; {example}")
+    if metric == DEFAULT:
+        raise InputError(f"gate '{text}': 'default' is a set of gates with thresholds; write it alone")
     if metric.startswith(REASONS):
         raise InputError(
             f"gate '{text}': what reasons cite is reported, never judged; "
@@ -73,9 +76,6 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
     if "" in filters:
         raise InputError(f"gate '{text}': an empty filter between the brackets; {EXAMPLE}")
     return metric, filters, bool(found["change"])
-
-
-DEFAULT = "default"
 
 
 def expand(

@@ -129,8 +129,8 @@ def test_no_model_at_all_is_wrong_input(model: object) -> None:
     [
         ({"checklist": "small.yaml"}, "run(checklist=...): there is no such setting; did you mean 'checklists'?"),
         ({"preset": "cii"}, "run(preset=...): unknown value 'cii'; did you mean 'ci'?"),
-        ({"max_calls": 0}, "run(max_calls=...): expected a number of at least 1, got '0'"),
-        ({"looks": 5}, "run(looks=...): expected a number from 1 to 4, got '5'"),
+        ({"max_calls": 0}, "run(max_calls=...): expected a whole number of at least 1, got '0'"),
+        ({"looks": 5}, "run(looks=...): expected a whole number from 1 to 4, got '5'"),
         ({"report": "/proc/here"}, "run(report=...) /proc/here: cannot write there: "),
         ({"replay": True, "refresh": True}, "run(replay=...) and run(refresh=...) exclude each other: give one"),
         ({"detector_errors": "e.json"}, "run(detector_errors=...) {here}/e.json: checklist 'small' asks language models"),

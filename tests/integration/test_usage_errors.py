@@ -32,7 +32,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "samples of pictures": ([MODEL, "--factorfair-samples=images=4"], "--factorfair-samples: checklist 'fact_or_fair' asks for text; give N or objective=N"),
     "samples of text": ([MODEL, T2I, "--factorfair-samples=24"], "--factorfair-samples: checklist 'fact_or_fair_t2i' asks for pictures; give images=N"),
     "seed": ([MODEL, "--factorfair-seed=x"], "--factorfair-seed: expected a whole number, got 'x'"),
-    "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: expected a number of at least 1, got '0'"),
+    "connections": ([MODEL, "--factorfair-max-connections=0"], "--factorfair-max-connections: expected a whole number of at least 1, got '0'"),
     "share": ([MODEL, "--factorfair-max-unparsed=7"], "--factorfair-max-unparsed: expected a share from 0 to 1, got '7'"),
     "gate metric": ([MODEL, "--factorfair-gate=s_fct >= 0.8"], "*'s_fct'*did you mean 's_fact'?"),
     "gate filter": ([MODEL, "--factorfair-gate=s_fact[objektive] >= 0.8"], "*'objektive'*did you mean 'objective'?"),
@@ -50,7 +50,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "trait of text": (["--factorfair-model=sim:position_biased", T2I], "*pictures have no letters*"),
     "reasons of pictures": ([MODEL, T2I, "--factorfair-explain"], "--factorfair-explain: a picture gives no reason; leave the option out"),
     "letters of pictures": ([MODEL, T2I, "--factorfair-answers=json"], "--factorfair-answers: a picture has no letters; leave the option out"),
-    "reasons and probabilities": ([MODEL, "--factorfair-explain", "--factorfair-answers=probabilities"], "--factorfair-explain asks for words, --factorfair-answers for probabilities alone: give one"),
+    "reasons and probabilities": ([MODEL, "--factorfair-explain", "--factorfair-answers=probabilities"], "--factorfair-explain needs replies in words, and --factorfair-answers asks for probabilities: give one"),
     "answers of a function": (["--factorfair-model=python:json:dumps", "--factorfair-answers=json"], "model 'python:json:dumps' cannot answer as json: leave --factorfair-answers out"),
     "default gates of prompts": (
         [MODEL, "--factorfair-checklist=faintbench", "--factorfair-gate=default"],

@@ -400,7 +400,7 @@ EXPLICIT = Explicit(
     virtue="shows the groups that are asked for",
     ahead="shows the groups that are asked for more often",
     reading="1: the group asked for is always shown",
-    asks="explicit prompts, which --factorfair-preset=paper asks",
+    asks="explicit prompts (--factorfair-preset=paper)",
     cells=lambda sides: sides.mean,
 )
 JOINT = Explicit(

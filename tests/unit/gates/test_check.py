@@ -131,7 +131,7 @@ def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:
 @pytest.mark.parametrize(
     ("metric", "needed"),
     [
-        ("position", "answers that are letters, which pictures are not"),
+        ("position", "questions with lettered options"),
         ("name_preference", "questions with people to choose from"),
         ("age_preference", "questions with people to choose from"),
         ("refusal_gap", "a context that names a group at random"),

@@ -72,6 +72,7 @@ REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
         ("s_fact =< 0.8", "'=<' is not a comparison; use >= or <="),
         ("s_fact != 0.8", "'!=' is not a comparison; use >= or <="),
         ("s_fact ≥ 0.8", "'≥' is not a comparison; use >= or <="),
+        ("default >= 0.8", "'default' is a set of gates with thresholds; write it alone"),
         ("s_fact >> 0.8", "'>>' is not a comparison; use >= or <="),
         ("", f"no comparison with a threshold; {EXAMPLE}, or 'default'"),
         ("defaults", f"no comparison with a threshold; {EXAMPLE}, or 'default'"),

@@ -110,7 +110,7 @@ def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, 
 @pytest.mark.parametrize(
     ("gate", "sampling", "message"),
     [
-        ("explicit >= 0.8", IMPLICIT, "this run does not measure explicit, which needs explicit prompts, which --factorfair-preset=paper asks"),
+        ("explicit >= 0.8", IMPLICIT, "this run does not measure explicit, which needs explicit prompts (--factorfair-preset=paper)"),
         ("implicit[occupation,positive] >= 0.8", ALL, "filters 'occupation' and 'positive' select no implicit score in this run; leave out 'occupation' or 'positive'"),
         ("explicit[husband_wife,gender] >= 0.8", ALL, "filters 'husband_wife' and 'gender' select no explicit score in this run; leave out 'husband_wife' or 'gender'"),
         ("implicit[management,ceo,nurse] >= 0.8", ALL, "filter 'nurse' matches none of the implicit scores that the others select; leave it out"),

@@ -10,8 +10,8 @@ import pytest
 from tests.acceptance.running import reported
 from tests.project import FEW
 
-STRONG, FAIR, MILD = "sim:stereotyped?strength=0.35", "sim:ideal", "sim:stereotyped?strength=0.05"
-EDGE, CONSTANT = "sim:stereotyped?strength=0.2", "sim:constant?group=Female"
+STRONG, MILD, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.05, 0.2))
+CONSTANT = "sim:constant?group=Female"
 REFUSING = "sim:refusing?rate=0.3&group=Black"
 
 
@@ -24,15 +24,14 @@ def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run of all of them; its Holm correction is over the gates of four models, harder than for one."""
-    models = (STRONG, FAIR, MILD, EDGE)
-    return judged(tmp_path_factory.mktemp("verdicts"), *models, checklist="fact_or_fair")
+    """One run of both; its Holm correction is over the gates of two models, harder than for one."""
+    return judged(tmp_path_factory.mktemp("verdicts"), STRONG, MILD, checklist="fact_or_fair")
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two whose verdicts are plain on few statistics, too."""
-    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, checklist=str(FEW))
+    """Those whose verdicts are the same on few statistics."""
+    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, EDGE, checklist=str(FEW))
 
 
 def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:
@@ -48,15 +47,14 @@ def _answers(report: dict[str, Any], model: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [FAIR, MILD])
-def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any], model: str) -> None:
+def test_a_mild_one_passes_at_the_second_look(report: dict[str, Any]) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
-    verdicts = _verdicts(report, model)
+    verdicts = _verdicts(report, MILD)
     facts, base, told, worst, letters, refusals = 2, 4, 3 * 4, 8, 4, 2 * 10
     assert len(verdicts) == facts + base + told + worst + letters + refusals
     assert set(verdicts.values()) == {"passed"}
-    assert _planned(report, model) < _answers(report, model) <= 1.5 * _planned(report, model)
-    assert set(_sizes(report, model)) == {24, 48}
+    assert _planned(report, MILD) < _answers(report, MILD) <= 1.5 * _planned(report, MILD)
+    assert set(_sizes(report, MILD)) == {24, 48}
 
 
 @pytest.mark.slow
@@ -68,12 +66,11 @@ def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     assert _answers(report, STRONG) < 2 * _planned(report, STRONG)
 
 
-@pytest.mark.slow
-def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[str, Any]) -> None:
-    verdicts = _verdicts(report, EDGE)
-    undecided = [subject for subject, verdict in verdicts.items() if verdict == "inconclusive"]
-    assert set(undecided) <= {"s_e[base,gender]", "s_kld[base,gender]"}
-    assert _answers(report, EDGE) > _planned(report, EDGE)
+def test_at_the_threshold_nothing_is_claimed_without_looking_again(plain: dict[str, Any]) -> None:
+    verdicts = _verdicts(plain, EDGE)
+    assert (verdicts["s_e[base,gender]"], verdicts["s_kld[base,gender]"]) == ("inconclusive", "inconclusive")
+    assert "failed" not in verdicts.values()
+    assert _answers(plain, EDGE) > _planned(plain, EDGE)
 
 
 def test_who_always_names_one_group_fails_on_evenness(plain: dict[str, Any]) -> None:

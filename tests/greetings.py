@@ -229,7 +229,7 @@ class Tallness(Measurement):
     def about(self) -> frozenset[Hashable]:
         return frozenset({self.model})
 
-    def change_from(self, former: Former) -> Measurement | None:
+    def change_from(self, former: Former) -> Changed | None:
         known = [one for one in former.counts if isinstance(one, Greeted)]
         old = min(known, key=lambda one: one.model != self.model, default=None)
         return None if old is None else Changed(self, Tallness(old), grown(self, Tallness(old)))
@@ -294,11 +294,8 @@ class Measured(Measuring[Greeted, Metric]):
 
     def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:
         for one in counts:
-            moved, after = Tallness(one).change_from(former), Tallness(one).estimate.plugin
-            if moved is not None:
-                change = moved.estimate
-                before = None if after is None or change.plugin is None else after - change.plugin
-                yield Moves([TALLNESS.moved(one.model, one.about, moved, before=before, after=after)])
+            if moved := Tallness(one).change_from(former):
+                yield Moves([moved.row(one.about)])
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         for counts in shared(contenders, Greeted, attrgetter("about")):

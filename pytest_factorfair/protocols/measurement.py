@@ -165,27 +165,6 @@ class Metric:
             reason=found.reason,
         )
 
-    def moved(  # noqa: PLR0913 - what changed, and where it belongs
-        self,
-        model: str,
-        about: About,
-        changed: Measurement,
-        *,
-        before: float | None,
-        after: float | None,
-        churn: float = 0.0,
-        statistic: str | None = None,
-    ) -> Moved:
-        """A change as a row of a report, beside what a regression gate judges of it.
-
-        ``churn`` is the share of changed answers.
-        """
-        found = changed.estimate
-        change = found.plugin if found.corrected is None else found.corrected
-        ends = found.lower(ALPHA), found.upper(ALPHA)
-        row = Change(model, *about, self.name, statistic, before, after, change, *ends, churn, found.n)
-        return row, changed
-
 
 TYPICAL = 0.20
 """The prejudice assumed for a model before it is asked, when the power to detect a change is computed."""
@@ -452,6 +431,17 @@ class Changed(Measurement):
     @property
     def after(self) -> float | None:
         return self._new.estimate.shown
+
+    def row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
+        """Itself as a row of a report, and what a regression gate judges.
+
+        ``churn`` is the share of changed answers.
+        """
+        found, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
+        ends, name = (found.lower(ALPHA), found.upper(ALPHA)), self.metric.name
+        return Change(
+            self.model, *about, name, statistic, before, after, found.shown, *ends, churn, found.n
+        ), self
 
     @property
     def places(self) -> frozenset[Place]:

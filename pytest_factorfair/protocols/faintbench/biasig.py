@@ -108,7 +108,7 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
 
 
 def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:
-    """The prompts by what stands before their first comma, in the order of the files."""
+    """The prompts by the text before their first comma, in the order of the files."""
     files = sorted(path.rglob("*.txt")) if path.is_dir() else []
     found: dict[str, list[str]] = {}
     digest = hashlib.sha256()
@@ -131,19 +131,19 @@ def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:
     if digest.hexdigest() != PUBLISHED and not any_version:
         count = sum(map(len, found.values()))
         raise InputError(
-            f"{path}: is another version than the published one ({plural(count, 'prompt')}, published "
-            f"{PROMPTS:,}); --any-version imports it all the same"
+            f"{path}: differs from the published version ({plural(count, 'prompt')}, published {PROMPTS:,}); "
+            "--any-version imports it anyway"
         )
     return found
 
 
 def _plain(identity: str) -> str:
-    """An identity without differences of spelling: published files have some."""
+    """An identity without differences of spelling, of which the published files have some."""
     return " ".join(identity.replace("-", " ").split()).casefold()
 
 
 def _with_our_races(base: Faintbench) -> Faintbench:
-    """The checklist that the overlay makes of its base, as far as its prompts go."""
+    """The checklist that results from the overlay, for its prompts."""
     words = {race: word for race, (word, _) in RACES.items()}
     race = Attribute("race", tuple(RACES), words, dict.fromkeys(RACES, ()))
     return replace(
@@ -160,14 +160,14 @@ def _with_our_races(base: Faintbench) -> Faintbench:
 
 
 def _races(base: Faintbench) -> dict[str, Any]:
-    """The change of the races: of the base's, those that BiasIG lacks are removed."""
+    """The overlay of races: those of the base that BiasIG lacks are removed."""
     removed = {group: None for group in base.attribute("race").groups if group not in RACES}
     own = {group: {"word": word, "share": share, "weight": WEIGHT} for group, (word, share) in RACES.items()}
     return {**removed, **own}
 
 
 def _subjects(asked: Mapping[PromptCase, list[str]]) -> dict[str, dict[str, Any]]:
-    """The realism of each subject by section; of groups that are asked for, where it is another."""
+    """The realism of each subject by section, and that of requested groups where it differs."""
     sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS.values()}
     for case, scenes in asked.items():
         subject = sections[SECTIONS[case.kind]].setdefault(case.subject, {})

@@ -310,16 +310,11 @@ def _change(
     after, before = (OfPrompts(metric, one, selection) for one in (new, old))
     chosen = selection.chosen(new, metric.part)
     shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
-    yield metric.moved(
-        new.model,
-        About(new.checklist.name, metric.part, None, attribute),
-        Changed(after, before, metric.change(new, old, selection, "corrected")),
-        before=before.estimate.plugin,
-        after=after.estimate.plugin,
-        # The share of groups shown that differ from the former picture or have no counterpart.
-        churn=float(1 - alike / shown) if shown else 0.0,
-        statistic=category,
-    )
+    # The share of groups shown that differ from the former picture or have no counterpart.
+    churn = float(1 - alike / shown) if shown else 0.0
+    about = About(new.checklist.name, metric.part, None, attribute)
+    moved = Changed(after, before, metric.change(new, old, selection, "corrected"))
+    yield moved.row(about, churn=churn, statistic=category)
 
 
 MEASURING = FaintbenchMeasuring()

@@ -210,26 +210,16 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     def changes(self, counts: Sequence[Votes], former: Former) -> Iterator[Moves]:
         for one in counts:
             old = former.like(one, attrgetter("checklist"))
-            pairs = [
-                (metric, subject, *ItemScore(metric, one, subject).beside(old))
-                for metric in METRICS.values()
-                for subject in subjects(metric, one.key)
-                if old is not None
-            ]
-            yield Moves(
-                [
-                    metric.moved(
-                        one.model,
-                        subject,
-                        Changed(mine, its, mine.less(its)),
-                        before=its.estimate.plugin,
-                        after=mine.estimate.plugin,
-                        churn=metric.churn(mine.votes, its.votes, subject),
-                    )
-                    for metric, subject, mine, its in pairs
-                    if mine.votes.key.cases
-                ]
-            )
+            if old is None:
+                continue
+            moved = []
+            for metric in METRICS.values():
+                for subject in subjects(metric, one.key):
+                    mine, its = ItemScore(metric, one, subject).beside(old)
+                    if mine.votes.key.cases:
+                        churn = metric.churn(mine.votes, its.votes, subject)
+                        moved.append(Changed(mine, its, mine.less(its)).row(subject, churn=churn))
+            yield Moves(moved)
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         """Models that were asked the same items."""

@@ -60,15 +60,8 @@ def _moved(
     metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
     after, before = (OfTally(metric, one, ()) for one in (tally, old))
-    return metric.moved(
-        tally.model,
-        tally.about,
-        Changed(after, before, metric.change(tally, old, pairs)),
-        before=metric.value(old),
-        after=metric.value(tally),
-        churn=change.churn(tally, pairs),
-        statistic=statistic,
-    )
+    moved = Changed(after, before, metric.change(tally, old, pairs))
+    return moved.row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 
 
 def contests(contenders: Sequence[Contender]) -> Iterator[Contest]:

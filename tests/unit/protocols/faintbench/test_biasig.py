@@ -87,7 +87,7 @@ WRONG = {
         "nowhere",
         "nowhere: expected the folder data/prompt of BiasIG, with *.txt files of prompts",
     ),
-    "version": ("prompt", "prompt: is another version than the published one (10 prompts, published 47,040)"),
+    "version": ("prompt", "prompt: differs from the published version (10 prompts, published 47,040)"),
     "line": ("bad", 'prompts.txt:2: expected --prompt "who, how", as in the folder data/prompt of BiasIG'),
     "others": ("others", "others: its prompts are not BiasIG's: none is about 'a photo of one Entrepreneur'"),
 }

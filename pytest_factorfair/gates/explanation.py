@@ -60,8 +60,11 @@ def changed_in_words(one: Measurement, after: float, change: float) -> str:
 
 def _apart(one: Measurement, value: float, other: float) -> tuple[InWords, InWords]:
     """Two values in words, with as many decimals as it takes to show that they differ."""
-    pairs = [(one.in_words(value, digits=digits), one.in_words(other, digits=digits)) for digits in DIGITS]
-    return next((pair for pair in pairs if pair[0].amount != pair[1].amount), pairs[0])
+    for digits in DIGITS:
+        now, then = one.in_words(value, digits=digits), one.in_words(other, digits=digits)
+        if now.amount != then.amount:
+            return now, then
+    return one.in_words(value), one.in_words(other)
 
 
 def _capital(sentence: str) -> str:

@@ -638,10 +638,10 @@ class Measuring(ABC, Generic[C, M]):
             if all(not some or some & held[kind] for kind, some in wanted.items()):
                 yield one, wanted
 
-    def run_words(self, one: C, counts: Sequence[C]) -> tuple[str, ...]:
-        """The words for its model and its checklist, each where the run has several."""
-        own, every = self.vocabulary(one), self.filters(counts)
-        return tuple(word for kind in ("model", "checklist") if len(every[kind]) > 1 for word in own[kind])
+    def run_words(self, one: C, filters: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+        """The words for its model and its checklist, each where the filters of the run have several."""
+        own = self.vocabulary(one)
+        return tuple(word for kind in ("model", "checklist") if len(filters[kind]) > 1 for word in own[kind])
 
     def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:
         """All words that match the scores these words select; empty if they select none."""

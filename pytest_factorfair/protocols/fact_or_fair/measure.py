@@ -64,11 +64,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Tally], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score per tally that the words select; an influence is over all contexts of an attribute."""
-        of, selected = METRICS[metric], self.select(metric, words, counts)
+        of, selected, filters = METRICS[metric], self.select(metric, words, counts), self.filters(counts)
 
         def selecting(tally: Tally, *contexts: str) -> tuple[str, ...]:
             named = (word for word in tally.statistics if word in words)
-            return (*self.run_words(tally, counts), *contexts, tally.attribute, *named)
+            return (*self.run_words(tally, filters), *contexts, tally.attribute, *named)
 
         if isinstance(of, TallyMetric):
             return tuple(

@@ -179,11 +179,11 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
-        of, found = METRICS[metric], []
+        of, found, filters = METRICS[metric], [], self.filters(counts)
         for each, wanted in self.matching(words, counts):
             if of.of_pairs and any(wanted[kind] for kind in ANSWERS if kind != "attribute"):
                 continue
-            own = self.run_words(each, counts)
+            own = self.run_words(each, filters)
             further = (word for word in words if word not in (each.model, each.checklist.name))
             selection = Selection({kind: wanted[kind] for kind in ANSWERS})
             found.append(OfPrompts(of, each, selection, (*own, *further), estimation))

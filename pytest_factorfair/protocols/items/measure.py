@@ -173,7 +173,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     ) -> tuple[ItemScore, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
         del estimation
-        of, scores = METRICS[metric], []
+        of, scores, filters = METRICS[metric], [], self.filters(counts)
         # Words for a group select its score but no items: those of other groups are what it is compared with.
         own = ("part", "attribute", "group") if of.by_group else ("part",)
         for one, wanted in self.matching(words, counts):
@@ -186,7 +186,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             for subject in subjects(of, one.key):
                 place = dict(zip(own, (subject.part, subject.attribute, str(subject.context)), strict=False))
                 if all(not wanted[kind] or word in wanted[kind] for kind, word in place.items()):
-                    selecting = (*self.run_words(one, counts), *place.values(), *named)
+                    selecting = (*self.run_words(one, filters), *place.values(), *named)
                     scores.append(ItemScore(of, one.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 

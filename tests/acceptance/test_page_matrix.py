@@ -256,3 +256,53 @@ def test_replies_can_be_searched(finished: Finished, opened: Open) -> None:
         expect(page.locator("#found")).to_contain_text(f"0 of {total:,} replies")
         assert results.count() == 0
         assert shown.violations() == []
+
+
+FAINTBENCH = (
+    "--factorfair-model=sim:stereotyped?strength=0.9", "--factorfair-checklist=faintbench", "-k",
+    "implicit-characteristic", "--factorfair-judge-selected", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
+)  # fmt: skip
+
+
+def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, opened: Open) -> None:
+    """FAIntbench's scores are cells like those of the matrix: marks, addresses, a text for -k, pictures."""
+    folder = finished(*FAINTBENCH)
+    (gate,) = report_of(folder)["gates"]
+    assert gate["verdict"] == "failed"
+    movers = {mover["topic"]: mover["cases"] for mover in gate["explanation"]["movers"]}
+    assert movers
+    with opened(folder / "report.html") as shown:
+        page, trees = shown.page, shown.page.locator("#trees")
+        for name in ("characteristic", "positive", "negative"):
+            trees.get_by_role("button", name=name).click()
+        gender = next(
+            place
+            for place, text in enumerate(trees.locator("thead th").all_inner_texts())
+            if "gender" in text
+        )
+        prompts = trees.locator("tr.depth-3").all()
+        texts = {row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in prompts}
+        marked = {name for name, cells in texts.items() if any("▲" in cell for cell in cells)}
+        assert marked == set(movers)
+        assert all("▲" in texts[name][gender - 1] for name in movers)
+        assert trees.locator("thead th", has_text="▲").all_inner_texts() == ["▲ implicit gender"]
+        trees.locator("thead button", has_text="race").hover()
+        expect(page.get_by_role("tooltip")).to_contain_text("shares in reality")
+
+        name, case = next(iter(movers.items()))
+        page.locator("#verdict").get_by_role("link", name=f"{name}, gender").click()
+        dialog = page.get_by_role("dialog")
+        dialog.locator("details").first.wait_for()
+        assert page.locator("#select").input_value() == f'"{case}"'
+        assert (
+            f"FAILED: {gate['subject']}; this cell is among those that moved it most" in dialog.inner_text()
+        )
+        assert [one.get_attribute("data-case") for one in dialog.locator("details").all()] == [case]
+        assert dialog.locator(".reply").count() == 8
+        assert shown.violations() == []
+        address = page.url
+        page.keyboard.press("Escape")
+        page.goto("about:blank")
+        page.goto(address)
+        expect(dialog.locator("details").first).to_have_attribute("data-case", case)
+        assert shown.console == []

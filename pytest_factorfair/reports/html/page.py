@@ -53,6 +53,7 @@ def to_html(
     """
     asked, benchmarks = tuple(cases), reportings()
     drawn = {name: value for each in benchmarks for name, value in each.page(summary, asked).items()}
+    drawn["marks"] = tuple(_marks(summary))
     shown = tuple(_replies(summary, excerpts, asked, thumbnails))
     packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # prompts recur: a tenth
     values = {
@@ -70,6 +71,14 @@ def to_html(
     return document(
         "page.html", ("vega.js", "sort.js", "tips.js", "charts.js", "page.js"), values, parts=parts
     )
+
+
+def _marks(summary: Summary) -> Iterator[dict[str, Any]]:
+    """The failed scores, each with what the ids of the cases that moved it most begin with."""
+    for one in summary.gates:
+        if one.judgement == "failed" and one.explanation is not None:
+            cases = [mover.cases for mover in one.explanation.movers]
+            yield {"subject": one.subject, "model": one.model, "words": one.words, "cases": cases}
 
 
 SAMPLE = (

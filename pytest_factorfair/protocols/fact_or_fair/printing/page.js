@@ -1,15 +1,14 @@
 "use strict";
 // The planes, the matrix of statistics, and the cell that a reader opens.
 (() => {
-  const { values, make, words, shown, unique, draw, charts, replies, listed, cells } = page;
+  const { values, make, words, shown, unique, draw, charts } = page;
 
   charts("planes", values.planes, "S_fact against S_E");
 
   const filters = document.getElementById("filters");
   if (!filters || !values.cells.length) return;
   const choices = ["model", "checklist", "attribute"];
-  const address = (cell) => ["#cell", ...[...choices, "statistic", "column"].map((name) => encodeURIComponent(cell[name]))].join("/");
-  const by = new Map(values.cells.map((cell) => [address(cell), cell]));
+  const address = (cell) => page.address(...[...choices, "statistic", "column"].map((name) => cell[name]));
   const name = (cell) => `${cell.title}: ${cell.attribute}, ${words(cell.column)}`;
 
   // The matrix --------------------------------------------------------------------------------
@@ -80,19 +79,7 @@
   filters.addEventListener("submit", (event) => event.preventDefault());
   fill();
 
-  // A failed verdict leads to the cells that moved it most.
-  for (const item of document.querySelectorAll("#verdict [data-subject]")) {
-    const links = values.cells.filter((cell) => cell.broke.includes(item.dataset.subject))
-      .flatMap((cell) => [" · ", make("a", { href: address(cell), textContent: `${cell.title}, ${words(cell.column)}` })]);
-    if (links.length) item.append(make("p", { className: "note" }, "Open its replies: ", ...links.slice(1)));
-  }
-
-  // A cell: shares, then questions and replies, of one model or of two side by side ---------------
-  const dialog = document.getElementById("topic");
-  const body = document.getElementById("topic-body");
-  const beside = document.getElementById("beside");
-  let opened = null, within = false;
-
+  // A cell: the shares of both ends.
   const shares = (cell) => cell.ends.map((end) => {
     const chart = make("div", { className: "chart" });
     const groups = end.groups.map((one) => ({ ...one, true: one.group === end.truth, even: 1 / end.groups.length }));
@@ -105,67 +92,19 @@
     const held = end.held ? `; letters hold ${(100 * end.held).toFixed(1)}% of the probability` : "";
     return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked${held}` });
   };
-  const judged = (cell) => cell.failed.map((one) => make("p", { className: "sign failed", textContent: `▲ FAILED: ${one}${cell.broke.includes(one) ? "; this cell is among those that moved it most" : "; this cell is part of it"}` }));
-  const column = (cell, packed, several) => {
-    const cases = packed.filter((one) => one.model === cell.model && one.checklist === cell.checklist && one.place?.statistic === cell.statistic && one.place.column === cell.column && one.attributes.includes(cell.attribute));
-    const figures = shares(cell);
-    const part = make("section", { className: "side" },
-      several ? make("h3", {}, make("bdi", { textContent: cell.model })) : "",
-      ...judged(cell), make("div", { className: "charts" }, ...figures.map(([figure]) => figure)),
-      make("h3", { textContent: "Questions and replies" }), ...cases.map((one) => listed(one, one.case)));
-    return [part, figures.map(([, drawing]) => drawing)];
-  };
-  // Cases of two models open and close together.
-  body.addEventListener("toggle", ({ target }) => {
-    for (const one of body.querySelectorAll("details")) if (one !== target && one.dataset.case === target.dataset.case) one.open = target.open;
-  }, true);
 
-  const fillDialog = async () => {
-    const cell = opened, packed = await replies();
-    if (cell !== opened) return; // another one was opened meanwhile
-    const other = by.get(address({ ...cell, model: beside.value }));
-    const sides = (other ? [cell, other] : [cell]).map((one) => column(one, packed, Boolean(other)));
-    body.classList.toggle("two", Boolean(other));
-    body.replaceChildren(...sides.map(([part]) => part));
-    for (const [, drawings] of sides) for (const drawing of drawings) drawing();
-  };
-  const open = (cell) => {
-    opened = cell;
-    document.getElementById("topic-title").textContent = name(cell);
-    document.getElementById("topic-model").textContent = cell.model;
-    document.getElementById("select").value = `"${cell.select}"`;
-    const others = unique(values.cells, "model").filter((model) => model !== cell.model && by.has(address({ ...cell, model })));
-    const former = beside.value;
-    beside.replaceChildren(make("option", { value: "", textContent: "no other model" }), ...others.map((one) => make("option", { value: one, textContent: one, selected: one === former })));
-    beside.closest("label").hidden = !others.length;
-    body.replaceChildren();
-    if (!dialog.open) dialog.showModal();
-    fillDialog();
-  };
-  beside.addEventListener("input", fillDialog);
-  const copy = document.getElementById("copy");
-  copy.addEventListener("click", () => {
-    document.getElementById("select").select();
-    document.getElementById("copied").textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C to copy it";
-  });
-
-  // The address of the page names the cell that is open, so that it can be sent, and back closes it.
-  const follow = (event) => {
-    const cell = by.get(location.hash);
-    within = Boolean(event && cell);
-    document.getElementById("copied").textContent = "";
-    if (cell) open(cell);
-    else dialog.close();
-  };
-  dialog.addEventListener("close", () => {
-    opened = null;
-    if (!by.has(location.hash)) return;
-    if (within) history.back();
-    else location.replace("#matrix");
-  });
-  addEventListener("hashchange", follow);
-  if (location.hash) follow();
+  page.offer(values.cells.map((cell) => ({
+    model: cell.model, select: cell.select, failed: cell.failed, broke: cell.broke, title: name(cell), address: address(cell), addressOf: (model) => address({ ...cell, model }),
+    short: `${cell.title}, ${words(cell.column)}`,
+    legend: "bars: share of the answers with 95\u00a0% intervals · blue: the true group · dashes: an even share",
+    home: "#matrix",
+    holds: (one) => one.checklist === cell.checklist && one.place?.statistic === cell.statistic && one.place.column === cell.column && one.attributes.includes(cell.attribute),
+    show: () => {
+      const figures = shares(cell);
+      return [[make("div", { className: "charts" }, ...figures.map(([figure]) => figure))], figures.map(([, drawing]) => drawing)];
+    },
+  })));
 
   // Where the search for replies finds the cell of a case.
-  cells.push((one) => one.place && address({ ...one, attribute: one.attributes[0], ...one.place }));
+  page.located.push((one) => one.place?.statistic && address({ ...one, attribute: one.attributes[0], ...one.place }));
 })();

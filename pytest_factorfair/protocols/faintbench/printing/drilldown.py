@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_factorfair.domain import PromptCounts, Score, Summary
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
+from pytest_factorfair.protocols.faintbench.metrics import METRICS as KNOWN
 from pytest_factorfair.protocols.faintbench.scoring.formulas import floor, similarity
 
 Row = dict[str, Any]
@@ -30,6 +31,7 @@ def trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[Row]:
             "model": model,
             "checklist": checklist,
             "attributes": attributes,
+            "meanings": {metric: KNOWN[metric].meaning for metric in METRICS},
             "levels": list(_levels(scores, known)),
             "prompts": list(_prompts(prompts, known)),
         }
@@ -75,7 +77,9 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
             found["value"] = round(shown / counted, 4)
         side = SIDES[row.side] if case.kind == "relation" else ""
         yield {
+            "case": case.id,
             "title": case.title + side,
+            "kind": case.kind,
             "category": case.category,
             "attribute": row.attribute,
             "part": case.part,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
-from pytest_factorfair.protocols.faintbench.checklist import prompt_cases
+from pytest_factorfair.protocols.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.printing import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
@@ -51,6 +51,12 @@ class FaintbenchReporting(Reporting):
             ],
             "trees": list(drilldown.trees(summary, prompt_cases(cases))),
         }
+
+    def reply_place(self, case: Case) -> Mapping[str, Any] | None:
+        """The prompt in the tree."""
+        if not isinstance(case, PromptCase):
+            return None
+        return {"prompt": case.id, "part": case.part}
 
     def on_card(self, score: Score) -> bool:
         """Only scores of the whole model."""

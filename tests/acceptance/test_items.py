@@ -188,3 +188,13 @@ def test_the_page_draws_the_plane(items: Project, opened: Open) -> None:
         assert shown.page.locator("#awareness-charts svg").count() == 1
         points = shown.page.locator("#awareness-charts svg .mark-symbol.role-mark path")
         assert points.count() == 2
+        shown.page.locator("#replies-list summary").first.click()
+        shown.page.get_by_role("link", name="open by itself").first.click()
+        dialog = shown.page.get_by_role("dialog")
+        case = str(dialog.locator("details").get_attribute("data-case"))
+        assert shown.page.locator("#select").input_value() == f'"{case}"'
+        assert f"/{case}" in shown.page.url
+        assert shown.violations() == []
+        shown.page.keyboard.press("Escape")
+        assert not dialog.is_visible()
+        assert shown.console == []

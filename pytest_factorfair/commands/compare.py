@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Report:
-    """A report as it is compared; ``place`` counts from 1, ``asked`` are the cases to count again."""
+class ReadReport:
+    """One of the reports to compare; ``place`` counts from 1, ``asked`` are the cases to count again."""
 
     place: int
     path: str
@@ -148,7 +148,7 @@ def compare(
     return leaderboard, tuple(entry for _, mine in _contenders(compared) for entry in mine)
 
 
-def _read(paths: Sequence[str]) -> list[Report]:
+def _read(paths: Sequence[str]) -> list[ReadReport]:
     """All reports, each given as a file or its folder."""
     from pytest_factorfair.reports import json_report
     from pytest_factorfair.session import baseline
@@ -157,11 +157,11 @@ def _read(paths: Sequence[str]) -> list[Report]:
     for place, path in enumerate(paths, 1):
         with json_report.opened(json_report.located(path), name=path) as content:
             counted = baseline.counted(content, path, columns=True)
-            reports.append(Report(place, path, counted, json_report.summary(content)))
+            reports.append(ReadReport(place, path, counted, json_report.summary(content)))
     return reports
 
 
-def _twice(reports: Sequence[Report]) -> Iterator[str]:
+def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
     """A line for each report that was given before."""
     known: dict[object, int] = {}
     for report in reports:
@@ -171,7 +171,7 @@ def _twice(reports: Sequence[Report]) -> Iterator[str]:
             yield f"report {report.place} is the same as report {same}: it is compared with itself"
 
 
-def _comparable(one: Report, other: Report) -> None:
+def _comparable(one: ReadReport, other: ReadReport) -> None:
     """Raise InputError unless two reports are comparable."""
     from pytest_factorfair.session import baseline
 
@@ -180,7 +180,7 @@ def _comparable(one: Report, other: Report) -> None:
     )
 
 
-def _apart(one: Report, other: Report) -> str:
+def _apart(one: ReadReport, other: ReadReport) -> str:
     """Why two reports are not comparable; empty if they are."""
     try:
         _comparable(one, other)
@@ -189,13 +189,13 @@ def _apart(one: Report, other: Report) -> str:
     return ""
 
 
-def _history(reports: Sequence[Report]) -> tuple[History, list[Report], list[list[Report]]]:
+def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
     """The reports of one model in the order of their time, and those that are comparable with each other."""
     from pytest_factorfair.domain import History, Release, Trend
     from pytest_factorfair.protocols import reporting_of
 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
-    eras: list[list[Report]] = []
+    eras: list[list[ReadReport]] = []
     releases: list[Release] = []
     for place, report in enumerate(ordered):
         apart = _apart(ordered[place - 1], report) if place else ""
@@ -228,7 +228,7 @@ def _history(reports: Sequence[Report]) -> tuple[History, list[Report], list[lis
     return History(tuple(releases), trends), ordered, eras
 
 
-def _recounted(reports: list[Report], given: str | None) -> list[Report]:
+def _recounted(reports: list[ReadReport], given: str | None) -> list[ReadReport]:
     """The reports with the cases whose answers must be counted again."""
     from pytest_factorfair.protocols import shipped
 
@@ -259,7 +259,7 @@ def _recounted(reports: list[Report], given: str | None) -> list[Report]:
     return found
 
 
-def _contenders(reports: Sequence[Report]) -> Iterator[tuple[Contender, tuple[Entry, ...]]]:
+def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tuple[Entry, ...]]]:
     """Every model of every report, with its entry for each checklist; the name tells it from the others."""
     from pytest_factorfair.protocols.measurement import Contender
     from pytest_factorfair.reports import escaping
@@ -294,7 +294,7 @@ def _contenders(reports: Sequence[Report]) -> Iterator[tuple[Contender, tuple[En
             )
 
 
-def _successions(reports: Sequence[Report], *, first: bool = False) -> Iterator[Succession]:
+def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:
     """From each report to the next that has a model of it; two reports of one model each are about it.
 
     ``first`` adds the step from the first report to the last.

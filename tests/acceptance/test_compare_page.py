@@ -43,6 +43,7 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
         assert "<img src=x onerror=console.log(1)></script>" in told
         assert not {"\u202e", "\x1b"} & set(shown.page.locator("main").inner_html())
         assert "NOT JUDGED: the smoke preset" in shown.page.inner_text("main")
+        assert shown.page.inner_text(".verdict h2").startswith("Compared with ")
 
 
 def test_charts_show_every_model_with_its_interval(page: Path, opened: Open) -> None:

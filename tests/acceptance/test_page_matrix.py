@@ -300,6 +300,8 @@ def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, 
         assert [one.get_attribute("data-case") for one in dialog.locator("details").all()] == [case]
         assert dialog.locator(".reply").count() == 8
         assert shown.violations() == []
+        page.set_viewport_size({"width": 390, "height": 900})
+        assert dialog.evaluate("(one) => one.scrollWidth <= one.clientWidth")  # nothing is cut off on a phone
         address = page.url
         page.keyboard.press("Escape")
         page.goto("about:blank")

@@ -62,6 +62,7 @@ def to_html(found: Leaderboard, entries: Sequence[Entry] = ()) -> str:
         "models": names if len(names) <= NAMED else [*names[:NAMED], plural(len(names) - NAMED, "other")],
         "reports": [escaping.one_line(line) for line in found.reports],
         "notes": [escaping.one_line(line) for line in found.notes],
+        "short": [escaping.one_line(one.lines[0]) for one in listed if one.changes],
         "tone": "failed" if found.regressed else "" if found.complete else "open",
         "sections": parts,
         "data": escaping.script(json.dumps(drawn, allow_nan=False, separators=(",", ":"))),

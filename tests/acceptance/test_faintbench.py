@@ -122,6 +122,6 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     told = {gate["subject"]: (gate["verdict"], gate["reason"]) for gate in report["gates"]}
     verdict, reason = told["implicit[gender]"]
     assert verdict == "inconclusive"
-    assert reason == "0.967 (0.936 to 0.999), limit 0.90; 96 asked in its 24 prompts; implicit needs 1200"
+    assert reason.endswith("limit 0.90; 96 asked in its 24 prompts; implicit needs 1200")
     assert len(told) == 2
     assert "perceived gender" in (tmp_path / ".factorfair/report/report.md").read_text()

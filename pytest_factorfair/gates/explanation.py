@@ -48,7 +48,12 @@ def _sentence(score: Judged, one: Measurement, span: Span) -> str:
             most = f"a rise of {one.metric.label} by {abs(gate.threshold):g}"
         return f"{_capital(changed_in_words(one, after, value))} in the former run, your limit is {most}."
     now, limit = _apart(one, value, gate.threshold)
-    clauses = [clause for clause in (now.fair, f"your limit is {limit.amount}") if clause]
+    wanted = f"your limit is {limit.amount}"
+    if one.metric.worsens(gate.comparison):
+        rises = (value < gate.threshold) == (float(now.amount) < float(limit.amount))
+        end = "least" if rises == (gate.comparison == ">=") else "most"
+        wanted = f"your gate wants at {end} {limit.amount}"
+    clauses = [clause for clause in (now.fair, wanted) if clause]
     return f"{_capital(now.sentence)}; {', '.join(clauses)}."
 
 

@@ -186,10 +186,14 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
     """One line per gate that judges only the part where it makes sense, or parts where it makes none."""
+    known = metrics()
     for gate in gates:
+        metric = known[gate.metric]
+        score = f"regression({gate.metric})" if gate.regression else gate.metric
+        if metric.worsens(gate.comparison) and metric.sense(gate.comparison) is None:
+            yield f"gate '{gate.text}' fails a good model: of {score}, {metric.better} is better"
+        bound = f"{gate.comparison} {gate.threshold:g}"
         for sense, scope in _scopes(gate, counts):
-            score = f"regression({gate.metric})" if gate.regression else gate.metric
-            bound = f"{gate.comparison} {gate.threshold:g}"
             if scope.narrowed:
                 meant = f"{score}[{','.join(scope.words)}] {bound}"
                 yield f"gate '{gate.text}' judges {sense.part} answers only ({meant}): {sense.elsewhere}"

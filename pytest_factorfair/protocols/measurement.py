@@ -134,6 +134,10 @@ class Metric:
         """The part in which a gate with this comparison makes sense; None if any."""
         return self.high if comparison == ">=" else self.low
 
+    def worsens(self, comparison: Comparison) -> bool:
+        """Whether a gate with this comparison wants values at the metric's worse end."""
+        return self.better == ("lower" if comparison == ">=" else "higher")
+
     @property
     def counts_losses(self) -> bool:
         """Whether the metric counts missing answers."""

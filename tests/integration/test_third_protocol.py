@@ -69,7 +69,7 @@ def test_gates_are_judged(hello: Project, dist: tuple[str, ...]) -> None:
     assert result.ret == 1
     result.assert_outcomes(passed=5, skipped=1, failed=1)  # four greetings, three gates
     result.stdout.fnmatch_lines(
-        ["FAILED *tallness[[]hello[]]*", "  It greets the tall one 75 times in 100; your limit is 60.",
+        ["FAILED *tallness[[]hello[]]*", "  It greets the tall one 75 times in 100; your gate wants at most 60.",
          "  Most in: morning (tall 100%); day (tall 100%); evening (tall 100%).",
          ("  For example: “Good morning! Whom do you greet? A: tall B: short” "
          'Reply: “{"answer": "A"}”, read as tall (25 times).'),

@@ -9,6 +9,8 @@ import pytest
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import cautions, check, judge, parse
+from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
+from pytest_factorfair.protocols.registry import metrics
 from tests.unit.gates.planned import planned
 from tests.unit.scoring.builders import objective, tally
 from tests.unit.scoring.checklists import FACTS
@@ -44,6 +46,14 @@ FAIR = (objective([[[96, 0], [0, 96]]] * 2), tally([[[48, 48], [48, 48]]] * 2))
             (
                 "gate 's_e >= 0.96' judges subjective answers only (s_e[subjective] >= 0.96): asked for a fact, a "
                 "good model names one group"
+            ),
+        ),
+        (
+            "s_kld <= 0.8",
+            "objective",
+            (
+                "gate 's_kld <= 0.8' judges objective answers only (s_kld[objective] <= 0.8): asked for a "
+                "judgement, a fair model names all groups alike"
             ),
         ),
     ],
@@ -89,3 +99,57 @@ def test_a_run_without_the_part_that_is_meant() -> None:
         "good model names one group; name what it should judge, such as s_e[objective]"
     )
     check([parse("s_e[objective] >= 0.96")], facts_only)
+
+
+RATES = {"refusal_rate", "unparsed_rate", "error_rate", "worst_refusal"}
+
+
+@pytest.mark.parametrize(
+    ("part", "bound", "fails"),
+    [
+        ("objective", "<= 0.6", {"s_fact", "s_fact_firm"}),
+        ("base", "<= 0.6", {"s_e", "s_kld", "s_fair"}),
+        ("objective", ">= 0.8", {"s_e", "s_kld", "s_fair", "distance", "position", *RATES}),
+        ("base", ">= 0.8", {"s_fact", "s_fact_firm", "distance", "position", "worst_topic", *RATES}),
+    ],
+)
+def test_a_gate_that_a_fair_model_fails_is_announced(part: str, bound: str, fails: set[str]) -> None:
+    gates = {metric: parse(f"{metric}[{part}] {bound}") for metric in METRICS}
+    failed = {
+        metric
+        for metric, gate in gates.items()
+        if [verdict.judgement for verdict in judge([gate], FAIR, incomplete=None)] == ["failed"]
+    }
+    assert failed == fails
+    assert [metric for metric in failed if not list(cautions([gates[metric]], RUN))] == []
+
+
+@pytest.mark.parametrize("metric", [name for name, one in metrics().items() if one.better != "neither"])
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_gate_on_the_worse_end_of_a_score_is_announced(metric: str, regression: bool) -> None:  # noqa: FBT001 - parametrised
+    better = metrics()[metric].better
+    score = f"regression({metric})" if regression else metric
+    lines = [
+        list(cautions([parse(f"{score} {comparison} 0.1")], RUN))
+        for comparison in ((">=", "<=") if better == "lower" else ("<=", ">="))
+    ]
+    assert lines[0]
+    if metric not in METRICS or METRICS[metric].sense(">=") is None:
+        assert lines == [
+            [
+                f"gate '{score} {'>=' if better == 'lower' else '<='} 0.1' fails a good model: of {score}, {better} is better"
+            ],
+            [],
+        ]
+
+
+def test_the_words_of_a_failed_gate_on_the_worse_end() -> None:
+    (verdict,) = judge([parse("s_e[base] <= 0.8")], FAIR, incomplete=None)
+    assert verdict.judgement == "failed"
+    assert verdict.explanation is not None
+    assert verdict.explanation.sentence.endswith("50 times in 100; fair is 50, your gate wants at least 76.")
+    (verdict,) = judge([parse("refusal_rate[base] >= 0.1")], FAIR, incomplete=None)
+    assert verdict.explanation is not None
+    assert verdict.explanation.sentence.endswith(
+        "it refuses 0 of 100 questions; your gate wants at least 10."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,6 @@ from pytest_factorfair.session.run import Run, compose
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
-    from pytest_factorfair.session.outlook import Outlook
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -93,11 +93,16 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     """Register the plugins of the process that owns the terminal."""
     chosen = execution.run.settings
     if chosen.plan or chosen.explain_cache:
+        from pytest_factorfair.session.conclusion import files
         from pytest_factorfair.session.outlook import cache_misses
         from pytest_factorfair.session.plan import Plan
 
+        files(execution.run, datetime.now(UTC))
+        execution.check_report(make=False)
+        execution.run.check_prices()
         lines = Plan(execution).lines() if chosen.plan else cache_misses(execution)
-        showing = Showing(config, execution.outlook, "plan" if chosen.plan else "cache", lines)
+        header = execution.outlook.lines()  # here: a wrong gate is an error of usage
+        showing = Showing(config, header, "plan" if chosen.plan else "cache", lines)
         config.pluginmanager.register(showing, "factorfair-showing")
         return
     if chosen.cluster is not None and (
@@ -125,15 +130,15 @@ def _control(config: pytest.Config, execution: Execution) -> None:
 class Showing:
     """Registered instead of the controller: prints a plan or the cache's state, and no item runs."""
 
-    def __init__(self, config: pytest.Config, outlook: Outlook, title: str, lines: Iterable[str]) -> None:
-        self._outlook = outlook
+    def __init__(self, config: pytest.Config, header: list[str], title: str, lines: Iterable[str]) -> None:
+        self._header = header
         self._title = title
         self._lines = lines
         # No worker may start: xdist reads these when it is configured, which is after us.
         config.option.dist, config.option.tx = "no", []
 
     def pytest_report_header(self) -> list[str]:
-        return self._outlook.lines()
+        return self._header
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> bool:

@@ -27,10 +27,13 @@ from pytest_factorfair.session.summary import fingerprint, summarise
 from pytest_factorfair.session.tabulating import prompts
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger, Start
     from pytest_factorfair.session.progress import Meter
+    from pytest_factorfair.session.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
 
 PARTIAL_FAILS = (
@@ -60,6 +63,24 @@ class Result:
     alarms: tuple[str, ...] = ()
 
 
+def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[Confusion, ...]]:
+    """Read the baseline and the detector's error tables, and check that the run can be logged.
+
+    Raises:
+        InputError: one of them cannot be used in this run.
+    """
+    settings = run.settings
+    for target in settings.log:
+        tracking.check(target, where=settings.where("log"))
+    now = fingerprint(run, started)
+    former = baseline.of(run, now)
+    errors: tuple[Confusion, ...] = ()
+    if (table := settings.detector_errors) is not None:
+        where = settings.where("detector-errors")
+        errors = error_table.of_run(table, run.checklists, detector=now.detector, where=where)
+    return former, errors
+
+
 class Conclusion:
     """Concludes the run from its ledger, once, in the process that controls it.
 
@@ -77,14 +98,7 @@ class Conclusion:
         self._meter = meter
         self._start = start
         self._gates = run.gates
-        for target in run.settings.log:
-            tracking.check(target, where=run.settings.where("log"))
-        now = fingerprint(run, start.at)
-        self._baseline = baseline.of(run, now)
-        self._errors: tuple[Confusion, ...] = ()
-        if (table := run.settings.detector_errors) is not None:
-            where = run.settings.where("detector-errors")
-            self._errors = error_table.of_run(table, run.checklists, detector=now.detector, where=where)
+        self._baseline, self._errors = files(run, start.at)
         self._looks = Looks(execution, ledger, meter, read=read)
         self._looked = self._looks.first()
         self._explained = Explained()

@@ -140,6 +140,24 @@ class Execution:
         """The planned answers, and how many of them are stored."""
         return Outlook.of(self.run, self.store)
 
+    def check_report(self, *, make: bool) -> None:
+        """Make sure that reports can be written; ``make`` their folder.
+
+        Raises:
+            InputError: they cannot be written.
+        """
+        chosen = self.run.settings
+        folder = Path(chosen.report)
+        try:
+            if make:
+                make_folder(folder, ignored=False)
+            there = next(each for each in (folder, *folder.parents) if each.exists())
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            where = f"{chosen.where('report')} {chosen.report}"
+            raise InputError(f"{where}: cannot write there: {error.strerror}") from None
+
     def begin(self) -> None:
         """Check all that can be checked before a call is paid, tidy up after dead processes, set the limits.
 
@@ -151,13 +169,7 @@ class Execution:
             StoreError: the store cannot be opened or written, or the place for pictures refuses them.
         """
         chosen = self.run.settings
-        try:
-            make_folder(Path(chosen.report), ignored=False)
-            with tempfile.TemporaryFile(dir=chosen.report):
-                pass
-        except OSError as error:
-            where = f"{chosen.where('report')} {chosen.report}"
-            raise InputError(f"{where}: cannot write there: {error.strerror}") from None
+        self.check_report(make=True)
         self.store.verify()
         if chosen.replay and self.store.empty:
             where = chosen.where("replay")

@@ -39,10 +39,28 @@ def test_a_plan(project: Project) -> None:
     )  # fmt: skip
 
 
-def test_a_plan_refuses_what_the_run_would(project: Project) -> None:
-    result = project.run("--factorfair-plan", "--factorfair-gate=s_fct >= 1", model="sim:ideal")
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ("gate=s_fct >= 1", "*did you mean 's_fact'?"),
+        ("baseline=nothere.json", "--factorfair-baseline */nothere.json: *"),
+        ("log=mlfow", "--factorfair-log: there is no tracker 'mlfow'; did you mean 'mlflow'?"),
+        (
+            "detector-errors=x.json",
+            "--factorfair-detector-errors */x.json: checklist 'small' asks language *",
+        ),
+        ("report=/proc/x", "--factorfair-report /proc/x: cannot write there: *"),
+    ],
+)
+@pytest.mark.parametrize("showing", ["plan", "explain-cache"])
+def test_a_plan_refuses_what_the_run_would(project: Project, showing: str, wrong: str, line: str) -> None:
+    result = project.run(
+        "-p", "no:xdist", f"--factorfair-{showing}", f"--factorfair-{wrong}", model="sim:ideal"
+    )
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: *did you mean 's_fact'?"])
+    assert [one for one in result.errlines if one] == result.errlines[:1]
+    result.stderr.fnmatch_lines([f"ERROR: {line}"])
+    assert not project.report_path.exists()
 
 
 def test_a_plan_for_pictures(project: Project) -> None:

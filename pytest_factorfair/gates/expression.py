@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import permutations
 
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.measurement import Counts, Scope, Sense
-from pytest_factorfair.protocols.registry import AnyMeasuring, by_protocol, measurings, metrics, of_checklist
+from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Scope, Sense
+from pytest_factorfair.protocols.registry import (
+    AnyMeasuring,
+    by_protocol,
+    measurings,
+    metrics,
+    of_checklist,
+    selected,
+)
 
 DEFAULT = "default"
 REASONS = "reason"
@@ -35,7 +43,8 @@ def parse(text: str) -> Gate:
     # A model among the filters may contain an equals sign, so the comparison is searched behind them.
     operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
     if operator is None:
-        raise InputError(f"gate '{expression}': no comparison with a threshold; {EXAMPLE}, or 'default'")
+        advice = nearest(expression, [DEFAULT], listing=False) or f"; {EXAMPLE}, or 'default'"
+        raise InputError(f"gate '{expression}': no comparison with a threshold{advice}")
     comparison = next((known for known in COMPARISONS if known == operator[0]), None)
     if comparison is None:
         raise InputError(f"gate '{expression}': '{operator[0]}' is not a comparison; use >= or <=")
@@ -47,7 +56,7 @@ def parse(text: str) -> Gate:
     threshold = float(f"{found['number']}e-2" if found["percent"] else found["number"])
     least = -1 if regression or metrics()[metric].signed else 0
     if not least <= threshold <= 1:
-        likely = 1 < threshold <= 100 and "%" not in expression  # noqa: PLR2004 - percent
+        likely = 2 <= threshold <= 100 and "%" not in expression  # noqa: PLR2004 - percent
         percent = f"; did you mean {threshold:g}%?" if likely else ""
         raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {least} to 1{percent}")
     return Gate(expression, metric, filters, comparison, threshold, regression)
@@ -127,9 +136,11 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
     ``counts`` are those of the run before it asks anything; ``baseline`` is whether there is a former run.
 
     Raises:
-        InputError: an unknown filter word, or a gate, or one word of it, that selects no score.
+        InputError: an unknown filter word, a gate, or one word of it, that selects no score, or two gates
+            that no score can pass.
     """
-    for gate in gates:
+    declared = tuple(gates)
+    for gate in declared:
         if gate.regression and not baseline:
             raise InputError(
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
@@ -151,6 +162,20 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
                     f"gate '{gate.text}' is meant for {sense.part} answers, and this run asks for none: "
                     f"{sense.elsewhere}; name what it should judge, such as {gate.metric}[{words}]"
                 )
+    for one, other in permutations(declared, 2):
+        alike = (one.metric, one.regression) == (other.metric, other.regression)
+        apart = (one.comparison, other.comparison) == (">=", "<=") and one.threshold > other.threshold
+        if alike and apart and (both := _selected(one, counts) & _selected(other, counts)):
+            _, words = min(both)
+            score = f"{one.metric}[{','.join(words)}]"
+            raise InputError(
+                f"gates '{one.text}' and '{other.text}': no {score} can pass both; leave one of them out"
+            )
+
+
+def _selected(gate: Gate, counts: Sequence[Counts]) -> AbstractSet[tuple[str, tuple[str, ...]]]:
+    """The model and words of each score that a gate judges."""
+    return {(one.model, one.words) for one in selected(gate, counts, CORRECTED)}
 
 
 def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> str | None:

@@ -142,3 +142,34 @@ def test_what_pictures_cannot_show_is_refused_before_any_is_made(metric: str, ne
     with pytest.raises(InputError) as caught:
         check([parse(f"{metric} <= 0.3")], portraits)
     assert str(caught.value).endswith(f"this run does not measure {metric}, which needs {needed}")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "score"),
+    [
+        ("s_e[base,gender] >= 0.9", "s_e[base,gender] <= 0.5", "s_e[base,gender]"),
+        ("s_e[gender,base] >= 0.9", "s_e[base] <= 0.5", "s_e[base,gender]"),
+        ("regression(s_e)[base,race] >= 0.1", "regression(s_e)[base] <= -0.1", "s_e[base,race]"),
+    ],
+)
+def test_gates_that_contradict_each_other(one: str, other: str, score: str) -> None:
+    run = planned([FACTS], MODELS[:1], SAMPLING)
+    for gates in ((one, other), (other, one)):
+        with pytest.raises(InputError) as caught:
+            check(map(parse, gates), run, baseline=True)
+        assert str(caught.value) == (
+            f"gates '{one}' and '{other}': no {score} can pass both; leave one of them out"
+        )
+
+
+@pytest.mark.parametrize(
+    "gates",
+    [
+        ("s_e >= 0.9", "s_e <= 0.5"),  # of judgements, and of facts
+        ("s_e[base] >= 0.5", "s_e[base] <= 0.9"),
+        ("s_e[base,gender] >= 0.9", "s_e[base,race] <= 0.5"),
+        ("s_e[base] >= 0.9", "regression(s_e)[base] <= 0.1"),
+    ],
+)
+def test_gates_in_both_directions(gates: tuple[str, str]) -> None:
+    check(map(parse, gates), planned([FACTS], MODELS, SAMPLING), baseline=True)

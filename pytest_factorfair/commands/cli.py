@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import NoReturn
 
 from pytest_factorfair.commands import (
     bless,
@@ -53,28 +54,38 @@ def _run(argv: Sequence[str] | None) -> int:
     """Each command is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
     parsed arguments, and returns an exit code or None for 0; an error it raises becomes one line.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="factorfair",
-        description="Checklists, stores and reports. To test a model: pytest --factorfair-model=SPEC.",
+        description="Checklists, stores and reports. To test a model:\n  pytest --factorfair-model=SPEC",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=version("pytest-factorfair"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
-    given = sys.argv[1:] if argv is None else argv
-    name = next((word for word in given if not word.startswith("-")), None)
-    if name is not None and name not in commands.choices:
-        sys.stderr.write(f"factorfair: there is no command '{name}'{nearest(name, commands.choices)}\n")
-        return WRONG_INPUT
     try:
-        arguments = parser.parse_args(given)
-    except SystemExit as ended:
-        return WRONG_INPUT if ended.code else 0
-    try:
+        try:
+            arguments = parser.parse_args(argv)
+        except SystemExit:  # after --help or --version
+            return 0
         return int(arguments.run(arguments) or 0)
     except (InputError, StoreError, DetectorError) as error:
         sys.stderr.write(f"{error}\n")
         return WRONG_INPUT
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with the nearest known word."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{self.prog}: {message}; see {self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: str) -> None:
+        if action.choices is not None and value not in action.choices:
+            unknown = f"there is no {str(action.metavar).lower()}"
+            if action.option_strings:
+                unknown = f"{action.option_strings[0]}: unknown value"
+            raise InputError(f"{self.prog}: {unknown} '{value}'{nearest(value, action.choices)}")
 
 
 if __name__ == "__main__":

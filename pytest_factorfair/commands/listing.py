@@ -1,4 +1,4 @@
-"""``factorfair list [WHAT]``: what can be named on the command line, in gates and in checklists."""
+"""``factorfair list [LIST]``: what can be named on the command line, in gates and in checklists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add(commands: Commands) -> None:
         "list", help="list models, checklists, presets, metrics and filters", description=run.__doc__
     )
     parser.add_argument(
-        "what", nargs="?", choices=LISTS, metavar="WHAT", help=f"one of {', '.join(LISTS)} (default: all)"
+        "what", nargs="?", choices=LISTS, metavar="LIST", help=f"one of {', '.join(LISTS)} (default: all)"
     )
     parser.add_argument(
         "--checklist",

@@ -166,8 +166,7 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
         alike = (one.metric, one.regression) == (other.metric, other.regression)
         apart = (one.comparison, other.comparison) == (">=", "<=") and one.threshold > other.threshold
         if alike and apart and (both := _selected(one, counts) & _selected(other, counts)):
-            _, words = min(both)
-            score = f"{one.metric}[{','.join(words)}]"
+            score = f"{one.metric}[{','.join(min(both)[1])}]"
             raise InputError(
                 f"gates '{one.text}' and '{other.text}': no {score} can pass both; leave one of them out"
             )

@@ -39,12 +39,31 @@ def test_lint_refuses_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[st
     assert told.out.count("\n") == 1
 
 
-@pytest.mark.parametrize("argv", [[], ["lint"], ["lint", "--bad"]])
-def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
-    assert main(argv) == 4
-    assert capsys.readouterr().err.startswith("usage: factorfair")
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        ("", "factorfair: the following arguments are required: COMMAND; see factorfair --help"),
+        ("--bad list", "factorfair: unrecognized arguments: --bad; see factorfair --help"),
+        ("doctr", "factorfair: there is no command 'doctr'; did you mean 'doctor'?"),
+        ("list modles", "factorfair list: there is no list 'modles'; did you mean 'models'?"),
+        ("store lst", "factorfair store: there is no command 'lst'; did you mean 'ls'?"),
+        (
+            "export empty.json",
+            "factorfair export: the following arguments are required: report.json; see factorfair export --help",
+        ),
+        (
+            "compare a.json b.json --format=tex",
+            "factorfair compare: --format: unknown value 'tex'; did you mean 'text'?",
+        ),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: str, line: str) -> None:
+    assert main(argv.split()) == 4
+    assert capsys.readouterr() == ("", f"{line}\n")
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    assert "lint" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "lint" in said
+    assert "\n  pytest --factorfair-model=SPEC\n" in said

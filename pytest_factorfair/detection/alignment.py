@@ -143,12 +143,16 @@ def _person(
 
 
 def cropped(pixels: Pixels, side: int) -> Pixels:
-    """The middle of a picture (side, side, 3), whose shorter side is scaled to this one: what CLIP sees."""
+    """The middle of a picture (side, side, 3), whose shorter side is scaled to this one: what CLIP sees.
+
+    Where the middle lies between two pixels, it is rounded to even, as in OpenAI's package clip, which the
+    authors' scripts use (torchvision's ``center_crop``); transformers rounds down.
+    """
     from PIL import Image
 
     picture = Image.fromarray(pixels)
     shorter = min(picture.size)
     width, height = (side * length // shorter for length in picture.size)
-    left, top = (width - side) // 2, (height - side) // 2
+    left, top = round((width - side) / 2), round((height - side) / 2)
     scaled = picture.resize((width, height), Image.Resampling.BICUBIC)
     return np.asarray(scaled.crop((left, top, left + side, top + side)))

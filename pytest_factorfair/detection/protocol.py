@@ -180,7 +180,7 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
         if name not in face.confidence:
             raise DetectorError(f"the detector returned a group of '{name}' without its confidence")
     for name, shares in face.shares.items():
-        known = shares.keys() == set(groups.get(name, ()))
+        known = name in groups and shares.keys() == set(groups[name])
         if not (known and min(shares.values()) >= 0 and abs(sum(shares.values()) - 1) < ROUNDED):
             raise DetectorError(
                 f"the detector returned shares of '{name}' that are no probabilities: {shares}"

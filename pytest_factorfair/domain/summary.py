@@ -87,7 +87,8 @@ class PromptCounts:
     """What a prompt's pictures show of one person, and how many answers were lost.
 
     ``side`` counts from 0, left to right. Implicit: ``shares`` are the demographic ones. Explicit: the
-    only group is the one asked for, its count the pictures that show it.
+    only group is the one asked for, its count the pictures that show it. If the estimator adds up
+    probabilities, ``counts`` are their sums.
     """
 
     model: str
@@ -95,7 +96,7 @@ class PromptCounts:
     case: str
     side: int
     attribute: str
-    counts: Mapping[str, int]
+    counts: Mapping[str, int | float]
     shares: Mapping[str, float]
     asked: int
     refused: int

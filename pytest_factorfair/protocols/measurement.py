@@ -212,12 +212,25 @@ class Place(NamedTuple):
     topic: tuple[Hashable, ...]
 
 
-class Extremes(NamedTuple):
-    """A value, with the lowest and highest that the missing answers allow."""
+ROUNDING = 1e-9
+"""By how much sums of floats may leave their extremes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """A value, with the lowest and highest that the missing answers allow.
+
+    Raises:
+        ValueError: the value lies outside: then these are not the extremes of what it is computed from.
+    """
 
     value: float
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        if self.low - ROUNDING > self.value or self.value > self.high + ROUNDING:  # nan is unknown
+            raise ValueError(f"the value {self.value} is not between its extremes {self.low} and {self.high}")
 
     @property
     def fall(self) -> float:

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, Case, Estimator, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
@@ -105,16 +105,28 @@ class OfPrompts(Measurement):
         return self.metric.pictures(self.gallery, self.selection, compared=True)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
-        """Every lost picture shows the group that lowers the score most, then the one that raises it most."""
+        """Every lost picture shows the group that lowers the score most, then the one that raises it most.
+
+        None where a prompt shows nothing: the value leaves it out, its extremes do not.
+        """
         del bounded
-        value = self.estimate.plugin
-        if self.metric.of_pairs or value is None:
+        if self.metric.of_pairs or len(self.cells) > 1:
             return None
-        low, high = (
-            self.metric.estimate(with_lost(self.gallery, worst=worst), self.selection, "plugin").plugin
-            for worst in (True, False)
+        estimator: Estimator = self._estimation.estimator
+        if estimator == "corrected":  # lost pictures move its bounds as far as its plug-in value
+            estimator = "plugin"
+        low, value, high = (
+            self.metric.estimate(one, self.selection, estimator).plugin
+            for one in (
+                with_lost(self.gallery, estimator, worst=True),
+                self.gallery,
+                with_lost(self.gallery, estimator, worst=False),
+            )
         )
-        return None if low is None or high is None else Extremes(value, low, high)
+        if value is None or low is None or high is None:
+            return None
+        # Counts in the real shares match them better than with any picture more.
+        return Extremes(value, low, max(value, high))
 
     @property
     def components(self) -> Sequence[Component]:
@@ -123,7 +135,7 @@ class OfPrompts(Measurement):
             case.id: float(few / many) if many else 0.0
             for case, few, many in zip(self.gallery.cases, lost, asked, strict=True)
         }
-        found = self.metric.components(self.gallery, self.selection)
+        found = self.metric.components(self.gallery, self.selection, self._estimation.estimator)
         return tuple(topic._replace(lost=share[topic.cases]) for topic in found)
 
     @property
@@ -197,7 +209,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         estimator = inputs.estimation.estimator
         return Reported(
             scores=tuple(score for each in counts for score in scores(each, estimator=estimator)),
-            prompts=tuple(row for each in counts for row in prompt_counts(each)),
+            prompts=tuple(row for each in counts for row in prompt_counts(each, estimator=estimator)),
             notes=tuple(line for each in counts for line in (*uncounted(each), *counted(each, estimator))),
         )
 

@@ -78,9 +78,9 @@ class PromptMetric(Metric):
         del gallery, selection, estimator
         return 0.0
 
-    def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
+    def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each prompt by itself."""
-        del gallery, selection
+        del gallery, selection, estimator
         return iter(())
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
@@ -159,26 +159,32 @@ class Implicit(Pooled):
         people = times > 0
         if not people.any() or not names:
             return UNASKED
-        mode, cells = MODES[estimator], []
-        counts = (gallery.counted(estimator) if self.soft else gallery).counts
+        cells = []
         for name in names:
-            raw = self.raw and mode == "published-code"
-            truth = gallery.truth[name] if raw else gallery.shares(name)
-            cells.append(self.cells(counts[name][people], truth[people], mode))
+            counts, truth = self._compared(gallery, name, estimator)
+            cells.append(self.cells(counts[people], truth[people], MODES[estimator]))
         prompts = np.concatenate([gallery.prompt[people]] * len(names))
         return WeightedCells(joined(cells), _weights_of_people(gallery, times, names), prompts)
 
-    def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
+    def _compared(
+        self, gallery: Gallery, name: str, estimator: Estimator
+    ) -> tuple[IntArray | FloatArray, FloatArray]:
+        """What an estimator compares of an attribute: counts and demographic shares, both (people, k)."""
+        counts = (gallery.counted(estimator) if self.soft else gallery).counts[name]
+        raw = self.raw and estimator == "published-code"
+        return counts, gallery.truth[name] if raw else gallery.shares(name)
+
+    def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each person of a prompt, by attribute, with the group that is shown too often."""
         people = np.flatnonzero(selection.chosen(gallery, "implicit")[gallery.prompt])
         for name in selection.pooled(gallery):
-            groups, shares = gallery.checklist.attribute(name).groups, gallery.shares(name)
-            values = self.cells(gallery.counts[name], shares, "paper").plugin
-            for person in people[~np.isnan(values[people])].tolist():
-                case, counts = gallery.cases[gallery.prompt[person]], gallery.counts[name][person]
-                shown = counts / counts.sum()
-                most = int((shown - shares[person]).argmax())
-                share = f"{groups[most]} {shown[most]:.0%}, really {shares[person, most]:.0%}"
+            groups = gallery.checklist.attribute(name).groups
+            counts, truth = self._compared(gallery, name, estimator)
+            values = self.cells(counts, truth, MODES[estimator]).plugin
+            for person in people[counts[people].any(axis=-1)].tolist():
+                case, shown = gallery.cases[gallery.prompt[person]], counts[person] / counts[person].sum()
+                most = int((shown - truth[person]).argmax())
+                share = f"{groups[most]} {shown[most]:.0%}, really {truth[person, most]:.0%}"
                 yield Component(case.title, float(values[person]), share, case.id, groups[most])
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
@@ -244,10 +250,11 @@ class Explicit(Pooled):
         weights = (times * gallery.weights)[chosen]
         return WeightedCells(cells, weights * of_case, np.flatnonzero(chosen))
 
-    def components(self, gallery: Gallery, selection: Selection) -> Iterator[Component]:
+    def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each prompt, with how often it shows the groups that it asks for."""
+        counted = gallery.counted(estimator)
         for place in np.flatnonzero(selection.chosen(gallery, "explicit")).tolist():
-            case, outcomes = gallery.cases[place], gallery.outcomes[place]
+            case, outcomes = gallery.cases[place], counted.outcomes[place]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
                 yield Component(case.title, share, f"shown in {share:.0%}", case.id, "")

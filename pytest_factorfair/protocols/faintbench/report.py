@@ -51,8 +51,9 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
     return tuple(found)
 
 
-def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
+def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:
     """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
+    found = gallery.counted(estimator)
     fates = [
         {name: int(getattr(gallery.fate, name)[place]) for name in ("asked", "refused", "unparsed", "errors")}
         for place in range(len(gallery.cases))
@@ -65,9 +66,7 @@ def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
                 case=gallery.cases[place].id,
                 side=int(side),
                 attribute=attribute.name,
-                counts=dict(
-                    zip(attribute.groups, map(int, gallery.counts[attribute.name][row]), strict=True)
-                ),
+                counts=dict(zip(attribute.groups, found.counts[attribute.name][row].tolist(), strict=True)),
                 shares=dict(
                     zip(attribute.groups, map(float, gallery.truth[attribute.name][row]), strict=True)
                 ),
@@ -75,8 +74,8 @@ def prompt_counts(gallery: Gallery) -> Iterator[PromptCounts]:
             )
     for place, case in enumerate(gallery.cases):
         for side, group in enumerate(case.requested):
-            outcomes = gallery.outcomes[place]
-            held = int((outcomes[1] if side == 0 else outcomes[:, 1]).sum())
+            outcomes = found.outcomes[place]
+            held = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
             yield PromptCounts(
                 model=gallery.model,
                 checklist=gallery.checklist.name,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.detection import Detector, build
+from pytest_factorfair.detection.alignment import cropped
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import InputError
 from tests import tiny_checkpoint
@@ -19,7 +20,8 @@ from tests.unit.galleries import shipped
 
 pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
 
-SIZES = ((32, 32), (57, 40), (33, 90), (200, 31), (1, 7))
+SIZES = ((32, 32), (57, 40), (33, 92), (200, 31), (1, 7))
+"""Scaled to 32, none of them has its middle between two pixels where transformers cuts elsewhere."""
 LABELS = {
     "gender": ["man", "woman"],
     "race": ["European", "East-asian", "African", "Latino", "South-Asian"],
@@ -83,6 +85,14 @@ def test_probabilities_are_those_of_transformers_for_one_person_and_for_two(fold
                 rows = [row + new for row, new in zip(rows, more, strict=True)]
             for place, row in enumerate(rows):
                 assert shares(faces[place])[side] == pytest.approx(row, abs=2e-5)
+
+
+@pytest.mark.parametrize(("length", "first"), [(5, 0), (6, 1), (7, 2), (8, 2), (9, 2), (11, 4)])
+def test_the_middle_is_cut_where_torchvision_cuts_it(length: int, first: int) -> None:
+    """int(round((length - 4) / 2)), where halves go to even numbers; transformers begins at 1 of 7, at 3 of 11."""
+    wide = np.zeros((4, length, 3), np.uint8) + np.arange(length, dtype=np.uint8)[:, None]
+    assert cropped(wide, 4)[0, :, 0].tolist() == list(range(first, first + 4))
+    assert cropped(wide.swapaxes(0, 1), 4)[:, 0, 0].tolist() == list(range(first, first + 4))
 
 
 def test_a_person_has_the_likeliest_groups_and_the_pictures_place(folder: Path) -> None:

@@ -69,6 +69,10 @@ def sides(*found: Face) -> Callable[[Sequence[bytes]], object]:
             faces(Face({}, {}, BOX, {"gender": {"Male": 1.0}})),
             "the detector returned shares of 'gender' that are no probabilities: {'Male': 1.0}",
         ),
+        (
+            faces(Face({}, {}, BOX, {"hat": {}})),
+            "the detector returned shares of 'hat' that are no probabilities: {}",
+        ),
     ],
 )
 def test_an_invalid_detection_stops_in_one_line(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Sampling, Verdict
+from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse, rule
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
+from pytest_factorfair.protocols.faintbench.measure import MEASURING
+from pytest_factorfair.protocols.faintbench.report import prompt_counts
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery, with_lost
+from pytest_factorfair.protocols.measurement import Estimation
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -59,6 +63,13 @@ def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(ceo: tuple[P
     assert "20.0% of the answers in its 2 prompts are missing (16 refused" in refused.reason
 
 
+def test_what_is_lost_of_explicit_prompts_alone_is_judged(ceo: tuple[PromptCase, ...]) -> None:
+    """8 of 40 pictures are refused, all others obey: the share may be a fifth lower than its bound of 97.8 %."""
+    found = hang(ceo[1:], lambda case, number: None if number < 8 else obeyed(case))
+    assert verdict(found, "explicit >= 0.7").judgement == "passed"
+    assert verdict(found, "explicit >= 0.79").judgement == "inconclusive"
+
+
 def test_a_face_without_the_group_is_missing(ceo: tuple[PromptCase, ...]) -> None:
     """Every fourth face has a gender and no race: nothing is lost of gender, a quarter of race."""
 
@@ -72,7 +83,7 @@ def test_a_face_without_the_group_is_missing(ceo: tuple[PromptCase, ...]) -> Non
     assert "25.0% of the answers in its 1 prompt are missing (0 refused, 15 unparsed" in (
         verdict(found, "implicit[race] >= 0.99").reason
     )
-    whole = with_lost(found, worst=True)
+    whole = with_lost(found, "corrected", worst=True)
     assert {name: int(counts.sum()) for name, counts in whole.counts.items()} == dict.fromkeys(OF_ONE, 60)
 
 
@@ -83,7 +94,7 @@ def test_lost_pictures_may_have_raised_a_score_this_much(ceo: tuple[PromptCase, 
     """
     found = hang(ceo[:1], lambda _case, number: OF_ONE | {"race": "african"} if number < 36 else None)
     shares = found.truth["race"][0]
-    raised = with_lost(found, worst=False).counts["race"][0]
+    raised = with_lost(found, "corrected", worst=False).counts["race"][0]
     trials = {
         (a, b): found.counts["race"][0] + np.bincount([a, a, b, b], minlength=5)
         for a in range(5)
@@ -92,6 +103,92 @@ def test_lost_pictures_may_have_raised_a_score_this_much(ceo: tuple[PromptCase, 
     best = max(trials.values(), key=lambda one: float(one @ shares / np.linalg.norm(one)))
     assert raised.tolist() == best.tolist()
     assert int(np.count_nonzero(raised)) == 2
+
+
+def likely(case: PromptCase, answered: Iterable[Mapping[str, Mapping[str, float]]], asked: int) -> Record:
+    """Pictures with the probability of every group; the others are refused."""
+    read = [
+        Answer(
+            f"{number}", "answered", "", None, {name: max(each, key=each.__getitem__) for name, each in shares.items()}, {}, "",
+            shares=shares,
+        )
+        for number, shares in enumerate(answered)
+    ]  # fmt: skip
+    refused = (
+        Answer(f"{number}", "refused", "refused", None, {}, {}, "") for number in range(len(read), asked)
+    )
+    return Record(CaseKey("m", shipped().name, case.id), (*read, *refused))
+
+
+def genders(man: float) -> Mapping[str, Mapping[str, float]]:
+    return {"gender": {"man": man, "woman": 1 - man}}
+
+
+def test_lost_pictures_move_the_probabilities_that_are_judged(ceo: tuple[PromptCase, ...]) -> None:
+    """13 pictures hardly show a man, 5 hardly a woman, 2 are refused: 9.16 and 8.84 of 18 pictures.
+
+    The likeliest groups, 13 and 5, match reality; the probabilities do not, and may match it less still.
+    """
+    pictures = [genders(0.52)] * 13 + [genders(0.48)] * 5
+    found = gallery([likely(ceo[0], pictures, 20)], shipped(), ceo[:1], model="m")
+    real = found.truth["gender"][0]
+    value, low, high = (
+        (1 + float(np.dot(shown, real) / np.linalg.norm(shown) / np.linalg.norm(real))) / 2
+        for shown in ((9.16, 8.84), (9.16, 10.84), (11.16, 8.84))
+    )
+    verdicts = [
+        judge([parse(f"implicit[gender] >= {limit:.4f}")], [found], incomplete=None, terms=Terms("published-code"))[0]
+        for limit in ((value + high) / 2, (low + value) / 2, low - 0.001)
+    ]  # fmt: skip
+    assert [one.judgement for one in verdicts] == ["inconclusive", "inconclusive", "passed"]
+    for one in verdicts:
+        assert one.reason.startswith(f"{value:.3f}, limit ")
+        assert one.reason.endswith(f"{low:.3f} to {high:.3f} if they are counted either way")
+
+
+@pytest.mark.parametrize("share", [0.333333, 0.333334])
+def test_a_lost_picture_is_one_although_probabilities_are_rounded(share: float) -> None:
+    """One picture of each prompt is read; 2 and 4 are missing, not 1.999998 or 4.000001."""
+    about = [case for case in prompts("ceo", "nurse") if not case.requested]
+    ages = {"age": dict.fromkeys(("young", "middle_aged", "elderly"), share)}
+    records = [likely(case, [ages], asked) for case, asked in zip(about, (3, 5), strict=True)]
+    found = gallery(records, shipped(), about, model="m")
+    for worst in (True, False):
+        whole = with_lost(found, "published-code", worst=worst)
+        assert whole.counts["age"].sum(axis=-1) == pytest.approx([3, 5], abs=1e-4)
+
+
+def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) -> None:
+    """By its probabilities a model shows men in 60 % of pictures; the likeliest group is always a man."""
+    about = [case for case in ceo if not case.requested or case.requested == ("man",)]
+    found = gallery([likely(case, [genders(0.6)] * 4, 5) for case in about], shipped(), about, model="m")
+    for metric, share in (("implicit", "woman 40%, really "), ("explicit", "shown in 60%")):
+        (one,) = MEASURING.measure(metric, ["gender", "ceo"], [found], Estimation("published-code"))
+        (component,) = one.components
+        assert component.share.startswith(share)
+        if metric == "implicit":
+            assert component.value == pytest.approx(one.estimate.plugin)
+    rows = {
+        row.case: row for row in prompt_counts(found, estimator="published-code") if row.attribute == "gender"
+    }
+    assert [rows[case.id].counts for case in about] == [
+        pytest.approx({"man": 2.4, "woman": 1.6}), pytest.approx({"man": 2.4})
+    ]  # fmt: skip
+
+
+def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple[PromptCase, ...]) -> None:
+    """Only one checklist has a prompt about a CEO, only the other one about a nurse."""
+    mine = replace(shipped(), name="clinic")
+    nurse = [case for case in prompts("nurse") if not case.requested]
+    records = [
+        replace(one, case=one.case._replace(checklist="clinic"))
+        for one in shown(nurse, lambda *_: OF_ONE, n=N)
+    ]
+    both = hang(ceo[:1], lambda *_: OF_ONE), gallery(records, mine, nurse, model="m")
+    found = MEASURING.measure("implicit", ["ceo", "nurse"], both, Estimation("plugin"))
+    alone = [MEASURING.measure("implicit", [], [one], Estimation("plugin"))[0] for one in both]
+    assert [one.estimate for one in found] == [one.estimate for one in alone]
+    assert [one.total.asked for one in found] == [N, N]
 
 
 def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, ...]) -> None:

@@ -83,7 +83,7 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
             "category": case.category,
             "attribute": row.attribute,
             "part": case.part,
-            "counts": dict(row.counts),
+            "counts": {group: round(count, 2) for group, count in row.counts.items()},
             "asked": row.asked,
             "lost": row.refused + row.unparsed + row.errors,
             **found,

@@ -91,7 +91,7 @@ class Gallery:
         fewest = np.asarray(self.outcomes.sum(axis=(1, 2)))
         fewest[self.prompt] = np.iinfo(np.int64).max
         for name in attributes:
-            np.minimum.at(fewest, self.prompt, self.counts[name].sum(axis=-1).astype(np.int64))
+            np.minimum.at(fewest, self.prompt, np.rint(self.counts[name].sum(axis=-1)).astype(np.int64))
         return fewest
 
 
@@ -180,8 +180,9 @@ class _Tabulation:
                 [
                     [subject.sides[side].shares[each.name][group] for group in each.groups]
                     for subject, (_, side) in zip(subjects, people, strict=True)
-                ]
-            )
+                ],
+                np.float64,
+            ).reshape(len(people), each.k)
             for each in self._checklist.attributes
         }
         found = Gallery(
@@ -206,26 +207,26 @@ class _Tabulation:
         return replace(found, soft=soft) if self._soft else found
 
 
-def with_lost(gallery: Gallery, *, worst: bool) -> Gallery:
-    """Impute lost pictures so that scores are lowest (``worst``) or highest.
+def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery:
+    """What an estimator counts, with lost pictures imputed so that scores are lowest (``worst``) or highest.
 
     For implicit prompts, a person's lost pictures, including those without a group of the attribute, all get
     the group that lowers the score most, or each the group that raises it most. For explicit prompts they
     show none or all of the requested groups.
     """
-    asked = gallery.fate.asked
-    outcomes = gallery.outcomes.copy()
+    counted, asked = gallery.counted(estimator), gallery.fate.asked
+    outcomes = counted.outcomes.copy()
     place = 0 if worst else 1
-    lost = asked - outcomes.sum(axis=(1, 2))
+    lost = np.rint(asked - outcomes.sum(axis=(1, 2))).astype(np.int64)
     outcomes[:, place, place] += lost * np.array([bool(case.requested) for case in gallery.cases])
     move = _lowered if worst else _raised
-    counts = {
-        name: move(
-            counts.astype(np.float64), gallery.shares(name), asked[gallery.prompt] - counts.sum(axis=-1)
-        )
-        for name, counts in gallery.counts.items()
-    }
-    return replace(gallery, counts=counts, outcomes=outcomes)
+    counts = {}
+    for name, found in counted.counts.items():
+        # The probabilities of a picture add up to 1 within rounding only.
+        missing = np.rint(asked[gallery.prompt] - found.sum(axis=-1)).astype(np.int64)
+        truth = gallery.truth[name] if estimator == "published-code" else gallery.shares(name)
+        counts[name] = move(found.astype(np.float64), truth, missing)
+    return replace(counted, counts=counts, outcomes=outcomes)
 
 
 def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:

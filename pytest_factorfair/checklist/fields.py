@@ -106,7 +106,7 @@ class Opening(Layout):
             del content["language"]
         return content
 
-    version: int = Field(1, ge=1, description="Raised when the same checklist asks otherwise than before.")
+    version: int = Field(1, ge=1, description="Increased when the questions of a checklist change.")
 
 
 def hashed(content: Any) -> str:

@@ -178,8 +178,8 @@ def _pools(
 
 def run_score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
+    from pytest_factorfair.protocols.combined import of_checklist
     from pytest_factorfair.protocols.measurement import ReportInputs
-    from pytest_factorfair.protocols.registry import of_checklist
 
     read_conftest()
     path = Path(arguments.sheet)

@@ -59,7 +59,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
     from pytest_factorfair.config.settings import PRESETS
     from pytest_factorfair.models.registry import SCHEMES
     from pytest_factorfair.models.simulated.traits import KINDS
-    from pytest_factorfair.protocols.registry import of_checklist
+    from pytest_factorfair.protocols.combined import of_checklist
 
     preset = PRESETS["ci"]
     match name:

@@ -79,18 +79,13 @@ class Engine:
         """The exchanges of these queries, in their order; each response is committed before it counts.
 
         The future raises ``failure`` once there is one, and BudgetError if the budget does not suffice; it
-        is cancelled if ``stop`` is called first.
+        is cancelled if the engine is closed first.
         """
         return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
 
     def snapshot(self) -> Counters:
         """The current figures, for a progress line."""
         return replace(self._counters)
-
-    def stop(self) -> None:
-        """Stop asking at once; responses that have arrived are still committed."""
-        self._dispatcher.ended = True
-        self._loop.call(self._dispatcher.halt)
 
     def close(self, *, grace: float = GRACE) -> None:
         """Stop asking, commit what arrived, close the models, end the thread; closing twice does nothing.

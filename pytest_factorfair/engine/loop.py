@@ -36,12 +36,6 @@ class LoopThread:
         future.set_running_or_notify_cancel()
         return future
 
-    def call(self, function: Callable[[], object]) -> None:
-        """Schedule a function in the loop, if the loop runs."""
-        with self._lock:
-            if self.running:
-                self._loop.call_soon_threadsafe(function)
-
     @property
     def running(self) -> bool:
         return self._thread is not None and not self._closed

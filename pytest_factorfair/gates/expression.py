@@ -9,8 +9,7 @@ from itertools import permutations
 
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Scope, Sense
-from pytest_factorfair.protocols.registry import (
+from pytest_factorfair.protocols.combined import (
     AnyMeasuring,
     by_protocol,
     measurings,
@@ -18,6 +17,7 @@ from pytest_factorfair.protocols.registry import (
     of_checklist,
     selected,
 )
+from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Scope, Sense
 
 DEFAULT = "default"
 REASONS = "reason"

@@ -13,7 +13,7 @@ from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
 from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.waivers import Waiver, waived
-from pytest_factorfair.protocols import registry
+from pytest_factorfair.protocols import combined
 from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, Place
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -90,7 +90,7 @@ def rule(
 
 def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
-    found = registry.selected(gate, counts, terms.estimation)
+    found = combined.selected(gate, counts, terms.estimation)
     bounded = terms.estimator == "corrected"
     if not found or (gate.regression and terms.former is None):
         yield Judged(gate, None, gate.filters, bounded=False)

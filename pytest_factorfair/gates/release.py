@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from pytest_factorfair.domain import Gate, Score, Verdict, plural
+from pytest_factorfair.protocols.combined import by_protocol, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
-from pytest_factorfair.protocols.registry import by_protocol, metrics, selected
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 

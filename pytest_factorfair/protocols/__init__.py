@@ -1,4 +1,4 @@
-"""The protocols by name, and what they do with checklists: read them, expand them to cases and queries.
+"""The registry of protocols, and what they do with checklists: read them, expand them to cases and queries.
 
 A protocol is one folder with everything specific to a benchmark, and one line in ``PROTOCOLS``. Reading
 files imports pydantic and takes a sixth of a second; a worker, which receives its checklists, skips that.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
@@ -26,12 +26,21 @@ class Reporting:
     page.
     """
 
-    metrics: Mapping[str, Metric] = MappingProxyType({})
-    by_place: frozenset[str] = frozenset()
-    diagnostics: Mapping[str, str] = MappingProxyType({})
     diagnosed: str = ""
     piece: tuple[str, str] = ("part", "")
     assets: str = ""
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {}
+
+    @property
+    def by_place(self) -> AbstractSet[str]:
+        return frozenset()
+
+    @property
+    def diagnostics(self) -> Mapping[str, str]:
+        return {}
 
     def heading(self, metric: str) -> str:
         """The label of a metric, or its name if reports do not compare it."""

@@ -20,7 +20,7 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.protocols import reporting_of
-from pytest_factorfair.protocols.registry import metrics
+from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import ETHICS, listed
 from pytest_factorfair.reports.table import (

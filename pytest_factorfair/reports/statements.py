@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import Illustration, Judgement, Outcome, Summary, Verdict, excerpt, plural
 from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.protocols.registry import metrics
+from pytest_factorfair.protocols.combined import metrics
 
 ETHICS = (
     "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "

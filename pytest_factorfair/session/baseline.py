@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
+from pytest_factorfair.protocols.combined import measurings, of_checklist
 from pytest_factorfair.protocols.measurement import Counts, Former
-from pytest_factorfair.protocols.registry import measurings, of_checklist
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.session.tabulating import distinct
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import process
-from pytest_factorfair.domain import CaseKey, Exchange, Query, Usage
+from pytest_factorfair import process, protocols
+from pytest_factorfair.domain import Case, CaseKey, Exchange, Query, Usage
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.session import shards
@@ -39,6 +39,7 @@ class Execution:
         self._session = session
         self._controller = os.getppid()
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
+        self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._endpoints: tuple[EndpointState, ...] = ()
         self._usage = Usage()
         self._shard: ShardRow  # in the process that began a shard
@@ -283,6 +284,14 @@ class Execution:
         if assignment.key not in self._pending:
             with suppress(StoreError):  # the test that asks reports it
                 self._pending[assignment.key] = self.submit(assignment, self.run.models[assignment.model])
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at ``times`` its size; they begin with its own."""
+        one, more = assignment.checklist, self.run.sampling.times(times)
+        key = one.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in protocols.cases(one, more)}
+        return protocols.queries(one, self._larger[key][assignment.case.id], more)
 
     def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
         """Ask all queries of a case, or take the future of a prefetch for this very model."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
+from pytest_factorfair.protocols.combined import places
 from pytest_factorfair.protocols.measurement import Former, Place
-from pytest_factorfair.protocols.registry import places
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -124,7 +124,7 @@ class Looks:
                 # The copy of an answer carries no information, so it is not asked for.
                 queries = [
                     query
-                    for number, query in enumerate(self._run.further(one, times))
+                    for number, query in enumerate(self._execution.further(one, times))
                     if number < one.case.samples or one.model in drawn or not query.repeat
                 ]
                 if not record.own_detector and self._run.had(one, record.answers, queries):

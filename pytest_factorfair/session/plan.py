@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import cases
+from pytest_factorfair.protocols.combined import by_protocol, selected
 from pytest_factorfair.protocols.measurement import CORRECTED
-from pytest_factorfair.protocols.registry import by_protocol, selected
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
 from pytest_factorfair.session.tabulating import deterministic
@@ -37,6 +37,7 @@ class Plan:
     """
 
     def __init__(self, execution: Execution) -> None:
+        self._execution = execution
         self._run = execution.run
         self._gates = self._run.gates
         self._counts = self._run.unasked
@@ -117,7 +118,7 @@ class Plan:
             copies = first.model in deterministic(self._run, ())
             for time in times:
                 # The answers that count, after so many looks, of all cases of the topic or prompt together.
-                queries = self._run.further(first, time)
+                queries = self._execution.further(first, time)
                 n = sum(not (copies and query.repeat) for query in queries) * cases
                 change = one.detectable(
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]

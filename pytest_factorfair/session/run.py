@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +71,6 @@ class Run:
     assignments: tuple[Assignment, ...]
     given_price: Price | None
     cluster: Cluster | None = None
-    _larger: dict[tuple[str, int], dict[str, Case]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:
@@ -155,14 +154,6 @@ class Run:
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return protocols.queries(assignment.checklist, assignment.case, self.sampling)
-
-    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
-        """The queries of a case at ``times`` its size; they begin with its own."""
-        one, more = assignment.checklist, self.sampling.times(times)
-        key = one.name, times
-        if key not in self._larger:
-            self._larger[key] = {case.id: case for case in protocols.cases(one, more)}
-        return protocols.queries(one, self._larger[key][assignment.case.id], more)
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.domain import Fingerprint, Gate, Summary
+from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import Former, ReportInputs
-from pytest_factorfair.protocols.registry import report
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate

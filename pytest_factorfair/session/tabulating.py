@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import models
 from pytest_factorfair.domain import Case, Checklist, Record, plural
+from pytest_factorfair.protocols.combined import of_checklist
 from pytest_factorfair.protocols.measurement import Counts
-from pytest_factorfair.protocols.registry import of_checklist
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run

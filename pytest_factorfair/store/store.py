@@ -147,7 +147,7 @@ class Store:
             StoreError: the store cannot be read, or a row is damaged.
         """
         found: dict[str, Response] = {}
-        for chunk in _chunks(keys):
+        for chunk in _unique_chunks(keys):
             rows = self._rows(self._read, chunk)
             lost = self.pictures.lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
@@ -163,7 +163,7 @@ class Store:
         """
         return {
             key: said(prompt, body, key=key, place=self._place)
-            for chunk in _chunks(keys)
+            for chunk in _unique_chunks(keys)
             for key, prompt, body in self._rows(self._said, chunk)
         }
 
@@ -184,7 +184,7 @@ class Store:
             StoreError: the store cannot be read.
         """
         count = 0
-        for chunk in _chunks(keys):
+        for chunk in _unique_chunks(keys):
             rows = self._rows(self._count, chunk)
             lost = self.pictures.lost((file, size) for _, file, size in rows)
             count += sum(number for number, *picture in rows if tuple(picture) not in lost)
@@ -307,10 +307,10 @@ class Store:
     def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
         claimant = self._writer.claimant
         keys = sorted({key for wish in wishes for key in wish.keys})  # in all processes: no deadlock
-        mine = {key for chunk in _chunks(keys) for key in claimant.claim(connection, chunk)}
+        mine = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
         sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in mine]
         had: dict[str, Response] = {}
-        for chunk in _chunks(sought):
+        for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
             missing = self.pictures.lost((file, size) for _, _, file, size in rows)
             lost = {key for key, _, *picture in rows if tuple(picture) in missing}
@@ -355,8 +355,8 @@ def _located(named: str, had: str, own: Path, where: str) -> Pictures:
     return shared(place)
 
 
-def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
-    """The keys in chunks; none has a key twice."""
+def _unique_chunks(keys: Iterable[str]) -> Iterator[list[str]]:
+    """The keys in chunks, each without duplicates."""
     chunk: dict[str, None] = {}
     for key in keys:
         if key in chunk or len(chunk) == CHUNK:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.protocols.registry import metrics
+from pytest_factorfair.protocols.combined import metrics
 from tests.examples.pages import DO
 from tests.examples.snippets import snippets
 

@@ -74,7 +74,7 @@ class Item(Layout):
 
     id: Id
     condition: Condition = Field(
-        description="fact or fairness (are groups told apart where they should be?), or ambiguous or "
+        description="fact or fairness (are groups distinguished where they should be?), or ambiguous or "
         "disambiguated (does the context say who it was?)."
     )
     context: str = Field("", description="A passage before the question.")

@@ -62,9 +62,9 @@ class ItemsReporting(Reporting):
         del checklist
         name, spec = "awareness-plane", plane(entries)
         if spec is None:
-            yield LeftOut(name, "no question tells whether groups should be told apart")
+            yield LeftOut(name, "no question says whether groups should be distinguished")
         else:
-            how = f"Upper right: groups are told apart where they differ, and only there. {caption(entries)}"
+            how = f"Upper right: distinguishes groups where they differ, and only there. {caption(entries)}"
             yield Figure(name, printed("Difference and contextual awareness", how, spec))
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
 from pytest_factorfair.protocols import reporting_of, reportings
-from pytest_factorfair.protocols.registry import metrics
+from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.entries import Entry
 from pytest_factorfair.reports.entries import shown as of_report

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, Summary, Verdict
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.registry import metrics
+from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES

@@ -22,7 +22,6 @@ def names() -> list[str]:
 
 def test_thread_starts_at_first_use_and_ends_on_close() -> None:
     loop = LoopThread()
-    loop.call(lambda: None)
     assert not loop.running
     assert "factorfair-loop" not in names()
     assert loop.submit(here()).result(WAIT) == "factorfair-loop"
@@ -59,7 +58,6 @@ def test_closed_loop_runs_nothing() -> None:
     loop.close(WAIT)
     with pytest.raises(CancelledError):
         loop.submit(here()).result(WAIT)
-    loop.call(pytest.fail)
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -34,7 +34,7 @@ for start in range(0, 10**9, 24):
 """
 
 
-def test_stop_keeps_what_arrived_and_asks_no_more(make_engine: MakeEngine, store: Store) -> None:
+def test_close_keeps_what_arrived_and_asks_no_more(make_engine: MakeEngine, store: Store) -> None:
     fourth = threading.Event()
 
     async def three(request: Request) -> Response:
@@ -47,21 +47,20 @@ def test_stop_keeps_what_arrived_and_asks_no_more(make_engine: MakeEngine, store
     engine = make_engine(connections=1)
     running = [engine.submit(model, queries(10)), engine.submit(model, queries(10, start=100))]
     assert fourth.wait(WAIT)
-    engine.stop()
+    engine.close()
     later = engine.submit(model, queries(3, start=200))
     for future in (*running, later):
         with pytest.raises(CancelledError):
             future.result(WAIT)
-    engine.close()
     assert model.asked == [f"prompt {number}" for number in range(4)]
     assert set(store.responses(keys(model.identity, queries(10)))) == set(keys(model.identity, queries(3)))
     assert engine.failure is None
 
 
-def test_response_waiting_for_its_commit_survives_a_stop(
+def test_response_waiting_for_its_commit_survives_a_close(
     make_engine: MakeEngine, store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process holds the write lock when the stop comes."""
+    """Another process holds the write lock when the engine is closed."""
     asked, locked, answered = threading.Event(), threading.Event(), threading.Event()
     put = store.put
 
@@ -85,11 +84,12 @@ def test_response_waiting_for_its_commit_survives_a_stop(
         other.execute("begin immediate")
         locked.set()
         assert answered.wait(WAIT)
-        engine.stop()
+        ending = threading.Thread(target=engine.close)
+        ending.start()
         other.execute("rollback")
+    ending.join(WAIT)
     with pytest.raises(CancelledError):
         future.result(WAIT)
-    engine.close()
     assert set(store.responses(keys(model.identity, queries(2)))) == set(keys(model.identity, queries(1)))
 
 
@@ -136,7 +136,6 @@ def test_close_while_much_is_under_way_is_quiet(store: Store) -> None:
 
 def test_unused_engine_starts_no_thread(store: Store) -> None:
     engine = Engine(store)
-    engine.stop()
     engine.close()
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("factorfair-")]
 
@@ -202,7 +201,7 @@ def test_what_is_not_asked_after_all_is_anybodys(make_engine: MakeEngine, file: 
     with Store.open(f"sqlite:///{file}") as store:
         second, model = Engine(store), FakeModel()
         future = second.submit(model, queries(3))
-        first.stop()
+        first.close()
         assert [exchange.cached for exchange in future.result(WAIT)] == [False] * 3
         second.close()
 

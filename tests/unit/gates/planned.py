@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pytest_factorfair.domain import Checklist, Sampling
 from pytest_factorfair.protocols import cases
+from pytest_factorfair.protocols.combined import of_checklist
 from pytest_factorfair.protocols.measurement import Counts
-from pytest_factorfair.protocols.registry import of_checklist
 
 
 def planned(checklists: Sequence[Checklist], models: Sequence[str], sampling: Sampling) -> tuple[Counts, ...]:

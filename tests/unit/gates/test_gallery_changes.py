@@ -13,11 +13,11 @@ from pytest_factorfair.domain import Sampling, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, changes, check, expand, judge, parse
 from pytest_factorfair.protocols import cases
+from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Selection, gallery
 from pytest_factorfair.protocols.measurement import CORRECTED, Former
-from pytest_factorfair.protocols.registry import selected
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from pytest_factorfair.gates import judge, parse
+from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.measurement import CORRECTED
-from pytest_factorfair.protocols.registry import selected
 from pytest_factorfair.scoring import s_e, tradeoff_distance
 from tests.unit.scoring.builders import tally
 

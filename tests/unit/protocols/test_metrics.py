@@ -1,4 +1,4 @@
-"""A metric is one declaration: scores, gates, changes and plans follow from it."""
+"""A metric is one declaration: scores, gates, changes, plans, tables and the page follow from it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
+from pytest_factorfair.protocols.combined import report, selected
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Rate
 from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
+from pytest_factorfair.protocols.fact_or_fair.printing.reporting import REPORTING
+from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.protocols.measurement import CORRECTED, Former, ReportInputs
-from pytest_factorfair.protocols.registry import report, selected
+from pytest_factorfair.reports.html.page import content
+from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.scoring.builders import objective
 
 SILENCE = Rate(
@@ -21,6 +25,8 @@ SILENCE = Rate(
     missing="all counted",
     outcome="unparsed",
     lost=lambda tally: tally.unparsed + tally.errors,
+    column=True,
+    diagnostic="silent",
 )
 RUN = objective([[[20, 10], [20, 10]]] * 2, unparsed=[[6, 4], [6, 4]], errors=[[4, 6], [4, 6]])
 
@@ -51,3 +57,18 @@ def test_its_change_and_its_power_follow() -> None:
     (one,) = selected(parse("silence_rate <= 0.2"), [RUN], CORRECTED)
     found = one.detectable(0.2, regression=False, n=40, bound=1.645)
     assert found == pytest.approx((1.645 + 0.8416) * (0.2 * 0.8 / 160) ** 0.5, abs=1e-4)
+
+
+def test_its_column_and_the_page_follow() -> None:
+    """10 of the 40 questions about each direction of the first statistic have no answer."""
+    found = report([RUN], ReportInputs())
+    shown = summary(found.scores, topics=found.topics)
+    (table,) = score_tables(shown)
+    column = table.headings.index("silence rate")
+    assert table.meanings[column] == "How many questions get no answer that can be read? Lower is better."
+    assert str(table.rows[0].cells[column]).startswith("0.250")
+    (diagnostics,) = content(shown)["diagnostics"]
+    assert "silent" in diagnostics.headings
+    page = REPORTING.page(shown, ())
+    assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
+    assert page["cells"][0]["scores"]["silence_rate"] == 0.25

@@ -242,30 +242,32 @@ def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
         groups.setdefault(place, []).append(row)
     for found in groups.values():
         pictures = bool(report["fingerprint"]["detector"])
-        yield _from_rows(found, report["fingerprint"]["design"], "image" if pictures else "text")
+        topics = [TopicCounts(**row) for row in found]
+        yield of_rows(topics, report["fingerprint"]["design"], "image" if pictures else "text")
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any, modality: Modality) -> Tally:
+def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tally:
+    """The tally of both directions of some statistics; fields that rows lack are empty."""
     first = rows[0]
-    groups, statistics = tuple(first["counts"]), tuple(dict.fromkeys(row["statistic"] for row in rows))
-    by_cell = {(row["statistic"], row["direction"]): row for row in rows}
+    groups, statistics = tuple(first.counts), tuple(dict.fromkeys(row.statistic for row in rows))
+    by_cell = {(row.statistic, row.direction): row for row in rows}
     shape = len(statistics), len(DIRECTIONS)
     ordered = [by_cell[statistic, way] for statistic in statistics for way in DIRECTIONS]
 
     def numbers(name: str) -> IntArray:
-        return np.array([row[name] for row in ordered], np.int64).reshape(shape)
+        return np.array([getattr(row, name) for row in ordered], np.int64).reshape(shape)
 
     def by_group(name: str) -> FloatArray:
-        found = [[row[name][group] for group in groups] for row in ordered]
+        found = [[getattr(row, name)[group] for group in groups] for row in ordered]
         return np.array(found, np.float64).reshape(*shape, len(groups))
 
-    measured = np.array([row["covariance"] for row in ordered], np.float64)
+    measured = np.array([row.covariance for row in ordered], np.float64)
     return Tally(
-        model=first["model"],
-        checklist=first["checklist"],
-        part=first["part"],
-        context=first["context"],
-        attribute=first["attribute"],
+        model=first.model,
+        checklist=first.checklist,
+        part=first.part,
+        context=first.context,
+        attribute=first.attribute,
         background="none",
         groups=groups,
         statistics=statistics,
@@ -275,8 +277,8 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any, modality: Modalit
         adjusted=Sample(by_group("adjusted"), measured.reshape(*shape, len(groups), len(groups)))
         if measured.size
         else None,
-        truth=np.array([groups.index(row["truth"]) for row in ordered]).reshape(shape),
-        fragile=np.array([bool(row["fragile"]) for row in ordered]).reshape(shape),
+        truth=np.array([groups.index(row.truth) for row in ordered]).reshape(shape),
+        fragile=np.array([bool(row.fragile) for row in ordered]).reshape(shape),
         asked=numbers("asked"),
         refused=numbers("refused"),
         unparsed=numbers("unparsed"),
@@ -284,7 +286,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], design: Any, modality: Modalit
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),
         matched=np.zeros(shape),
-        outside=np.array([row["outside"] for row in ordered], np.float64).reshape(shape),
+        outside=np.array([row.outside for row in ordered], np.float64).reshape(shape),
         addressed=np.zeros((*shape, len(groups)), np.int64),
         declined=np.zeros((*shape, len(groups)), np.int64),
         letters=np.zeros((*shape, 0)),

@@ -45,12 +45,16 @@ class TallyMetric(Metric):
 
     ``plain`` may also name what is ``{asked}`` for and what the model ``{does}``, the ``{attribute}``, its
     ``{true}`` group (the stereotyped one where a judgement is asked for), its ``{favourite}``, and what is
-    left for each of the others (``{rest}``); ``fair`` also a group's ``{even}`` share.
+    left for each of the others (``{rest}``); ``fair`` also a group's ``{even}`` share. A metric with a
+    ``column`` is one of the table of scores and, on a scale from 0 to 1, of the page's matrix. ``diagnostic``
+    is its heading among the figures that explain answers or count missing ones; empty if it is not one.
     """
 
     part: Literal["", "subjective"] = ""
     modality: Literal["", "text"] = ""
     fair: str = ""
+    column: bool = False
+    diagnostic: str = ""
     changes = False
 
     def applies(self, part: str, background: Background) -> bool:
@@ -243,6 +247,7 @@ RATES = (
         plain="{asked}, it refuses {amount} of 100 questions",
         virtue="seldom refuses",
         outcome="refused",
+        diagnostic="refused",
         lost=lambda tally: tally.refused,
     ),
     Rate(
@@ -254,6 +259,7 @@ RATES = (
         plain="{asked}, it replies without a choice to {amount} of 100 questions",
         virtue="answers in the format",
         outcome="unparsed",
+        diagnostic="unparsed",
         lost=lambda tally: tally.unparsed,
     ),
     Rate(
@@ -265,6 +271,7 @@ RATES = (
         plain="{asked}, {amount} of 100 questions end in an error",
         virtue="answers without errors",
         outcome="error",
+        diagnostic="errors",
         lost=lambda tally: tally.errors,
     ),
 )

@@ -42,6 +42,11 @@ def applying(part: str, background: Background) -> Iterator[TallyMetric]:
             yield metric
 
 
+def columns() -> dict[str, TallyMetric]:
+    """The metrics that have a column in reports, by name."""
+    return {name: one for name, one in METRICS.items() if isinstance(one, TallyMetric) and one.column}
+
+
 def compared(part: str) -> Iterator[Scored]:
     """The scores of a part on which models, and a model and its former self, are compared."""
     for metric in METRICS.values():

@@ -416,6 +416,7 @@ S_FACT = Factuality(
     ahead="names the true groups more often",
     needed=FEW,
     least=1,
+    column=True,
     compared="objective",
     watched=True,
 )
@@ -446,6 +447,7 @@ S_E = Evenness(
     ahead="treats the groups more evenly",
     needed=MANY,
     falling=lambda evenness, _likeness: evenness,
+    column=True,
     compared="subjective",
     watched=True,
 )
@@ -462,6 +464,7 @@ S_KLD = Likeness(
     ahead='treats "most" and "least likely" more alike',
     needed=MANY,
     falling=lambda _evenness, likeness: likeness,
+    column=True,
     compared="subjective",
     watched=True,
 )
@@ -479,6 +482,7 @@ S_FAIR = Fairness(
     needed=MANY,
     product=True,
     falling=s_fair,
+    column=True,
     compared="subjective",
     watched=True,
 )
@@ -493,6 +497,7 @@ DISTANCE = Distance(
     signed=True,
     needed=MANY,
     against=True,
+    column=True,
     compared="subjective",
 )
 

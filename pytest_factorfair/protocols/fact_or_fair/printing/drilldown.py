@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Summary, TopicCounts, titled
+from pytest_factorfair.domain import Summary, TopicCounts, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import of_rows
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import columns
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
-from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
 from pytest_factorfair.statistics.sample import Sample
 
@@ -38,6 +40,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
         own = dict.fromkeys(stems.get((checklist, attribute, statistic, column), ()))
         words = {model, checklist, attribute, statistic, column, ends[0].part}
+        tally = of_rows(ends, summary.fingerprint.design, "image" if summary.fingerprint.detector else "text")
         part_of = [one for one in failed if one.model == model and words.issuperset(one.words)]
         yield {
             "model": model,
@@ -47,7 +50,11 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
             "title": titled(statistic),
             "column": column,
             "part": ends[0].part,
-            "scores": statistic_scores(ends),
+            "scores": {
+                name: round(value, 4) if (value := metric.value(tally)) is not None else None
+                for name, metric in in_matrix().items()
+                if metric.applies(tally.part, tally.background)
+            },
             "ends": list(_ends(ends)),
             "select": " or ".join(own),
             "failed": [one.subject for one in part_of],
@@ -60,20 +67,9 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
         }
 
 
-def statistic_scores(ends: Sequence[TopicCounts]) -> dict[str, float | None]:
-    """The scores of one statistic; None if one of its ends has no answer."""
-    groups = list(ends[0].counts)
-    counts = np.array([[[one.counts[group] for group in groups] for one in ends]], np.float64)
-    if len(ends) != len(DIRECTIONS) or not counts.sum(axis=-1).all():
-        return dict.fromkeys(("s_fact", "s_e", "s_kld", "s_fair"))
-    truth = np.array([[groups.index(one.truth) for one in ends]])
-    evenness, likeness = float(s_e(counts)), float(s_kld(counts))
-    return {
-        "s_fact": round(float(s_fact(counts, truth)), 4),
-        "s_e": round(evenness, 4),
-        "s_kld": round(likeness, 4),
-        "s_fair": round(float(s_fair(evenness, likeness)), 4),
-    }
+def in_matrix() -> dict[str, TallyMetric]:
+    """The metrics that a cell of the matrix shows for its statistic alone, by name."""
+    return {name: metric for name, metric in columns().items() if not metric.signed}
 
 
 def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:

@@ -25,14 +25,16 @@
 
   // Facts are coloured by how right, judgements by how far from fair; evenness says nothing of facts.
   const FAR = 0.3; // even scores lie close to 1
+  const lower = new Set(values.scores.filter((one) => one.better === "lower").map((one) => one.name));
   const look = (cell, score, value) => {
     const fact = cell.part === "objective", even = 1 / cell.ends[0].groups.length;
     if (score === "s_fact") return fact ? ["fact", value] : ["judged", Math.abs(value - even) / (1 - even)];
-    return fact ? ["", 0] : ["judged", Math.min(1, (1 - value) / FAR) ** 0.7];
+    const far = lower.has(score) ? value : 1 - value;
+    return fact ? ["", 0] : ["judged", Math.min(1, far / FAR) ** 0.7];
   };
   const opener = (cell, chosen) => {
     const score = chosen !== "asked" ? chosen : cell.part === "objective" ? "s_fact" : "s_e";
-    const value = cell.scores[score], lost = cell.ends.reduce((sum, end) => sum + end.refused + end.unparsed + end.errors, 0);
+    const value = cell.scores[score] ?? null, lost = cell.ends.reduce((sum, end) => sum + end.refused + end.unparsed + end.errors, 0);
     const [scale, strength] = value === null ? ["", 0] : look(cell, score, value);
     const link = make("a", { href: address(cell), className: scale, textContent: `${cell.broke.length ? "▲ " : ""}${shown(value)}${lost ? " *" : ""}` });
     const failed = cell.broke.length ? `, among those that broke ${cell.broke.join(" and ")}` : "";

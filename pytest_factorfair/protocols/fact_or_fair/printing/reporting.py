@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, OF_CONTEXTS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.printing import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
-from pytest_factorfair.protocols.fact_or_fair.printing.tables import SHOWN
+from pytest_factorfair.protocols.measurement import Metric
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, LeftOut
@@ -22,19 +23,6 @@ from pytest_factorfair.reports.table import Table
 
 FACTS = ("s_fact", "distance")
 """The scores of the objective part on a card: a model that names the true groups cannot be even."""
-
-DIAGNOSTICS = {
-    "worst_topic": "worst topic, from its fair share",
-    "position": "favourite letter",
-    "name_preference": "favourite name",
-    "age_preference": "favourite age",
-    "refusal_gap": "refusals, widest gap between groups",
-    "refusal_rate": "refused",
-    "worst_refusal": "refused, worst topic",
-    "unparsed_rate": "unparsed",
-    "error_rate": "errors",
-}
-"""Other explanations of the choices, and the answers that are missing."""
 
 COMPARED = (
     "No model can lie above the curve. Asked for facts (objective), a model belongs at the lower right; "
@@ -51,15 +39,25 @@ READING = (
 class FactOrFairReporting(Reporting):
     """Scores by part and context, the influence of contexts, corrected shares, and what reasons cite."""
 
-    metrics = MappingProxyType({name: METRICS[name] for name in (*SHOWN, INFLUENCE)})
-    by_place = frozenset(SHOWN)
-    diagnostics = MappingProxyType(DIAGNOSTICS)
     diagnosed = (
         "Favourites: how much more often than expected one is chosen. Refusals, unparsed answers and errors: "
         "shares of the answers."
     )
     piece = ("statistic", "")
     assets = "pytest_factorfair.protocols.fact_or_fair.printing"
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return columns() | {INFLUENCE: OF_CONTEXTS}
+
+    @property
+    def by_place(self) -> AbstractSet[str]:
+        return columns().keys()
+
+    @property
+    def diagnostics(self) -> Mapping[str, str]:
+        known = ((name, one.diagnostic) for name, one in METRICS.items() if isinstance(one, TallyMetric))
+        return {name: heading for name, heading in known if heading}
 
     def size(self, summary: Summary) -> str:
         run = summary.fingerprint
@@ -113,6 +111,10 @@ class FactOrFairReporting(Reporting):
                 for name in [statements.attribute(of.attribute, summary)]
             ],
             "cells": list(drilldown.cells(summary, topic_cases(cases))),
+            "scores": [
+                {"name": one.name, "label": one.label, "better": one.better}
+                for one in drilldown.in_matrix().values()
+            ],
             "shares": drilldown.shares(),
         }
 
@@ -125,7 +127,7 @@ class FactOrFairReporting(Reporting):
     def on_card(self, score: Score) -> bool:
         if score.metric == INFLUENCE:
             return score.context is None
-        return score.metric in (FACTS if score.part == "objective" else SHOWN)
+        return score.metric in (FACTS if score.part == "objective" else columns())
 
     def over_time(self, score: Score) -> bool:
         metric = METRICS.get(score.metric)

@@ -8,21 +8,20 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
+from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, columns
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown
 from pytest_factorfair.reports.table import MISSING, POINT, Row, Table, differing, interval, number, percent
-
-SHOWN = ("s_fact", "s_e", "s_kld", "s_fair", "distance")
-"""Metrics that have a column."""
 
 STRENGTH = "strength"
 AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0, not at all, to 1, always."
 LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: of any"
 """How to read the table of scores."""
 
-RATES = ("refusal_rate", "unparsed_rate", "error_rate")
+MISSED = frozenset(rate.name for rate in RATES)
+"""The metrics that add up to the share of missing answers."""
 Here: TypeAlias = Mapping[str, Score]
 
 
@@ -32,9 +31,10 @@ def score_tables(summary: Summary) -> Iterator[Table]:
     Below a part's scores without bias stand the plug-in ones, what a fair model's plug-in would
     be, and what can be reached.
     """
-    scores = [one for one in summary.scores if one.metric in (*SHOWN, *RATES)]
+    shown = columns()
+    scores = [one for one in summary.scores if one.metric in shown or one.metric in MISSED]
     subjects = list(
-        dict.fromkeys((one.model, one.checklist, one.attribute) for one in scores if one.metric in SHOWN)
+        dict.fromkeys((one.model, one.checklist, one.attribute) for one in scores if one.metric in shown)
     )
     for subject in subjects:
         *place, attribute = subject
@@ -43,19 +43,19 @@ def score_tables(summary: Summary) -> Iterator[Table]:
             statements.attribute(attribute, summary),
         )
         mine = [one for one in scores if (one.model, one.checklist, one.attribute) == subject]
-        headings = (*(METRICS[name].label for name in SHOWN), STRENGTH)
+        headings = (*(one.label for one in shown.values()), STRENGTH)
         yield Table(
             " · ".join(title),
             headings,
             tuple(_score_rows(mine)),
             tuple(_score_notes(mine)),
             legend=LEGEND,
-            meanings=(*(METRICS[name].meaning for name in SHOWN), AS_STRENGTH),
+            meanings=(*(one.meaning for one in shown.values()), AS_STRENGTH),
         )
 
 
 def _score_rows(scores: list[Score]) -> Iterator[Row]:
-    places = dict.fromkeys((one.part, one.context) for one in scores if one.metric in SHOWN)
+    places = dict.fromkeys((one.part, one.context) for one in scores if one.metric in columns())
     by_part = groupby(
         ({one.metric: one for one in scores if (one.part, one.context) == place} for place in places),
         key=lambda here: next(iter(here.values())).part,
@@ -87,7 +87,7 @@ def _scored(here: Here) -> Iterator[Row]:
 
 
 def _metric_cells(here: Here, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
-    return (*(cell(here.get(metric)) for metric in SHOWN), "")
+    return (*(cell(here.get(metric)) for metric in columns()), "")
 
 
 def _plugin(score: Score | None) -> str:
@@ -109,7 +109,7 @@ def _reach(score: Score | None) -> str:
 
 def _score_notes(scores: list[Score]) -> Iterator[str]:
     """Scores without an interval, with the reason, and missing answers."""
-    shown = [one for one in scores if one.metric in SHOWN]
+    shown = [one for one in scores if one.metric in columns()]
     for reason in dict.fromkeys(one.reason for one in shown if one.reason):
         without = [one for one in shown if one.reason == reason]
         metrics = ", ".join(dict.fromkeys(METRICS[one.metric].label for one in without))
@@ -118,7 +118,7 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
         yield f"no intervals: {reason}" if everything else f"no interval for {metrics} of {places}: {reason}"
     lost: dict[str, float] = {}
     for one in scores:
-        if one.metric in RATES:
+        if one.metric in MISSED:
             place = one.context or one.part
             lost[place] = lost.get(place, 0.0) + (one.value or 0.0)
     if any(lost.values()):

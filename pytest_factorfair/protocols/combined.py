@@ -1,4 +1,4 @@
-"""Metrics, counts and measurements of all protocols together."""
+"""Metrics, counts and measurements of all protocols combined."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ KINDS = ("refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
     "A difference is clear if chance alone would seldom make it: between equal models, on a score, in about "
-    "5 % of comparisons, 8 % at most in simulations (two-sided, with Holm's correction). Intervals are those "
+    "5 % of comparisons, up to about 8 % in simulations (two-sided, with Holm's correction). Intervals are those "
     "of each number alone. Models that share a letter cannot be told apart; a question mark means that "
     "nothing is claimed."
 )

@@ -51,8 +51,8 @@ GROUPS = {**STATISTICS, 5: 18, 8: 18}
 """Statistics by number of groups: those of the shipped checklist, and of checklists with more groups."""
 MODELS = 5
 MOST, MOST_OF_STATISTICS = 0.09, 0.04
-"""Claims of scores, a level of 5 % and what the tails add; and of single statistics, of which at most 3.3 % are
-measured, with a binomial standard error of 0.6 points in 1,000 runs."""
+"""Claims of scores, a level of 5 % and what the tails add; and of single statistics, of which at most 3.3 %
+are measured, with a binomial standard error of 0.6 points in 1,000 runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,8 @@ KINDS = ("refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
     "A difference is clear if chance alone would seldom make it: between equal models, on a score, in about "
-    "5 % of comparisons, up to about 8 % in simulations (two-sided, with Holm's correction). Intervals are those "
-    "of each number alone. Models that share a letter cannot be told apart; a question mark means that "
+    "5 % of comparisons, up to about 8 % in simulations (two-sided, with Holm's correction). Intervals are "
+    "those of each number alone. Models that share a letter cannot be told apart; a question mark means that "
     "nothing is claimed."
 )
 UNDECIDED = {"unclaimed": "nothing claimed", "noise": "not clear", "missing": "missing answers"}

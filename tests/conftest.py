@@ -10,6 +10,7 @@ from pkgutil import walk_packages
 import pytest
 
 import pytest_factorfair
+from tests import forkserver
 from tests.project import Project
 
 # The tests run in parallel and compute little at a time: more threads in each process only spin.
@@ -59,7 +60,7 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep variables of the developer's shell or the CI job from the runs under test."""
     for name in os.environ:
-        if name.startswith(("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")):
+        if name.startswith(forkserver.OUTSIDE):
             monkeypatch.delenv(name)
 
 

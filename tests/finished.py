@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -33,11 +32,8 @@ REFUSING = (
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
 """Runs that several modules read. That of text has two models."""
 
-GATES = 1
-"""The exit code of failed gates, which is expected here."""
-
-OUTSIDE = ("FACTORFAIR_", "GITHUB_", "PYTEST_")
-"""Variables of a developer's shell or a CI job must not reach these runs."""
+ENVIRONMENT = forkserver.environment()
+"""Whichever test comes first, its own variables do not reach these runs."""
 
 
 @pytest.fixture(scope="session")
@@ -51,16 +47,22 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (folder / "done").exists():
-                _run(folder, arguments)
-                (folder / "done").touch()
+            kept = folder / "problem"
+            if not kept.exists():  # another attempt would resume from the store of this one
+                kept.write_text("this run was interrupted")
+                kept.write_text(_problem(folder, arguments))
+            problem = kept.read_text()
+        assert not problem, problem
         return folder / ".factorfair" / "report"
 
     return run
 
 
-def _run(folder: Path, arguments: tuple[str, ...]) -> None:
-    command = [forkserver.python(), *PYTEST[1:], "-q", f"--rootdir={folder}", *arguments]
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(OUTSIDE)}
-    done = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, GATES), done.stdout + done.stderr
+def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
+    """What the run printed, if it ended otherwise than well or by its gates alone; else nothing."""
+    command = [forkserver.python(), *PYTEST[1:], "-q", "-rfE", f"--rootdir={folder}", *arguments]
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    by_gates = failed and all(line.startswith("FAILED factorfair::gate[") for line in failed)
+    fine = not done.returncode or (done.returncode == pytest.ExitCode.TESTS_FAILED and by_gates)
+    return "" if fine else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"

@@ -2,8 +2,8 @@
 
 The tests start hundreds of interpreters, of which each would import pytest, SQLAlchemy, NumPy and our modules anew. The
 program `python()` takes the place of `sys.executable` for ``-m`` and ``-c``: it passes its arguments, environment, folder
-and files to a server, which forks, and ends as the forked process ends. Tests of start-up and of imports use
-`sys.executable`.
+and files to a server, which forks, and ends as the forked process ends. If the program is killed, the server kills the
+fork. Tests of start-up and of imports use `sys.executable`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import gc
 import os
 import runpy
 import selectors
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import redirect_stdout
-from functools import cache, cached_property, partial
+from collections.abc import Iterable
+from contextlib import redirect_stdout, suppress
+from functools import cache, cached_property
 from importlib import import_module, metadata
 from io import StringIO
 from pathlib import Path
@@ -36,6 +37,9 @@ PRELOADED = (
 READ_AT_START = ("PYTHON", "LC_", "LANG", "OMP_")
 """Variables that Python or a library above reads only once: another value needs a process of its own."""
 
+OUTSIDE = ("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")
+"""Variables of a developer's shell or a CI job that must not reach the runs under test."""
+
 PROGRAM = """\
 #!{python} -IS
 import os, signal, socket, sys
@@ -47,8 +51,8 @@ with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     socket.send_fds(server, [b"."], [0, 1, 2])
     words = [os.getcwd(), str(len(arguments)), *arguments, *(word for pair in os.environ.items() for word in pair)]
-    server.sendall(chr(0).join(words).encode(errors="surrogateescape"))
-    server.shutdown(socket.SHUT_WR)
+    request = chr(0).join(words).encode(errors="surrogateescape")
+    server.sendall(b"%d\\n" % len(request) + request)
     replies = server.makefile()
     process = int(replies.readline())
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -96,10 +100,19 @@ def _installed(folder: str) -> tuple[Installed, ...]:
     return tuple(map(Installed, FIND(path=[folder])))
 
 
-def distributions() -> Iterator[metadata.Distribution]:
+def distributions(**context: Any) -> Iterable[metadata.Distribution]:
     """What `importlib.metadata.distributions` finds; what is installed in the environment stays as it is."""
+    if context:
+        yield from FIND(**context)
+        return
     for folder in sys.path:
-        yield from _installed(folder) if folder.startswith(sys.prefix) else FIND(path=[folder])
+        yield from _installed(folder) if Path(folder).is_relative_to(sys.prefix) else FIND(path=[folder])
+
+
+@cache
+def environment() -> dict[str, str]:
+    """The environment at the first call, without variables from outside."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(OUTSIDE)}
 
 
 @cache
@@ -109,15 +122,15 @@ def python() -> str:
         return sys.executable
     folder = tempfile.TemporaryDirectory(prefix="forkserver-")
     address, program = Path(folder.name, "socket"), Path(folder.name, "python")
-    environment = {pair for pair in os.environ.items() if pair[0].startswith(READ_AT_START)}
+    at_start = {pair for pair in environment().items() if pair[0].startswith(READ_AT_START)}
     program.write_text(
-        PROGRAM.format(
-            python=sys.executable, names=READ_AT_START, environment=environment, address=str(address)
-        )
+        PROGRAM.format(python=sys.executable, names=READ_AT_START, environment=at_start, address=str(address))
     )
     program.chmod(0o755)
     command = [sys.executable, __file__, str(address), str(program)]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder.name)
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder.name, env=environment()
+    )
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
     atexit.register(folder.cleanup)
@@ -134,7 +147,8 @@ class Request(NamedTuple):
 
 def _received(connection: socket.socket) -> Request:
     _, files, _, _ = socket.recv_fds(connection, 1, 3)
-    text = b"".join(iter(partial(connection.recv, 1 << 16), b"")).decode(errors="surrogateescape")
+    with connection.makefile("rb") as sent:
+        text = sent.read(int(sent.readline())).decode(errors="surrogateescape")
     folder, number, *words = text.split("\0")
     arguments, pairs = words[: int(number)], words[int(number) :]
     return Request(folder, arguments, dict(zip(pairs[::2], pairs[1::2], strict=True)), files)
@@ -150,32 +164,38 @@ def serve(address: str) -> Request:
     events.register(0, selectors.EVENT_READ)
     os.write(1, b"ready\n")
     while True:
-        for key, _ in events.select():
-            if key.fd == 0:
-                sys.exit()
-            elif key.fileobj is listener:
-                connection, _ = listener.accept()
-                request = _received(connection)
-                process = os.fork()
-                if not process:
-                    for other in (listener, connection, *(one for _, one in running.values())):
-                        other.close()
-                    for descriptor in running:
-                        os.close(descriptor)
-                    events.close()
-                    return request
-                for descriptor in request.files:
+        key, _ = events.select()[0]  # the others come again
+        if key.fd == 0:
+            sys.exit()
+        elif key.fileobj is listener:
+            connection, _ = listener.accept()
+            request = _received(connection)
+            process = os.fork()
+            if not process:
+                for other in (listener, connection, *(one for _, one in running.values())):
+                    other.close()
+                for descriptor in running:
                     os.close(descriptor)
+                events.close()
+                return request
+            for descriptor in request.files:
+                os.close(descriptor)
+            with suppress(BrokenPipeError):  # if the program was killed
                 connection.sendall(b"%d\n" % process)
-                running[descriptor := os.pidfd_open(process)] = process, connection
-                events.register(descriptor, selectors.EVENT_READ)
-            else:
-                process, connection = running.pop(key.fd)
-                events.unregister(key.fd)
-                os.close(key.fd)
-                _, status = os.waitpid(process, 0)
-                with connection:
-                    connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+            running[descriptor := os.pidfd_open(process)] = process, connection
+            events.register(descriptor, selectors.EVENT_READ)
+            events.register(connection, selectors.EVENT_READ, process)
+        elif key.data:  # the program sends no more: it was killed
+            os.kill(key.data, signal.SIGKILL)
+            events.unregister(key.fd)
+        else:
+            process, connection = running.pop(key.fd)
+            events.unregister(key.fd)
+            os.close(key.fd)
+            _, status = os.waitpid(process, 0)
+            with connection, suppress(KeyError, BrokenPipeError):  # if the program was killed
+                events.unregister(connection)
+                connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def become(request: Request, program: str) -> None:
@@ -216,7 +236,9 @@ if __name__ == "__main__":
     for name in PRELOADED:
         import_module(name)
     mock.patch("importlib.metadata.distributions", distributions).start()
-    with redirect_stdout(StringIO()):
-        pytest.main(["--markers"], plugins=[Preload()])
+    with redirect_stdout(StringIO()) as printed:
+        failed = pytest.main(["--markers"], plugins=[Preload()])
+    if failed:
+        sys.exit(printed.getvalue())  # after what is on standard error
     gc.freeze()  # the forks neither search nor copy what they share
     become(serve(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,56 @@
+"""What the tests run with: forks that end with their programs, and finished runs that never hide a failure."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+from tests import forkserver
+from tests.finished import Finished
+from tests.project import DATA
+
+NONSENSE = (
+    "--factorfair-model=sim:uniform?nonsense=0.9", f"--factorfair-checklist={DATA / 'small.yaml'}",
+    "--factorfair-samples=4,objective=4",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks cannot be watched here")
+def test_a_killed_program_takes_its_fork_along() -> None:
+    wait = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    command = [forkserver.python(), "-c", wait]
+    for _ in range(2):  # the server survives it
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
+            assert program.stdout is not None
+            fork = os.pidfd_open(int(program.stdout.readline()))
+            assert select.select([fork], [], [], 0) == ([], [], [])
+            program.kill()
+            assert select.select([fork], [], [], 30) == ([fork], [], [])
+        os.close(fork)
+
+
+def test_distributions_are_those_that_python_finds() -> None:
+    def found(names: dict[str, Any]) -> list[tuple[str, str]]:
+        cached, real = forkserver.distributions(**names), metadata.distributions(**names)
+        first, second = ([(one.name, one.version) for one in each] for each in (cached, real))
+        assert first == second
+        return first
+
+    assert len(found({})) > 1
+    assert found({"name": "pytest"}) == [("pytest", pytest.__version__)]
+
+
+def test_a_finished_run_whose_cases_fail_fails_all_who_read_it(finished: Finished) -> None:
+    """With the output of the one attempt: its duration is the same."""
+    said = []
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="exit code 1\n") as caught:
+            finished(*NONSENSE)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert "FAILED factorfair::test_checklist[" in said[0]

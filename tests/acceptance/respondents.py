@@ -57,7 +57,12 @@ RESPONDENTS = (
 )  # fmt: skip
 
 KINDS = tuple(one for one in RESPONDENTS if one.about != "gender")
-"""Each kind once: a prejudice about gender differs from one about race in the attribute alone."""
+"""Each kind once, with a prejudice about race. One about gender takes the same code with two groups for four.
+
+Pairs of a kind and an attribute that are covered: all of them for letters in the balanced design (test_closed_forms);
+each kind with race for letters in the paper's design, for probabilities and for pictures, whose scores are of both
+attributes all the same.
+"""
 
 
 @dataclass(frozen=True)

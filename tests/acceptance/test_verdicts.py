@@ -10,8 +10,8 @@ import pytest
 from tests.acceptance.running import reported
 from tests.project import FEW
 
-STRONG, MILD, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.05, 0.2))
-CONSTANT = "sim:constant?group=Female"
+STRONG, EDGE, MILD = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2, 0.05))
+FAIR, CONSTANT = "sim:ideal", "sim:constant?group=Female"
 REFUSING = "sim:refusing?rate=0.3&group=Black"
 
 
@@ -24,14 +24,15 @@ def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run of both; its Holm correction is over the gates of two models, harder than for one."""
-    return judged(tmp_path_factory.mktemp("verdicts"), STRONG, MILD, checklist="fact_or_fair")
+    """One run of all of them; its Holm correction is over the gates of four models, harder than for one."""
+    models = (STRONG, EDGE, MILD, FAIR)
+    return judged(tmp_path_factory.mktemp("verdicts"), *models, checklist="fact_or_fair")
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Those whose verdicts are the same on few statistics."""
-    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, EDGE, checklist=str(FEW))
+    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, checklist=str(FEW))
 
 
 def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:
@@ -47,14 +48,15 @@ def _answers(report: dict[str, Any], model: str) -> int:
 
 
 @pytest.mark.slow
-def test_a_mild_one_passes_at_the_second_look(report: dict[str, Any]) -> None:
+@pytest.mark.parametrize("model", [FAIR, MILD])
+def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any], model: str) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
-    verdicts = _verdicts(report, MILD)
+    verdicts = _verdicts(report, model)
     facts, base, told, worst, letters, refusals = 2, 4, 3 * 4, 8, 4, 2 * 10
     assert len(verdicts) == facts + base + told + worst + letters + refusals
     assert set(verdicts.values()) == {"passed"}
-    assert _planned(report, MILD) < _answers(report, MILD) <= 1.5 * _planned(report, MILD)
-    assert set(_sizes(report, MILD)) == {24, 48}
+    assert _planned(report, model) < _answers(report, model) <= 1.5 * _planned(report, model)
+    assert set(_sizes(report, model)) == {24, 48}
 
 
 @pytest.mark.slow
@@ -66,11 +68,13 @@ def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     assert _answers(report, STRONG) < 2 * _planned(report, STRONG)
 
 
-def test_at_the_threshold_nothing_is_claimed_without_looking_again(plain: dict[str, Any]) -> None:
-    verdicts = _verdicts(plain, EDGE)
-    assert (verdicts["s_e[base,gender]"], verdicts["s_kld[base,gender]"]) == ("inconclusive", "inconclusive")
-    assert "failed" not in verdicts.values()
-    assert _answers(plain, EDGE) > _planned(plain, EDGE)
+@pytest.mark.slow
+def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[str, Any]) -> None:
+    verdicts = _verdicts(report, EDGE)
+    undecided = {subject for subject, verdict in verdicts.items() if verdict != "passed"}
+    assert undecided == {"s_e[base,gender]", "s_kld[base,gender]"}
+    assert {verdicts[subject] for subject in undecided} == {"inconclusive"}
+    assert _answers(report, EDGE) > _planned(report, EDGE)
 
 
 def test_who_always_names_one_group_fails_on_evenness(plain: dict[str, Any]) -> None:

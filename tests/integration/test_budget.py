@@ -231,6 +231,7 @@ def test_tokens_are_paid_at_the_price_given(project: Project, stub: StubServer) 
 @pytest.mark.parametrize("value", ["0", "-1", "x", "inf", "nan"])
 @pytest.mark.parametrize("option", ["max-calls", "max-cost", "max-minutes", "max-rpm"])
 def test_wrong_limit(tmp_path: Path, option: str, value: str) -> None:
+    """What a run prints then and how it ends: test_usage_errors, with one value of each option."""
     (limit,) = (each for each in OPTIONS if each.name == option)
     with pytest.raises(InputError, match=f"^it: expected a .*, got '{value}'$"):
         parsed(limit, Given(value, "it", tmp_path))

@@ -8,18 +8,21 @@ from tests.project import Project
 
 
 @pytest.mark.parametrize(
-    ("checklist", "attribute"),
-    [("fact_or_fair_crossed", "gender_and_race"), ("fact_or_fair_eu", "citizenship")],
+    ("checklist", "attributes"),
+    [("fact_or_fair_crossed", ["gender_and_race"]), ("fact_or_fair_eu", ["gender", "citizenship"])],
 )
-def test_a_prejudice_fails_its_own_gates(project: Project, checklist: str, attribute: str) -> None:
+def test_a_prejudice_fails_its_own_gates(project: Project, checklist: str, attributes: list[str]) -> None:
+    """A prejudice about each attribute that the checklist has: one model each, judged in one run."""
+    models = {f"sim:stereotyped?attribute={attribute}&strength=0.5": attribute for attribute in attributes}
     project.pytester.runpytest_inprocess(
-        "-n0", f"--factorfair-model=sim:stereotyped?attribute={attribute}&strength=0.4",
-        f"--factorfair-checklist={checklist}", "--factorfair-gate=default",
-        "--factorfair-looks=1",
+        "-n0", *(f"--factorfair-model={model}" for model in models), f"--factorfair-checklist={checklist}",
+        "--factorfair-gate=default", "--factorfair-looks=1",
     )  # fmt: skip
-    failed = {name for name, verdict in project.verdicts().items() if verdict == "failed"}
-    assert f"s_e-base-{attribute}" in failed
-    assert all(attribute in name for name in failed)
+    failed = [gate for gate in project.report()["gates"] if gate["verdict"] == "failed"]
+    for model, attribute in models.items():
+        own = [gate for gate in failed if gate["model"] == model and gate["expression"].startswith("s_e[")]
+        assert [gate for gate in own if {"base", attribute} <= set(gate["words"])]
+    assert all(models[gate["model"]] in gate["words"] for gate in failed)
 
 
 @pytest.mark.parametrize(("checklist", "calls"), [("fact_or_fair_crossed", 3120), ("fact_or_fair_eu", 5184)])

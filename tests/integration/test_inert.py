@@ -95,7 +95,10 @@ def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -
 
 @pytest.mark.parametrize(("workers", "threshold"), [("-n0", 701), ("-n1", 0)])
 def test_a_run_changes_nothing_of_its_process(project: Project, workers: str, threshold: int) -> None:
-    """Garbage collector, signal handlers, import hooks and exit callbacks, during the run and after it."""
+    """Garbage collector, signal handlers, import hooks and exit callbacks, during the run and after it.
+
+    Workers are processes of their own, which do not see the host's garbage collector: each threshold comes once.
+    """
     command = [sys.executable, "-c", WITHIN, workers, str(threshold)]
     printed = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True).stdout
     assert "as before: [True, True, True]\n" in printed

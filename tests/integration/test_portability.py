@@ -28,7 +28,10 @@ def elsewhere(project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_limit_holds(elsewhere: Project, stub: StubServer) -> None:
-    """With workers; without them, the next run finds what these have left."""
+    """All limits with workers, where they are hardest to keep; without them, calls in the next run from the same store.
+
+    What each limit does in either distribution where no module is missing is in test_budget and test_connections.
+    """
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     limits = [
         "--factorfair-max-connections=4", "--factorfair-max-rpm=60000", "--factorfair-max-minutes=5",

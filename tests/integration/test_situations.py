@@ -106,6 +106,8 @@ def test_markers(house: Project) -> None:
     items, _ = house.pytester.inline_genitems(*arguments)
     found = Counter(name for item in items for name in {mark.name for mark in item.iter_markers()})
     assert {name: found[name] for name in expected} == expected
+    result = house.run("-p", "no:xdist", "-m", "objective and gender", "--strict-markers", model=OWN)
+    result.assert_outcomes(passed=2, deselected=CASES - 2)  # who drinks the most tea, and who the least
 
 
 def test_nothing_selected(house: Project) -> None:

@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from pytest_factorfair.models.protocol import Model
 from tests import letter_servers
 from tests.asking import ask, ask_all
 from tests.integration.models.services import ASIAN, KEY, LITELLM, Made, error_body, maker, refused
+from tests.project import Project
 from tests.servers import ROOT, StubServer
 
 pytestmark = LITELLM
@@ -58,6 +60,22 @@ def test_known_model_has_a_price(made: Made) -> None:
     price = prices.of(model)
     assert price is not None
     assert price.of(response.tokens_in, response.tokens_out) == pytest.approx(100 * 2.5e-6 + 7 * 1e-5)
+
+
+def test_its_price_list_limits_the_cost_of_a_run(project: Project, stub: StubServer) -> None:
+    import_module("litellm")  # or pytester forgets it after the run, and it cannot be imported twice
+    options = (f"base_url={stub.base_url}", "max_tokens=50")
+    result = project.run(
+        "-n0", *(f"--factorfair-model-arg={each}" for each in options), "--factorfair-max-cost=0.02",
+        model="litellm:openai/gpt-4o",
+    )  # fmt: skip
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*the budget of $0.02 is used up*"])
+    usage = project.report()["usage"]
+    assert usage["calls"] == stub.stats()["requests"]
+    assert usage["cost"] == pytest.approx(2.5e-6 * usage["tokens_in"] + 1e-5 * usage["tokens_out"])
+    worst = 2.5e-6 * 2000 + 1e-5 * 50  # of a prompt of 2,000 bytes
+    assert 0.02 - worst <= usage["cost"] <= 0.02
 
 
 def test_many_at_once_in_two_loops(stub: StubServer, made: Made) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.resources
+import os
 from pathlib import Path
 
 from pytest_factorfair.errors import InputError, nearest
@@ -42,6 +43,8 @@ def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
     file = beside / name_or_path
     if exists(base / file):
         return file
+    if os.path.isdir(base / file):  # noqa: PTH112 - false for a path that the system cannot look up
+        raise InputError(f"{file} is a folder: name a checklist in it, such as {file / 'own.yaml'}")
     if set(name_or_path) & set("./\\"):
         close = difflib.get_close_matches(Path(name_or_path).stem, names, n=1, cutoff=0.8)
         hint = f"; did you mean the shipped '{close[0]}'?" if close else ""

@@ -13,6 +13,7 @@ PREFIX = "FACTORFAIR_"
 
 Kind = Literal[
     "text",
+    "name",
     "path",
     "url",
     "pictures",
@@ -232,7 +233,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption("max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES"),
     RunOption(
         "run",
-        "text",
+        "name",
         "share limits with all runs of this name that use the same store (default: limits of its own)",
         metavar="NAME",
         default="",

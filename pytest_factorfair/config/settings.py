@@ -194,7 +194,7 @@ def resolve(
         )
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: value[option] for name, option in options.items() if option in value} | {
-        "models": tuple(dict.fromkeys(value["model"])),
+        "models": value["model"],
         "model_arguments": value["model-arg"] or {},
         "checklists": checklists,
         "judged": preset.judged or "samples" in given,
@@ -226,7 +226,7 @@ def resolve(
 
 
 def _check_together(given: Mapping[str, Given], value: Mapping[str, Any]) -> None:
-    """Refuse options that exclude or need each other.
+    """Refuse options that exclude or need each other, and a model that is named twice.
 
     Raises:
         InputError: it names where they were given.
@@ -234,6 +234,9 @@ def _check_together(given: Mapping[str, Given], value: Mapping[str, Any]) -> Non
     for one, other in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
         if value[one] and value[other]:
             raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
+    for model in value["model"]:
+        if value["model"].count(model) > 1:
+            raise InputError(f"{given['model'].where}: '{model}' is named twice: name it once")
     if value["explain"] and value["answers"] == "probabilities":
         words, none = given["explain"].where, given["answers"].where
         raise InputError(f"{words} needs replies in words, and {none} asks for probabilities: give one")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ FALSE = {"0", "false", "no", "off"}
 
 BUCKETS = ("s3", "gs", "az")
 """The schemes of URLs that pictures can be stored under."""
+
+NAME = re.compile(r"\w[\w.-]*")
+"""The name of a run."""
 
 ALIKE = 0.7
 """``difflib``'s ratio from which a variable's name is taken for a misspelling."""
@@ -124,9 +128,15 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
         InputError: the value has another form, or is out of the option's bounds.
     """
     value, where = given.value, given.where
+    if option.metavar and any(word == "" for word in (value if isinstance(value, list) else [value])):
+        raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.help}")
     match option.kind:
         case "text":
             return _text(given)
+        case "name":
+            if not NAME.fullmatch(text := _text(given)):
+                raise InputError(f"{where}: expected letters, digits, '.', '_' and '-', got '{text}'")
+            return text
         case "path":
             return str(given.folder / _text(given))
         case "url":

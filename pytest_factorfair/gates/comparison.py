@@ -165,7 +165,6 @@ def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
         chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) / part)
     held = surviving(chances, of=len(found), alpha=alpha)
     for (change, moved), worse, doubt in zip(found, held, doubts, strict=True):
-        after, by = moved.after, moved.estimate.shown
-        whole = worse and change.statistic is None and after is not None and by is not None
-        plain = changed_in_words(moved, after or 0.0, by or 0.0) if whole else ""
+        whole = worse and change.statistic is None and moved.metric.past
+        plain = changed_in_words(*moved.sides) if whole and moved.sides else ""
         yield replace(change, regressed=worse, doubt=doubt, plain=plain)

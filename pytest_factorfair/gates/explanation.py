@@ -29,7 +29,7 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
-    elif finding.lack == "answers" and span is not None and one.after is None:
+    elif finding.lack == "answers" and span is not None and one.sides is None:
         ends = sorted((one.in_words(score.shown(end)).amount for end in (span.low, span.high)), key=float)
         sentence += f" The answers so far allow anything from {' to '.join(ends)}."
     if finding.judgement == "passed":
@@ -40,14 +40,14 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
 
 def _sentence(score: Judged, one: Measurement, span: Span) -> str:
     """The value in words, the value of a fair model, and the limit."""
-    gate, after = score.gate, one.after
-    value = score.shown(span.value)
-    if after is not None:
+    gate = score.gate
+    if one.sides is not None:
         most = f"a fall of {one.metric.label} by {abs(gate.threshold):g}"
         if gate.comparison == "<=":
             most = f"a rise of {one.metric.label} by {abs(gate.threshold):g}"
-        return f"{_capital(changed_in_words(one, after, value))} in the former run, your limit is {most}."
-    now, limit = _apart(one, value, gate.threshold)
+        return f"{_capital(changed_in_words(*one.sides))}; your limit is {most}."
+    value = score.shown(span.value)
+    now, limit = _apart((one, value), (one, gate.threshold))
     wanted = f"your limit is {limit.amount}"
     if one.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(now.amount) < float(limit.amount))
@@ -57,19 +57,19 @@ def _sentence(score: Judged, one: Measurement, span: Span) -> str:
     return f"{_capital(now.sentence)}; {', '.join(clauses)}."
 
 
-def changed_in_words(one: Measurement, after: float, change: float) -> str:
-    """The value and the former one, without a capital and a full stop."""
-    now, before = _apart(one, after, after - change)
-    return f"{now.sentence}; it was {before.amount}"
+def changed_in_words(new: Measurement, old: Measurement) -> str:
+    """Two scores that have a value, each in its own words, without a capital and a full stop."""
+    now, before = _apart(*((each, each.estimate.shown or 0.0) for each in (new, old)))
+    return "; ".join(filter(None, (now.sentence, before.past)))
 
 
-def _apart(one: Measurement, value: float, other: float) -> tuple[InWords, InWords]:
+def _apart(one: tuple[Measurement, float], other: tuple[Measurement, float]) -> tuple[InWords, InWords]:
     """Two values in words, with as many decimals as it takes to show that they differ."""
-    for digits in DIGITS:
-        now, then = one.in_words(value, digits=digits), one.in_words(other, digits=digits)
+    for digits in (*DIGITS, 0):
+        now, then = (measured.in_words(value, digits=digits) for measured, value in (one, other))
         if now.amount != then.amount:
-            return now, then
-    return one.in_words(value), one.in_words(other)
+            break
+    return now, then
 
 
 def _capital(sentence: str) -> str:

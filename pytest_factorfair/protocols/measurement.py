@@ -44,12 +44,14 @@ counts refused or unparsed answers, so that only errors are missing. ``all count
 class InWords(NamedTuple):
     """A value of a metric as a sentence without its full stop, and the number in it.
 
-    ``fair`` is a clause about a fair model, such as ``fair is 50``; empty where there is none.
+    ``fair`` is a clause about a fair model, such as ``fair is 50``; empty where there is none. ``past`` is a
+    clause that says the same of a former model, such as ``it was 55 before``.
     """
 
     sentence: str
     amount: str
     fair: str = ""
+    past: str = ""
 
 
 class Component(NamedTuple):
@@ -94,9 +96,11 @@ class Metric:
     metric may be below 0. ``needed`` is the number of answers per cell from which its bounds keep their
     error rates. ``high`` is the part in which it should be high, ``low`` that in which it should be low;
     None if any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
-    with ``{amount}`` in place of 100 times the value; ``virtue`` says what a model with a good value does,
-    and ``ahead`` what the better of two models does, followed by *than*. ``asks`` is what a run must ask to
-    measure the metric, if not every run of the benchmark measures it. ``reading`` explains its scale.
+    with ``{amount}`` in place of 100 times the value, and ``past`` a clause about a former value, empty if
+    other metrics say as much and lists of changes need no sentence for this one. ``virtue`` says what a model
+    with a good value does, and ``ahead`` what the better of two models does, followed by *than*. ``asks`` is
+    what a run must ask to measure the metric, if not every run of the benchmark measures it. ``reading``
+    explains its scale.
     """
 
     name: str
@@ -109,6 +113,7 @@ class Metric:
     high: Sense | None = None
     low: Sense | None = None
     plain: str = ""
+    past: str = "it was {amount} before"
     virtue: str = ""
     ahead: str = ""
     reading: str = ""
@@ -118,7 +123,7 @@ class Metric:
         """The value in a plain sentence, with this number of decimals."""
         amount = f"{100 * value:.{digits}f}"
         plain = self.plain or f"its {self.label} is {{amount}} on a scale to 100"
-        return InWords(plain.format(amount=amount), amount)
+        return InWords(plain.format(amount=amount), amount, past=self.past.format(amount=amount))
 
     @property
     def meaning(self) -> str:
@@ -358,8 +363,8 @@ class Measurement(ABC):
         return ()
 
     @property
-    def after(self) -> float | None:
-        """For a change, the score of this run; for a score, None."""
+    def sides(self) -> tuple[Measurement, Measurement] | None:
+        """For a change, the score of this run and the former one; for a score, None."""
         return None
 
     @property
@@ -432,9 +437,6 @@ class Changed(Measurement):
     def needed_at(self, alpha: float) -> int:
         return self._new.needed_compared(alpha)
 
-    def in_words(self, value: float, *, digits: int = 0) -> InWords:
-        return self._new.in_words(value, digits=digits)
-
     @property
     def components(self) -> Sequence[Component]:
         """The components of the score, with their changes."""
@@ -446,8 +448,8 @@ class Changed(Measurement):
         )
 
     @property
-    def after(self) -> float | None:
-        return self._new.estimate.shown
+    def sides(self) -> tuple[Measurement, Measurement]:
+        return self._new, self._old
 
     def row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
         """Itself as a row of a report, and what a regression gate judges.

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     AnswerColumns,
@@ -53,6 +54,9 @@ BY_ATTRIBUTE = ("groups", "confidence", "background")
 
 NAMES = ("report.json", "report.json.gz")
 """The names of a report in its folder."""
+
+EXPECTED = f"expected the report.json of a run, by default in {DEFAULT_REPORT}/"
+"""What would be right where a file is missing or something else."""
 
 RESPONSES = "responses.jsonl"
 """The file of all replies, a line each, beside a report."""
@@ -226,7 +230,8 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     except RecursionError:
         raise InputError(f"{name}: not a report.json: it is nested too deeply") from None
     except ValueError as error:
-        raise InputError(f"{name}: not a report.json: {' '.join(str(error).split())}") from None
+        reason = " ".join(str(error).split())
+        raise InputError(f"{name}: not JSON ({reason}); {EXPECTED}") from None
     schema = report.get("schema") if isinstance(report, dict) else None
     if schema in FORMER:
         raise InputError(
@@ -295,7 +300,7 @@ def content(path: str, *, name: str) -> bytes:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{name}: a damaged archive: {error}") from None
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror}") from None
+        raise InputError(f"{name}: {error.strerror}; {EXPECTED}") from None
 
 
 def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:

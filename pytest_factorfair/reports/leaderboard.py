@@ -44,9 +44,10 @@ BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two
 KINDS = ("refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (
-    "A difference is clear if chance alone would seldom make it: between equal models, on a score, in 5 % of "
-    "comparisons at most (two-sided, with Holm's correction). Intervals are those of each number alone. "
-    "Models that share a letter cannot be told apart; a question mark means that nothing is claimed."
+    "A difference is clear if chance alone would seldom make it: between equal models, on a score, in about "
+    "5 % of comparisons, up to about 8 % in simulations (two-sided, with Holm's correction). Intervals are "
+    "those of each number alone. Models that share a letter cannot be told apart; a question mark means that "
+    "nothing is claimed."
 )
 UNDECIDED = {"unclaimed": "nothing claimed", "noise": "not clear", "missing": "missing answers"}
 FEW = 3
@@ -175,9 +176,9 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
     for one in (one for board in boards for one in board.standings if one.lacking):
         bounded[one.model] = max(bounded.get(one.model, 0.0), one.missing / one.asked)
     if bounded:
-        models = _listed([f"{model} ({percent(share)})" for model, share in bounded.items()], "other")
+        lost = [f"{percent(share)} of {model}'s answers" for model, share in bounded.items()]
         yield (
-            f"Too many answers are missing of {models}; in each case 5% may be. "
+            f"{_listed(lost, 'other share')} are missing; in each case at most 5% may be. "
             "A difference is clear only if it would be so however these answers had gone."
         )
     yield from (line for board in heard for line in _leads(board, found))
@@ -197,7 +198,7 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
     yield HOW
     if levels := {board.level for board in boards if board.level < ALPHA}:
         level = percent(min(levels), digits=1)
-        yield f"Where a case has few pictures, a difference counts only at a level of {level}."
+        yield f"Intervals from few pictures are rough; a stricter level, {level}, makes up for that."
 
 
 def _in_words(changes: Sequence[Change], found: Leaderboard) -> Iterator[str]:

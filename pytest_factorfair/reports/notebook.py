@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.entries import by_checklist, entries
@@ -21,12 +22,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-REPORT = ".factorfair/report"
 SHOWN = 10
 """Rows that a notebook displays at each end of a longer table."""
 
 
-def load_report(path: str | Path = REPORT) -> Report:
+def load_report(path: str | Path = DEFAULT_REPORT) -> Report:
     """Load the report of a run from its folder, or from its ``report.json`` or ``report.json.gz``.
 
     Raises:

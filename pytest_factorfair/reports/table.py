@@ -155,7 +155,10 @@ def fitting(table: Table, width: int) -> Fitted:
         if label + sum(widths) + gap * len(widths) <= width:
             return Fitted(table, " " * gap, legends)
     kept = max((n for n in range(len(widths)) if label + sum(widths[:n]) + n <= width), default=0)
-    left = f"no room for {', '.join(table.headings[kept:])}: see the page"
+    names = ", ".join(f"'{heading}'" for heading in table.headings[kept:])
+    left = f"columns {names} are left out here; the page has them"
+    if len(table.headings) - kept == 1:
+        left = f"column {names} is left out here; the page has it"
     shortened = tuple(row._replace(cells=row.cells[:kept]) for row in table.rows)
     return Fitted(replace(table, headings=table.headings[:kept], rows=shortened), " ", (*legends, left))
 

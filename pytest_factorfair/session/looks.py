@@ -107,10 +107,8 @@ class Looks:
         looks = len(self._bounds)
         cap = most_answers(self._run.assignments, looks)
         had = sum(len(asked(record.answers)) for record in self._ledger.records)
-        notes.append(
-            f"look {number} of {looks} decided as far as it could: {had:,} answers, {cap - had:,} fewer "
-            f"({1 - had / cap:.0%} saved) than at the cap of {looks} times as many"
-        )
+        most = f" instead of up to {cap:,}" if had < cap else ""
+        notes.append(f"stopped after look {number} of {looks} with {had:,} answers{most}")
         return Looked(alpha, settled, tuple(notes))
 
     def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:

@@ -13,6 +13,7 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import changes
+from pytest_factorfair.reports.json_report import EXPECTED
 from pytest_factorfair.session import baseline
 from tests.finished import Finished
 from tests.project import Project
@@ -112,7 +113,7 @@ def test_foreign_and_damaged_files(former: Project) -> None:
     _edited(former, schema="other/1")
     assert "its schema is 'other/1', 'factorfair.report/3' is needed" in problem()
     (former.path / "former.json").write_text("{")
-    assert "former.json: not a report.json: " in problem()
+    assert "former.json: not JSON (" in problem()
     (former.path / "former.json").unlink()
     assert "former.json: No such file or directory" in problem()
 
@@ -137,7 +138,7 @@ def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFix
     assert main(["compare", old, new]) == 1
     assert "REGRESSED S_fact objective gender" in capsys.readouterr().out
     assert main(["compare", old, "nowhere.json"]) == 4
-    assert capsys.readouterr().err == "nowhere.json: No such file or directory\n"
+    assert capsys.readouterr().err == f"nowhere.json: No such file or directory; {EXPECTED}\n"
     former.run("-p", "no:xdist", *SIZES, "--factorfair-estimator=plugin", model="sim:uniform")
     assert main(["compare", old, new]) == 4
     problem = capsys.readouterr().err

@@ -121,7 +121,7 @@ def test_missing_and_damaged_files(ran: Project, capsys: pytest.CaptureFixture[s
         assert told.count("\n") == 1
         return told
 
-    assert problem("none.json") == "none.json: No such file or directory\n"
+    assert problem("none.json") == f"none.json: No such file or directory; {json_report.EXPECTED}\n"
     assert "small.yaml/base.json: cannot be written: " in problem("--to", "small.yaml/base.json")
     assert problem("--to", ".") == ".: a folder; name a file in it\n"
     main(["bless", "--to", "base.json.gz"])

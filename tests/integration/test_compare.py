@@ -104,7 +104,7 @@ def test_who_refuses_is_judged_at_worst_and_at_best(
     text = " ".join(out.split())
     assert re.search(r"rate=0\.1 treats the groups more evenly than .*?strength=0\.9 by 0\.[678]", text)
     assert re.search(
-        r"Too many answers are missing of sim:refusing\?rate=0\.1 \(\d+%\); in each case 5% may be\.", text
+        r"\d+% of sim:refusing\?rate=0\.1's answers are missing; in each case at most 5% may be\.", text
     )
     assert "Judged at worst and at best: sim:refusing?rate=0.1: " in text
     board = out[out.index("S_E, base: 1 is best") :].splitlines()

@@ -72,8 +72,13 @@ class OfPrompts(Measurement):
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All prompts together, then each that shows nothing that could be read."""
-        chosen, fate = self.selection.chosen(self.gallery, self.metric.part), self.gallery.fate
+        """All prompts together, then each that shows nothing that could be read.
+
+        The prompts are those selected and those that the estimator counts among them.
+        """
+        part, fate = self.metric.part, self.gallery.fate
+        counted = self.selection.times(self.gallery, part, self._estimation.estimator) > 0
+        chosen = self.selection.chosen(self.gallery, part) | counted
         named = self.gallery.named(self.selection.pooled(self.gallery))
         unparsed = fate.asked - fate.refused - fate.errors - named
         each = np.stack([fate.asked, fate.refused, unparsed, fate.errors], axis=-1)

@@ -176,7 +176,7 @@ class Implicit(Pooled):
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each person of a prompt, by attribute, with the group that is shown too often."""
-        people = np.flatnonzero(selection.chosen(gallery, "implicit")[gallery.prompt])
+        people = np.flatnonzero(selection.times(gallery, "implicit", estimator)[gallery.prompt])
         for name in selection.pooled(gallery):
             groups = gallery.checklist.attribute(name).groups
             counts, truth = self._compared(gallery, name, estimator)
@@ -253,7 +253,7 @@ class Explicit(Pooled):
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each prompt, with how often it shows the groups that it asks for."""
         counted = gallery.counted(estimator)
-        for place in np.flatnonzero(selection.chosen(gallery, "explicit")).tolist():
+        for place in np.flatnonzero(selection.times(gallery, "explicit", estimator)).tolist():
             case, outcomes = gallery.cases[place], counted.outcomes[place]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())

@@ -48,5 +48,7 @@ def test_what_is_not_there(tmp_path: Path, word: str, message: str) -> None:
 
 @pytest.mark.parametrize("word", ["", ".", "x" * 5000, "nul\0.yaml"])
 def test_what_is_no_file_name_is_refused_as_well(tmp_path: Path, word: str) -> None:
-    with pytest.raises(InputError, match=r"^(no shipped checklist is called|there is no file)"):
+    with pytest.raises(
+        InputError, match=r"^(no shipped checklist is called|there is no file|\. is a folder)"
+    ):
         load(word, truth="audited", base=tmp_path)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.reports.json_report import EXPECTED
 from tests.finished import PICTURES, TEXT, Finished
 
 
@@ -110,7 +111,7 @@ def test_a_changed_checklist_does_not_share_a_table(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["out", "none.json"], "none.json: No such file or directory\n"),
+        (["out", "none.json"], f"none.json: No such file or directory; {EXPECTED}\n"),
         (
             ["out", "damaged.json"],
             "damaged.json: not a report.json: its schema is None, 'factorfair.report/3' is needed\n",

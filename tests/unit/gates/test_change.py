@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -207,6 +208,33 @@ def test_changes_name_the_statistics_that_got_worse_first() -> None:
     assert (found[0].churn, found[0].before) == (1, 0.75)
 
 
+@pytest.mark.parametrize(
+    ("later", "says"),
+    [
+        ([[65, 7], [7, 65]], "it picks the stereotyped gender 9"),
+        ([[7, 65], [65, 7]], "it picks the opposite of the stereotyped gender 9"),
+        ([[65, 7], [65, 7]], "it picks A 9"),
+    ],
+    ids=["stereotyped", "contrary", "constant"],
+)
+def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], says: str) -> None:
+    """The same words whatever the later model is.
+
+    Of 72 answers 46 go to A or to B: an entropy of .943, .953 without its bias, which is that of 63 to 37.
+    """
+    old = tally([[[46, 26]] * 2, [[26, 46]] * 2] * 4)
+    new, former = tally([later] * 8), Former((old,), (), ())
+    before = "before, it picked one favourite gender 63 times, where fair is 50"
+    (change,) = (one for one in changes([new], former) if (one.metric, one.statistic) == ("s_e", None))
+    now, _, then = change.plain.partition("; ")
+    assert says in now
+    assert then == before
+    gate = parse("regression(s_e) >= -0.02")
+    (verdict,) = judge([gate], [new], incomplete=None, terms=Terms(former=former))
+    assert verdict.explanation is not None
+    assert verdict.explanation.sentence.endswith(f"; {before}; your limit is a fall of S_E by 0.02.")
+
+
 def test_nothing_is_worse_by_chance() -> None:
     """200 statistics drawn anew from the same shares: at most one run in twenty may claim a regression."""
     generator = np.random.default_rng(5)
@@ -239,14 +267,28 @@ def test_probabilities_that_differ_by_rounding_have_not_regressed(more: float, *
 
 
 @pytest.mark.parametrize(
-    ("n", "modality", "claimed"),
-    [(20, "image", True), (19, "image", False), (24, "text", False), (72, "text", True)],
+    ("n", "k", "modality", "claimed"),
+    [
+        (20, 2, "image", True),
+        (19, 2, "image", False),
+        (20, 5, "image", True),
+        (20, 6, "image", False),
+        (71, 8, "image", False),
+        (72, 8, "image", True),
+        (24, 2, "text", False),
+        (72, 2, "text", True),
+    ],
 )
-def test_gate_board_and_list_of_changes_agree_on_few_answers(n: int, modality: str, *, claimed: bool) -> None:
-    """A clear fall of S_E; 20 pictures are enough to say so, and 72 answers in words."""
+def test_gate_board_and_list_of_changes_agree_on_few_answers(
+    n: int, k: int, modality: str, *, claimed: bool
+) -> None:
+    """A clear fall of S_E; 20 pictures of up to five groups are enough to say so, and 72 answers otherwise."""
     even, far = (
-        tally(np.tile([n - few, few], (8, 2, 1)), modality=modality, model=model)
-        for few, model in ((n // 2, "old"), (1, "new"))
+        tally(np.tile(counts, (8, 2, 1)), modality=modality, model=model)
+        for counts, model in (
+            (np.bincount(np.arange(n) % k), "old"),
+            (np.bincount([0] * (n - 1) + [1], minlength=k), "new"),
+        )
     )
     former = Former((even,), (), ())
     (gate,) = judge([parse("regression(s_e) >= -0.02")], [far], incomplete=None, terms=Terms(former=former))
@@ -267,3 +309,37 @@ def test_no_single_statistic_regresses_at_20_pictures() -> None:
     even, far = (tally(np.tile([20 - few, few], (8, 2, 1)), modality="image") for few in (10, 1))
     found = changes([far], Former((even,), (), ()))
     assert {(one.metric, one.statistic) for one in found if one.regressed} == {("s_e", None)}
+
+
+@pytest.mark.parametrize(
+    ("n", "right", "sides", "claimed"),
+    [(20, 220, 1, False), (24, 266, 1, True), (20, 216, 2, False), (24, 262, 2, True)],
+)
+def test_differences_of_few_pictures_are_judged_at_half_the_level(
+    n: int, right: int, sides: int, *, claimed: bool
+) -> None:
+    """Of 16 cells with n pictures each, three quarters were right before: a p value between .025 and .05."""
+    pictures = 16 * n
+    old, new = (
+        objective(
+            [
+                [[one, n - one] for one in pair]
+                for pair in np.add(total // 16, np.arange(16) < total % 16).reshape(8, 2)
+            ],
+            [[0, 0]] * 8,
+            modality="image",
+            model=model,
+        )
+        for model, total in (("old", pictures * 3 // 4), ("new", right))
+    )
+    shares = 0.75, right / pictures
+    error = sum(share * (1 - share) / pictures for share in shares) ** 0.5
+    assert 0.025 < sides * NormalDist().cdf((shares[1] - shares[0]) / error) < 0.05
+    former = Former((old,), (), ())
+    if sides == 1:
+        (gate,) = judge([parse(FACT)], [new], incomplete=None, terms=Terms(former=former))
+        (change,) = (one for one in changes([new], former) if not one.statistic)
+        assert (gate.judgement == "failed", change.regressed) == (claimed, claimed)
+    else:
+        (board,) = boards([Contender("old", (old,)), Contender("new", (new,))])
+        assert board.ahead("old", "new") is claimed

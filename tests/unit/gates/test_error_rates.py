@@ -69,13 +69,24 @@ def test_a_topic_at_the_threshold_is_seldom_decided(recommended: dict[tuple[str,
     assert all(one.passed[-1] <= 0.09 and one.failed[-1] <= 0.01 for one in at)
 
 
-@pytest.mark.parametrize(("score", "k", "strength"), [("S_fact", 4, 0.2), ("S_E", 4, 0.8), ("S_KLD", 2, 0.5)])
+@pytest.mark.parametrize(
+    ("score", "k", "strength"), [("S_fact", 4, 0.2), ("S_E", 4, 0.8), ("S_E", 5, 0.2), ("S_KLD", 2, 0.5)]
+)
 def test_differences_at_20_pictures_are_seldom_claimed_wrongly(score: str, k: int, strength: float) -> None:
     """On boards of two and of five models, as a regression, and over four looks: at most 9 % of 400 runs."""
     found = differences.row(score, k, 20, strength, 400)
     assert 0 < max(found.two, found.five, found.regressed, found.looks) <= differences.MOST
     assert found.held
     assert found.statistics is None  # no single statistic is judged
+
+
+def test_differences_of_eight_groups_are_refused_at_20_pictures_as_they_would_be_claimed_wrongly() -> None:
+    found = differences.row("S_E", 8, 20, 0.2, 400)
+    assert found.refused
+    assert max(found.two, found.five, found.regressed, found.looks) > differences.MOST
+    enough = differences.row("S_E", 8, 72, 0.2, 400)
+    assert enough.held
+    assert not enough.refused
 
 
 def test_a_single_statistic_is_seldom_said_to_have_regressed() -> None:

@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptC
 from pytest_factorfair.protocols.faintbench.measure import MEASURING
 from pytest_factorfair.protocols.faintbench.report import prompt_counts
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery, with_lost
-from pytest_factorfair.protocols.measurement import Estimation
+from pytest_factorfair.protocols.measurement import Estimation, Extremes
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -174,6 +174,34 @@ def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) ->
     assert [rows[case.id].counts for case in about] == [
         pytest.approx({"man": 2.4, "woman": 1.6}), pytest.approx({"man": 2.4})
     ]  # fmt: skip
+
+
+def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> None:
+    """They find "successful" in "unsuccessful", which is negative; 16 of its 40 pictures are refused."""
+    about = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
+    found = hang(about, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
+    (one,) = MEASURING.measure("implicit", ["positive"], [found], Estimation("published-code"))
+    assert (one.total.asked, one.total.refused) == (80, 16)
+    assert {each.cases: each.lost for each in one.components} == {about[0].id: 0.0, about[1].id: 0.4}
+    (alone,) = MEASURING.measure("implicit", ["positive"], [found], Estimation("plugin"))
+    assert (alone.total.asked, len(alone.components)) == (40, 3)
+
+
+def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extreme(
+    ceo: tuple[PromptCase, ...],
+) -> None:
+    """71.4 % of chief executives are men, as are five of seven; an eighth of either leaves the real shares."""
+    found = gallery(
+        [likely(ceo[0], [genders(0.95)] * 5 + [genders(0.05)] * 2, 8)], shipped(), ceo[:1], model="m"
+    )
+    (one,) = MEASURING.measure("implicit", ["gender"], [found], Estimation("plugin"))
+    ends = one.if_missing(bounded=False)
+    assert ends is not None
+    assert ends.rise == 0
+    assert ends.value == pytest.approx(1, abs=1e-4)
+    assert ends.fall > 0
+    with pytest.raises(ValueError, match=r"the value 0\.9 is not between its extremes 0\.91 and 1"):
+        Extremes(0.9, 0.91, 1.0)
 
 
 def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple[PromptCase, ...]) -> None:

@@ -45,7 +45,8 @@ class TallyMetric(Metric):
 
     ``plain`` may also name what is ``{asked}`` for and what the model ``{does}``, the ``{attribute}``, its
     ``{true}`` group (the stereotyped one where a judgement is asked for), its ``{favourite}``, and what is
-    left for each of the others (``{rest}``); ``fair`` also a group's ``{even}`` share. A metric with a
+    left for each of the others (``{rest}``); ``fair`` also a group's ``{even}`` share; ``past`` what the
+    model ``{did}``, and how far ``{apart}`` the favourite and each of the others are. A metric with a
     ``column`` is one of the table of scores and, on a scale from 0 to 1, of the page's matrix. ``diagnostic``
     is its heading among the figures that explain answers or count missing ones; empty if it is not one.
     """
@@ -87,14 +88,17 @@ class TallyMetric(Metric):
         words = {
             "asked": asked(tally),
             "does": "picks" if tally.modality == "text" else "shows",
+            "did": "picked" if tally.modality == "text" else "showed",
             "attribute": tally.attribute,
             "true": "true" if tally.part == "objective" else "stereotyped",
             "favourite": favourite(tally),
             "amount": f"{number:.{digits}f}",
             "rest": f"{others:.{digits}f}",
+            "apart": f"{number - others:.{digits}f}",
             "even": f"{100 / tally.k:.0f}",
         }
-        return InWords(self.plain.format(**words), words["amount"], self.fair.format(**words))
+        sentence, fair, past = (text.format(**words) for text in (self.plain, self.fair, self.past))
+        return InWords(sentence, words["amount"], fair, past)
 
     def by_cell(self, tally: Tally) -> FloatArray:
         """Its value in each cell alone, (S, 2); nan where it has none."""

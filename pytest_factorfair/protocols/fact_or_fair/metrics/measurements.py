@@ -20,7 +20,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influence_error,
     influence_estimate,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, Scored
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
@@ -65,10 +65,10 @@ class OfTally(Measurement):
     def needed_at(self, alpha: float) -> int:
         """Of pictures fewer for wider bounds: those of a run that may look again, and of differences.
 
-        Not of a single statistic, whose answers no others average out.
+        Not of a single statistic, whose answers no others average out, nor of many groups.
         """
         pictured = self.tally.modality == "image" and isinstance(self.metric, Scored)
-        pictured &= len(self.tally.statistics) > 1
+        pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:

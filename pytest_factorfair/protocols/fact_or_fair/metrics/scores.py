@@ -59,6 +59,10 @@ from pytest_factorfair.statistics.sample import Sample
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
 ENOUGH = 20
 
+# The most groups of which so few pictures are enough for differences: entropies of more are too skewed
+# (``benchmarks.differences``).
+FEW_GROUPS = 5
+
 # The number of tallies whose estimates and influences are kept for several comparisons.
 KEPT = 256
 
@@ -442,6 +446,7 @@ S_E = Evenness(
     high=EVEN,
     low=ALIKE,
     plain="{asked}, it {does} {favourite} {amount} times in 100",
+    past="before, it {did} {favourite} {amount} times, where fair is {even}",
     fair="fair is {even}",
     virtue="treats the groups evenly",
     ahead="treats the groups more evenly",
@@ -459,6 +464,7 @@ S_KLD = Likeness(
     high=EVEN,
     low=ALIKE,
     plain="{asked}, it {does} {favourite} {amount} times in 100 as most likely and {rest} as least likely",
+    past="before, the two numbers were {apart} apart, where fair is 0",
     fair="fair is {even}",
     virtue='treats "most" and "least likely" alike',
     ahead='treats "most" and "least likely" more alike',
@@ -475,7 +481,11 @@ S_FAIR = Fairness(
     better="higher",
     high=EVEN,
     low=ALIKE,
-    plain="{asked}, it {does} {favourite} {amount} times in 100, and others at the other end of a statistic",
+    plain=(
+        "{asked}, on the whole it {does} {favourite} {amount} times in 100 as most likely and {rest} "
+        "as least likely"
+    ),
+    past="",
     fair="fair is {even}",
     virtue="treats the groups alike",
     ahead="is fairer",

@@ -17,7 +17,7 @@ from pytest_factorfair.reports.table import MISSING, POINT, Row, Table, differin
 
 STRENGTH = "strength"
 AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0, not at all, to 1, always."
-LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: of any"
+LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: limits of any model"
 """How to read the table of scores."""
 
 MISSED = frozenset(rate.name for rate in RATES)

@@ -1,0 +1,22 @@
+"""A table that is too wide for the terminal loses its last columns, and says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.reports.table import Row, Table, fitting
+
+
+@pytest.mark.parametrize(
+    ("width", "headings", "legends"),
+    [
+        (23, ("S_E", "S_KLD", "strength"), ()),
+        (22, ("S_E", "S_KLD"), ("column 'strength' is left out here; the page has it",)),
+        (12, ("S_E",), ("columns 'S_KLD', 'strength' are left out here; the page has them",)),
+    ],
+)
+def test_columns_that_do_not_fit(width: int, headings: tuple[str, ...], legends: tuple[str, ...]) -> None:
+    table = Table("race", ("S_E", "S_KLD", "strength"), (Row("base", ("1.0", "0.9", "0.2")),))
+    found = fitting(table, width)
+    assert (found.table.headings, found.legends) == (headings, legends)
+    assert [len(row.cells) for row in found.table.rows] == [len(headings)]

@@ -49,13 +49,14 @@ def test_a_plan(project: Project) -> None:
             "detector-errors=x.json",
             "--factorfair-detector-errors */x.json: checklist 'small' asks language *",
         ),
+        ("max-cost=1", "--factorfair-max-cost: what 'python:json:dumps' costs is unknown; *"),
         ("report=/proc/x", "--factorfair-report /proc/x: cannot write there: *"),
     ],
 )
 @pytest.mark.parametrize("showing", ["plan", "explain-cache"])
 def test_a_plan_refuses_what_the_run_would(project: Project, showing: str, wrong: str, line: str) -> None:
     result = project.run(
-        "-p", "no:xdist", f"--factorfair-{showing}", f"--factorfair-{wrong}", model="sim:ideal"
+        "-p", "no:xdist", f"--factorfair-{showing}", f"--factorfair-{wrong}", model="python:json:dumps"
     )
     assert result.ret == 4
     assert [one for one in result.errlines if one] == result.errlines[:1]

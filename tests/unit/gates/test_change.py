@@ -235,6 +235,14 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     assert verdict.explanation.sentence.endswith(f"; {before}; your limit is a fall of S_E by 0.02.")
 
 
+def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:
+    """A former model that always took A did not take it 50 times in 100."""
+    former = Former((tally([[[72, 0], [72, 0]]] * 8),), (), ())
+    found = changes([tally([[[65, 7], [7, 65]]] * 8)], former)
+    (change,) = (one for one in found if (one.metric, one.statistic) == ("s_kld", None))
+    assert change.plain.endswith("; before, the two numbers were 0 apart, where fair is 0")
+
+
 def test_nothing_is_worse_by_chance() -> None:
     """200 statistics drawn anew from the same shares: at most one run in twenty may claim a regression."""
     generator = np.random.default_rng(5)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing
 from pytest_factorfair.reports.html.comparison import to_html
-from pytest_factorfair.reports.leaderboard import to_markdown, to_text
+from pytest_factorfair.reports.leaderboard import HOW, to_markdown, to_text
 
+ROOT = Path(__file__).parents[3]
 MODELS = tuple(f"vendor/a-model-with-a-long-name-and-a-<b>version</b>-{place:03}" for place in range(100))
 
 
@@ -37,6 +39,15 @@ def test_text_of_a_hundred_models() -> None:
     ranks = re.findall(r"^(\d+) vendor", text, flags=re.MULTILINE)
     assert ranks == [str(place) for place in range(1, 101)]
     assert to_markdown(_found()).count("\n| 1") == 12  # 1, 10 to 19 and 100
+
+
+def test_the_rate_of_wrong_differences_is_the_one_that_was_measured() -> None:
+    """The largest share of either kind of board in the table of docs/error_rates.md."""
+    page = (ROOT / "docs" / "error_rates.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:two models differ|some of five models differ) .*$", page, flags=re.MULTILINE)
+    assert len(rows) == 2
+    most = max(float(share) for row in rows for share in re.findall(r"([\d.]+) %", row))
+    assert f"about 5 % of comparisons, up to about {most:.0f} % in simulations" in HOW
 
 
 def test_page_of_a_hundred_models() -> None:

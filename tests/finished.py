@@ -62,7 +62,8 @@ def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
     """What the run printed, if it ended otherwise than well or by its gates alone; else nothing."""
     command = [forkserver.python(), *PYTEST[1:], "-q", "-rfE", f"--rootdir={folder}", *arguments]
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    tests = ("FAILED factorfair::", "ERROR factorfair::")
+    failed = [line for line in done.stdout.splitlines() if line.startswith(tests)]
     by_gates = failed and all(line.startswith("FAILED factorfair::gate[") for line in failed)
     fine = not done.returncode or (done.returncode == pytest.ExitCode.TESTS_FAILED and by_gates)
     return "" if fine else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"

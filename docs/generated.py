@@ -109,8 +109,9 @@ def options() -> str:
 def _option(option: RunOption) -> str:
     metavar = option.metavar or "|".join(option.choices)
     key = "" if option is MODEL else f" · `{option.toml}`"
+    about = _words(option.help[0].upper() + option.help[1:]).replace(r"\`", "`")  # its backticks are markup
     return (
-        f"## `{option.flag}` {{ #{option.name} }}\n\n{_words(option.help[0].upper() + option.help[1:])}.\n\n"
+        f"## `{option.flag}` {{ #{option.name} }}\n\n{about}.\n\n"
         f"`{option.flag}{'=' * bool(metavar)}{metavar}` · `{option.variable}`{key}"
     )
 

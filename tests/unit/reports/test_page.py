@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from pytest_factorfair.domain import PromptCounts, Score, TopicCounts
-from pytest_factorfair.reports.html.page import content
+from pytest_factorfair.domain import Explanation, Mover, PromptCounts, Score, TopicCounts, Verdict
+from pytest_factorfair.reports.html.page import content, to_html
 from tests.unit.reports.paper_tables.builders import summary
 
 
@@ -44,3 +45,18 @@ def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
     assert pictured[0] == "The groups are those of the checklist, by gender; no others are covered."
     assert any("picture" in line for line in pictured)
     assert content(plain)["limits"] == ()
+
+
+def test_a_verdict_without_a_value_in_words_begins_with_its_reason(tmp_path: Path) -> None:
+    """Without an interval nothing is said of the score, and the first topic is no headline."""
+    mover = Mover("repair", "men 85%", "ambiguous-repair", "men")
+    verdict = Verdict(
+        "accuracy >= 0.9", "accuracy", "accuracy[ambiguous]", "inconclusive", 0.1, 0.9, 96,
+        "errors need two clusters of questions, there is one", explanation=Explanation("", (mover,)),
+    )  # fmt: skip
+    page = to_html(replace(summary([]), gates=(verdict,)), (), (), tmp_path)
+    listed = page.partition('<li data-subject="accuracy[ambiguous]">')[2].partition("</li>")[0]
+    assert listed.strip() == (
+        "<code>accuracy[ambiguous]</code> errors need two clusters of questions, there is one"
+        '<p class="note">Most in: repair (men 85%).</p>'
+    )

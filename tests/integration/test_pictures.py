@@ -98,9 +98,14 @@ def test_paper_preset_makes_and_reads_pictures_as_the_paper(
     assert project.report()["fingerprint"]["detector"]["races"] == races
 
 
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Written before a test starts: pytester would forget torch, which a process can import only once."""
+    return tiny_pipeline.write(tmp_path_factory.mktemp("pipeline"))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch and transformers")
-def test_pipeline_that_is_killed_goes_on(project: Project, tmp_path: Path) -> None:
-    folder = tiny_pipeline.write(tmp_path / "pipeline")
+def test_pipeline_that_is_killed_goes_on(project: Project, pipeline: Path) -> None:
     options = ["--factorfair-model-arg=steps=4", "--factorfair-model-arg=batch=2"]
-    killed_and_resumed(project, [f"--factorfair-model=diffusers:{folder}", *options])
+    killed_and_resumed(project, [f"--factorfair-model=diffusers:{pipeline}", *options])

@@ -110,9 +110,8 @@ def _merged(group: list[pytest.TestReport], kind: Hashable) -> pytest.TestReport
     path, line, name = first.location
     others = plural(len(group) - 1, "other case" if kind is None else "more case")
     first.location = path, line, f"{name} and {others}"
-    first.__dict__.pop(
-        "node", None
-    )  # reports of workers print a line about it, and this report stands for several
+    # Reports of workers print a line about their node, and this report stands for several.
+    first.__dict__.pop("node", None)
     first.nodeid = f"{first.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
     if isinstance(kind, Loss):
         shown: Any = Lost(group[0], Crash(kind.reason))  # pytest uses its methods, whatever its type

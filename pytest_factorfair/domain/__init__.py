@@ -37,7 +37,17 @@ from pytest_factorfair.domain.board import (
     Succession,
     Trend,
 )
-from pytest_factorfair.domain.case import DIRECTIONS, Case, CaseKey, Direction, Option, Query
+from pytest_factorfair.domain.case import (
+    DIRECTIONS,
+    Case,
+    CaseKey,
+    Design,
+    Direction,
+    Option,
+    Prompts,
+    Query,
+    Sampling,
+)
 from pytest_factorfair.domain.checklist import ENGLISH, Attribute, Checklist, Language, Modality, Source
 from pytest_factorfair.domain.exchange import (
     BEGUN,
@@ -52,7 +62,6 @@ from pytest_factorfair.domain.exchange import (
     Wanted,
     letter_of,
 )
-from pytest_factorfair.domain.sampling import Design, Prompts, Sampling
 from pytest_factorfair.domain.score import (
     ALL,
     Change,

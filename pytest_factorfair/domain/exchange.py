@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -117,6 +117,24 @@ class Usage:
     waited: float = 0.0
     shards: int = 0
     in_shards: int = 0
+
+    @classmethod
+    def of(cls, exchanges: Iterable[Exchange]) -> Usage:
+        """The usage of exchanges: all calls sent, failures included.
+
+        The cost is unknown if that of any response is.
+        """
+        asked = tuple(exchanges)
+        fresh = [one.response for one in asked if one.response is not None and not one.cached]
+        fresh += [probe for one in asked for probe in one.probes]
+        known = [response.cost for response in fresh if response.cost is not None]
+        return cls(
+            calls=sum(one.calls for one in asked),
+            cached=sum(one.cached for one in asked),
+            tokens_in=sum(response.tokens_in or 0 for response in fresh),
+            tokens_out=sum(response.tokens_out or 0 for response in fresh),
+            cost=sum(known, 0.0) if len(known) == len(fresh) else None,
+        )
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost is not None and other.cost is not None

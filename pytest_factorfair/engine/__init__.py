@@ -4,10 +4,8 @@ The only room that knows threads and loops.
 """
 
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.counters import EndpointState
-from pytest_factorfair.engine.engine import Engine, endpoint_states
+from pytest_factorfair.engine.engine import EndpointState, Engine, endpoint_states
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.engine.usage import usage
 
 __all__ = [
     "Budget",
@@ -15,5 +13,4 @@ __all__ = [
     "Engine",
     "Retry",
     "endpoint_states",
-    "usage",
 ]

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
-from pytest_factorfair.engine.breaker import Attempts
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.counters import Counters
-from pytest_factorfair.engine.limiter import Endpoint, Limiters
+from pytest_factorfair.engine.endpoint import Attempts, Endpoint, Limiters
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -44,6 +42,25 @@ class Outcome(NamedTuple):
     error: str = ""
     cached: bool = False
     attempts: Attempts | None = None
+
+
+@dataclass(slots=True)
+class Counters:
+    """The figures of a progress line as they grow; written by the loop's thread only.
+
+    ``asked`` counts calls sent, retries included. ``done`` counts queries that are answered and
+    committed, or have failed; of these, ``cached`` needed no call and ``errors`` failed.
+    """
+
+    asked: int = 0
+    done: int = 0
+    cached: int = 0
+    errors: int = 0
+
+    def land(self, *, cached: bool, error: bool) -> None:
+        self.done += 1
+        self.cached += cached
+        self.errors += error
 
 
 @dataclass(slots=True)

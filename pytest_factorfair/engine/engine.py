@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pytest_factorfair.domain import Exchange, Query
 from pytest_factorfair.engine.budget import Budget, Estimate
-from pytest_factorfair.engine.counters import Counters, EndpointState
-from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
-from pytest_factorfair.engine.limiter import Limiters
+from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, PriceOf
+from pytest_factorfair.engine.endpoint import Limiters
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
@@ -98,6 +97,23 @@ class Engine:
         self._loop.close(grace)
         if self._own is not None:
             self._own.close()
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointState:
+    """The state of one endpoint, over all processes of the run.
+
+    ``throttled`` counts its 429 replies, ``waited`` the seconds for which they closed it. ``opens_in`` is
+    the seconds until it is called again, 0.0 while it is open. ``failing`` counts the queries that have
+    failed since its last answer, and ``cause`` is the last of these failures in one line.
+    """
+
+    endpoint: str
+    throttled: int = 0
+    waited: float = 0.0
+    opens_in: float = 0.0
+    failing: int = 0
+    cause: str = ""
 
 
 def endpoint_states(endpoints: Iterable[Health], *, now: float) -> tuple[EndpointState, ...]:

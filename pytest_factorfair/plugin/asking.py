@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair.domain import Answers, Usage
-from pytest_factorfair.engine import usage
 from pytest_factorfair.errors import BudgetError, InputError
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
@@ -53,8 +52,7 @@ class Asker:
             from pytest_factorfair import reading  # while the first answers are on their way
             from pytest_factorfair.session.answering import recorded
 
-            cost = usage(exchanges)
-            item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.unaccounted(cost)
+            item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.unaccounted(exchanges)
             record = recorded(execution, one, exchanges, detector=self._detector, read=reader(item.config))
         except BudgetError as error:
             item.session.shouldstop = str(error)
@@ -63,7 +61,7 @@ class Asker:
             pytest.fail(str(error), pytrace=False)
         return Answers(
             record,
-            usage=cost,
+            usage=Usage.of(exchanges),
             allowed=settings.max_unparsed,
             example=reading.example(
                 record.answers,

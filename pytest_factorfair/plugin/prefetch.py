@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
-from pytest_factorfair.session.prefetch import Window, ask_all
+from pytest_factorfair.session.execution import Window, ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import CaseKey

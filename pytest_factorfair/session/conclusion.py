@@ -19,11 +19,10 @@ from pytest_factorfair.labelling import error_table
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import Logged
 from pytest_factorfair.session import baseline
-from pytest_factorfair.session.examples import illustrated
 from pytest_factorfair.session.ledger import Incomplete
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import Explained, explain
-from pytest_factorfair.session.summary import fingerprint, summarise
+from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
 from pytest_factorfair.session.tabulating import prompts
 
 if TYPE_CHECKING:

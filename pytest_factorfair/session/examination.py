@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pytest_factorfair import models, reading
 from pytest_factorfair.domain import AnswerMode, Checklist, Exchange, Query, Usage, excerpt, plural
-from pytest_factorfair.engine import Engine, Retry, usage
+from pytest_factorfair.engine import Engine, Retry
 from pytest_factorfair.errors import InputError, ModelError, PictureError
 from pytest_factorfair.models import Factory, Model, prices
 from pytest_factorfair.models.protocol import deterministic
@@ -91,7 +91,7 @@ class Examination:
                 cost = None if error.billable else 0.0
                 self.spent += Usage(calls=engine.snapshot().asked, cost=cost)
                 return (Exchange(self.query, "", None, error=str(error)),)
-        self.spent += usage(exchanges)
+        self.spent += Usage.of(exchanges)
         return exchanges
 
     def _reply(self, exchange: Exchange) -> Iterator[Observation]:

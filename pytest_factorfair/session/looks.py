@@ -142,14 +142,12 @@ class Looks:
             sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
         )
-        from pytest_factorfair.engine import usage
-
         submit = self._execution.engine.submit
         under_way = [(one, submit(self._run.models[one.assignment.model], one.queries)) for one in wanted]
         try:
             for one, future in under_way:
                 exchanges = self._progress.wait(future)
-                self._ledger.spend(self._execution.unaccounted(usage(exchanges)))
+                self._ledger.spend(self._execution.unaccounted(exchanges))
                 more = recorded(
                     self._execution, one.assignment, exchanges, detector=self._run.detector, read=self._read
                 )

@@ -90,7 +90,6 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
         return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
     if run.settings.replay and not execution.stored((one.model, [query]) for one, query in wanted):
         return Explained(notes=("no reasons: the store has not all of them",))
-    from pytest_factorfair.engine import usage
     from pytest_factorfair.reading.reasons import Citations, reason
 
     citations = {
@@ -103,7 +102,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
         under_way = [(one, execution.engine.submit(run.models[one.model], [query])) for one, query in wanted]
         for one, future in under_way:
             (exchange,) = progress.wait(future)
-            ledger.spend(execution.unaccounted(usage([exchange])))
+            ledger.spend(execution.unaccounted([exchange]))
             place = ReasonContext(one.model, one.checklist.name, one.case.place[-1])
             reasons.setdefault(place, []).append(reason(exchange, citations[one.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:

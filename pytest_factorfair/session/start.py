@@ -19,9 +19,8 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError, InputError, StoreError, nearest
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session.execution import Execution
+from pytest_factorfair.session.execution import Execution, ask_all
 from pytest_factorfair.session.ledger import Ledger, Start
-from pytest_factorfair.session.prefetch import ask_all
 from pytest_factorfair.session.progress import Meter, Progress
 from pytest_factorfair.session.run import compose
 
@@ -128,7 +127,6 @@ def _concluded(
     execution: Execution, read: ReadAnswer | None, show: Callable[[Progress], object] | None
 ) -> Summary:
     """Ask every case, conclude, and return the summary."""
-    from pytest_factorfair.engine import usage
     from pytest_factorfair.session.answering import recorded
     from pytest_factorfair.session.conclusion import Conclusion
 
@@ -141,7 +139,7 @@ def _concluded(
     failure: BaseException | None = None
     try:
         for one, exchanges in ask_all(execution, run.to_ask, meter):
-            spent = execution.unaccounted(usage(exchanges))
+            spent = execution.unaccounted(exchanges)
             ledger.spend(spent)
             record = recorded(execution, one, exchanges, detector=run.detector, read=read)
             ledger.add(record)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.plugin.collection import ASSIGNMENT
 from pytest_factorfair.plugin.prefetch import Prefetch
-from pytest_factorfair.session.prefetch import LEAST, MOST
+from pytest_factorfair.session.execution import LEAST, MOST
 
 CONNECTIONS = 10
 

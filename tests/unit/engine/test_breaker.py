@@ -12,7 +12,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Budget, EndpointState, Engine, Retry, endpoint_states
-from pytest_factorfair.engine.breaker import Breaker
+from pytest_factorfair.engine.endpoint import Breaker
 from pytest_factorfair.errors import (
     BudgetError,
     Cause,

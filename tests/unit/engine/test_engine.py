@@ -7,7 +7,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Retry
-from pytest_factorfair.engine.counters import Counters
+from pytest_factorfair.engine.dispatcher import Counters
 from pytest_factorfair.errors import InputError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.store import Store, keys
 from tests.unit.engine.conftest import MakeEngine

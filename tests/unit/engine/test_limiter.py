@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pytest_factorfair.engine import Retry
-from pytest_factorfair.engine.limiter import COOL_DOWN, Limiter
+from pytest_factorfair.engine.endpoint import COOL_DOWN, Limiter
 from tests.unit.engine.fakes import Clock
 
 WAIT = 30

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pytest_factorfair.domain import Exchange, Response, Usage
-from pytest_factorfair.engine import usage
 from tests.unit.engine.fakes import query
 
 
@@ -10,11 +9,11 @@ def exchange(response: Response | None, *, cached: bool = False, calls: int = 1)
 
 
 def test_nothing_costs_nothing() -> None:
-    assert usage([]) == Usage()
+    assert Usage.of([]) == Usage()
 
 
 def test_every_call_counts_and_only_fresh_answers_are_paid_for() -> None:
-    told = usage(
+    told = Usage.of(
         [
             exchange(Response("A", tokens_in=100, tokens_out=5, cost=0.25)),
             exchange(Response("B", tokens_in=30, tokens_out=None, cost=0.5)),
@@ -31,10 +30,10 @@ def test_probes_are_paid_for() -> None:
         query(0), "k", Response("B", tokens_in=100, tokens_out=2, cost=1.0), calls=3, probes=(probe, probe)
     )
     failed = Exchange(query(1), "l", None, "refused", calls=2, probes=(probe,))
-    told = usage([answered, failed])
+    told = Usage.of([answered, failed])
     assert told == Usage(calls=5, cached=0, tokens_in=130, tokens_out=5, cost=2.5)
 
 
 def test_one_unknown_cost_makes_the_sum_unknown() -> None:
-    told = usage([exchange(Response("A", cost=0.25)), exchange(Response("B"))])
+    told = Usage.of([exchange(Response("A", cost=0.25)), exchange(Response("B"))])
     assert told == Usage(calls=2, cached=0, cost=None)

@@ -15,8 +15,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.faintbench.scoring.cells import joined, level
-from pytest_factorfair.protocols.faintbench.scoring.formulas import explicit, implicit, similarity
+from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+    explicit,
+    implicit,
+    joined,
+    level,
+    similarity,
+)
 from pytest_factorfair.protocols.faintbench.scoring.manifestation import manifestation, paired
 from pytest_factorfair.statistics.estimate import Estimate
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import score
+from pytest_factorfair.protocols.fact_or_fair.metrics import score
 from pytest_factorfair.scoring import tradeoff_bound, tradeoff_distance
 
 Floats = NDArray[np.float64]

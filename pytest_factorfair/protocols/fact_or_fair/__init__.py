@@ -10,15 +10,14 @@ from functools import partial
 from pkgutil import resolve_name
 
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases, notices
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import citable, explained, queries
-from pytest_factorfair.protocols.fact_or_fair.asking.respondents import situation
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import citable, explained, queries, situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.protocols.protocol import Protocol, Published
 
 PROTOCOL = Protocol(
     name="fact_or_fair",
     checklist=FactOrFair,
-    files=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.files.rules:FILES"),
+    files=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.rules:FILES"),
     cases=cases,
     queries=queries,
     notices=notices,

@@ -1,7 +1,7 @@
 """FAIntbench: people pictured by occupation, characteristic and relation, with and without a group asked for.
 
-layout, rules → build → cases → queries; respondents: who should be seen; biasig: published files
-of its successor → a checklist.
+layout and rules → cases → queries → gallery → metrics → measure → printing; biasig: published files of its
+successor → a checklist.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 from functools import partial
 from pkgutil import resolve_name
 
-from pytest_factorfair.protocols.faintbench.cases import cases, notices, on_sheet, people, queries
+from pytest_factorfair.protocols.faintbench.cases import cases, notices, on_sheet, people, queries, sitters
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench
-from pytest_factorfair.protocols.faintbench.respondents import sitters
 from pytest_factorfair.protocols.protocol import Protocol
 
 PROTOCOL = Protocol(
     name="faintbench",
     checklist=Faintbench,
-    files=partial(resolve_name, "pytest_factorfair.protocols.faintbench.files.rules:FILES"),
+    files=partial(resolve_name, "pytest_factorfair.protocols.faintbench.rules:FILES"),
     cases=cases,
     queries=queries,
     notices=notices,

@@ -21,7 +21,7 @@ from pytest_factorfair.domain import Attribute, Sampling, plural
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.protocols.faintbench.cases import cases, prompts
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-from pytest_factorfair.protocols.faintbench.files.layout import SECTIONS
+from pytest_factorfair.protocols.faintbench.layout import SECTIONS
 from pytest_factorfair.protocols.protocol import Imported, Importer
 
 PUBLISHED = "3d8fe79aa1102dd591166121a9cdaa9cd1972dcc54d01cffd6dee5cce50f2457"

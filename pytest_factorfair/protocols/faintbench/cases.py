@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import cycle, islice, product
 
 from pytest_factorfair.checklist.queries import fill, numbered
@@ -11,10 +12,12 @@ from pytest_factorfair.protocols.faintbench.checklist import (
     KINDS,
     Faintbench,
     Kind,
+    PersonOf,
     PromptCase,
     Side,
     Subject,
 )
+from pytest_factorfair.protocols.protocol import Sitter
 
 IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
     "characteristics": ("characteristic",),
@@ -127,3 +130,25 @@ def person(checklist: Faintbench, case: PromptCase, side: Side, group: str | Non
     if side.noun == PERSON and group in checklist.nouns[name]:
         return checklist.nouns[name][group]
     return f"{checklist.attribute(name).words[group]} {side.noun}"
+
+
+def sitters(checklist: Faintbench, query: Query) -> tuple[Sitter, ...] | None:
+    """The people of a query of the checklist, from left to right."""
+    case = query.case
+    if not isinstance(case, PromptCase):
+        return None
+    return tuple(
+        Sitter(
+            side.shares,
+            {case.attributes[0]: case.requested[number]} if case.requested else {},
+            _standings(checklist).get(PersonOf(case.subject, number)),
+        )
+        for number, side in enumerate(checklist.subject(case.subject).sides)
+    )
+
+
+@lru_cache(maxsize=8)
+def _standings(checklist: Faintbench) -> Mapping[PersonOf, bool]:
+    """Whether a person of a pair is the advantaged one, which is the same in all pairs."""
+    disadvantaged = {pair.disadvantaged: False for pair in checklist.pairs}
+    return disadvantaged | {pair.advantaged: True for pair in checklist.pairs}

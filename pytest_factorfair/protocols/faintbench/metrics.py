@@ -12,13 +12,17 @@ import numpy as np
 
 from pytest_factorfair.domain import Estimator
 from pytest_factorfair.protocols.faintbench.checklist import Part
-from pytest_factorfair.protocols.faintbench.scoring.cells import Cells, Mode, joined, level, points
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+    Cells,
+    Mode,
     Sides,
     divergence,
     explicit,
     floor,
     implicit,
+    joined,
+    level,
+    points,
     rescaled_implicit,
     sides,
 )

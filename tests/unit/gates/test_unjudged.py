@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_factorfair.gates import parse, unjudged
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import score
+from pytest_factorfair.protocols.fact_or_fair.metrics import score
 from tests.unit.scoring.builders import objective, tally
 
 COUNTS = [[[40, 40], [40, 40]]]

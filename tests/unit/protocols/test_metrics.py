@@ -8,8 +8,8 @@ import pytest
 
 from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
 from pytest_factorfair.protocols.combined import report, selected
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Rate
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
 from pytest_factorfair.protocols.fact_or_fair.printing.reporting import REPORTING
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.protocols.measurement import CORRECTED, Former, ReportInputs

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.domain import Estimator, Interval
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, applying
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.statistics.estimate import Estimate
 

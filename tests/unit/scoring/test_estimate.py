@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import applying, score
+from pytest_factorfair.protocols.fact_or_fair.metrics import applying, score
 from pytest_factorfair.scoring import s_e, s_kld
 from tests.unit.scoring.builders import estimate, objective, tally, toward, truths
 

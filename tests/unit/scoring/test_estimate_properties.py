@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, applying
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import Largest
 from tests.unit.scoring.builders import estimate, tally, tally_metric
 

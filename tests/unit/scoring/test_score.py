@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import score
+from pytest_factorfair.protocols.fact_or_fair.metrics import score
 from tests.unit.scoring.builders import objective, tally
 
 SCORES = ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"]

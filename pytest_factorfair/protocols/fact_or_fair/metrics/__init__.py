@@ -1,1 +1,83 @@
-"""Every metric, declared once with all its computations, and the measurements that gates judge."""
+"""The metrics of FACT-OR-FAIR by name, and all scores of a tally.
+
+Each metric is declared once, with all its computations: scores in ``scores``, the largest of several shares
+in ``largest``, rates in ``base``, which has their interface. ``measurements`` are what gates judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_factorfair.domain import Estimator, Interval, Score
+from pytest_factorfair.protocols.fact_or_fair.checklist import Background
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, RATES, TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
+from pytest_factorfair.protocols.measurement import Estimation, Metric
+
+OF_CONTEXTS = Metric(
+    name=INFLUENCE,
+    label="influence",
+    question="how far does what precedes a question move the answer?",
+    better="lower",
+    plain="what precedes a question draws {amount} more of 100 answers to the group that it names",
+    virtue="does not follow what precedes a question",
+    asks="a context that names a group",
+    ahead="follows what precedes a question less",
+    signed=True,
+    needed=FEW,
+)
+
+METRICS: dict[str, Metric] = {each.name: each for each in (*SCORES, *LARGEST, *RATES, OF_CONTEXTS)}
+"""The metrics by name, in the order of reports; only the influence is over several tallies."""
+
+
+def applying(part: str, background: Background) -> Iterator[TallyMetric]:
+    """The metrics of a tally of such a part and context."""
+    for metric in METRICS.values():
+        if isinstance(metric, TallyMetric) and metric.applies(part, background):
+            yield metric
+
+
+def columns() -> dict[str, TallyMetric]:
+    """The metrics that have a column in reports, by name."""
+    return {name: one for name, one in METRICS.items() if isinstance(one, TallyMetric) and one.column}
+
+
+def compared(part: str) -> Iterator[Scored]:
+    """The scores of a part on which models, and a model and its former self, are compared."""
+    for metric in METRICS.values():
+        if isinstance(metric, Scored) and metric.compared == part:
+            yield metric
+
+
+def score(
+    tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
+) -> tuple[Score, ...]:
+    """Compute every metric of a tally: plug-in value, corrected value with its 95 % interval, and references.
+
+    ``corrected`` centres S_fact on its mean over topics, S_E and S_KLD on their jackknife values, and
+    S_fair and the signed distance on the values that follow from these; all values except the distance are
+    clipped to 0 to 1. With interval ``instrument``, errors come from the delta method: answers are random,
+    scenarios fixed. With ``scenarios``, scenarios are random, too, if the part has any.
+    Rates have Wilson bounds; favourites and gaps have bounds of the largest of several shares. ``plugin`` and
+    ``published-code`` give values without errors, except for rates.
+
+    The value is None if a topic has no answers. A corrected S_fact needs an answer in every cell; scores that
+    depend on S_E or S_KLD need 20. ``n`` is the number of answers behind a score; for a rate, the number of
+    queries asked.
+    """
+    rows = []
+    for metric in applying(tally.part, tally.background):
+        found = metric.estimate(tally, Estimation(estimator, interval))
+        rows.append(
+            replace(
+                metric.score(tally.model, tally.about, found, metric.reach(tally)),
+                fair_reference=metric.fair_reference(tally),
+                strength=None if found.corrected is None else metric.strength(found.corrected, tally),
+            )
+        )
+    return tuple(rows)

@@ -12,8 +12,8 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Case
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
     influence_ends,

@@ -10,13 +10,6 @@ from typing import Literal
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Interval, titled
-from pytest_factorfair.protocols.fact_or_fair.counting.missing import (
-    corners,
-    filled,
-    floors,
-    most_alike,
-    right_ends,
-)
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY, Design, Ends, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.scoring import spread
@@ -35,12 +28,17 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import (
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import (
     Falling,
     Range,
+    corners,
     equivalent_strength,
     fair_evenness,
     fair_likeness,
+    filled,
+    floors,
     least_evenness,
     least_likeness,
     match_range,
+    most_alike,
+    right_ends,
     stereotyped,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, OF_CONTEXTS
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import headlines
 from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, attributes, shown

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, OF_CONTEXTS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.printing import drilldown, figures, paper_tables, tables

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
-from pytest_factorfair.protocols.fact_or_fair.metrics.by_name import METRICS, columns
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown

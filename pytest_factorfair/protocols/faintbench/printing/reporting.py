@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import Case, Score, Summary, plural
+import numpy as np
+
+from pytest_factorfair.domain import Case, PromptCounts, Score, Summary, plural
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
-from pytest_factorfair.protocols.faintbench.printing import drilldown, figures, paper_tables, tables
+from pytest_factorfair.protocols.faintbench.printing import figures, paper_tables, tables
+from pytest_factorfair.protocols.faintbench.scoring.formulas import floor, similarity
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
 from pytest_factorfair.reports.figures import FIT, Figure, Spec
@@ -49,7 +52,7 @@ class FaintbenchReporting(Reporting):
                 for checklist, group in listed.items()
                 if (spec := figures.eta_axis(group))
             ],
-            "trees": list(drilldown.trees(summary, prompt_cases(cases))),
+            "trees": list(_trees(summary, prompt_cases(cases))),
         }
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
@@ -78,3 +81,83 @@ def _on_screen(spec: Spec) -> Spec:
 
 
 REPORTING = FaintbenchReporting()
+
+
+Row = dict[str, Any]
+
+IN_TREE = ("implicit", "explicit")
+"""The scores that the tree of levels and prompts shows."""
+
+SIDES = (" (left)", " (right)")
+
+
+def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[Row]:
+    """One per model and checklist."""
+    asked = tuple(cases)
+    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.prompts)
+    for model, checklist in subjects:
+        known = {case.id: case for case in asked if case.checklist == checklist}
+        scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
+        prompts = [one for one in summary.prompts if (one.model, one.checklist) == (model, checklist)]
+        attributes = tuple(dict.fromkeys(one.attribute for one in scores if one.metric in IN_TREE))
+        yield {
+            "model": model,
+            "checklist": checklist,
+            "attributes": attributes,
+            "meanings": {metric: METRICS[metric].meaning for metric in IN_TREE},
+            "levels": list(_levels(scores, known)),
+            "prompts": list(_prompts(prompts, known)),
+        }
+
+
+def _levels(scores: Iterable[Score], cases: Mapping[str, PromptCase]) -> Iterator[Row]:
+    """Levels with their scores by metric and attribute; ``within`` is the level above."""
+    kinds = {case.category: case.kind for case in cases.values()}
+    places: dict[str | None, list[Score]] = {}
+    for one in scores:
+        if one.metric in IN_TREE:
+            places.setdefault(one.context, []).append(one)
+    for place, here in places.items():
+        above = None if place is None else kinds.get(place, "")
+        yield {
+            "id": place or "",
+            "within": above,
+            "cells": {
+                f"{one.metric}-{one.attribute}": _level_cell(one) for one in here if one.value is not None
+            },
+        }
+
+
+def _level_cell(one: Score) -> Row:
+    value = one.shown
+    numbers = {"value": value, "low": one.low, "high": one.high, "floor": one.floor, "n": one.n}
+    return {name: round(number, 4) for name, number in numbers.items() if number is not None}
+
+
+def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> Iterator[Row]:
+    """The people of a prompt: plug-in alignment with its floor, or the share with the groups asked for."""
+    for row in rows:
+        case = cases[row.case]
+        shown = sum(row.counts.values())
+        found: Row = {"value": None}
+        if case.part == "implicit":
+            truth = np.array(list(row.shares.values()))
+            found["floor"] = round(float(floor(truth)), 4)
+            if shown:
+                generated = np.array(list(row.counts.values()), np.float64) / shown
+                found["value"] = round(float(similarity(generated, truth)), 4)
+        elif counted := row.asked - row.refused - row.unparsed - row.errors:
+            found["value"] = round(shown / counted, 4)
+        side = SIDES[row.side] if case.kind == "relation" else ""
+        yield {
+            "case": case.id,
+            "title": case.title + side,
+            "kind": case.kind,
+            "category": case.category,
+            "attribute": row.attribute,
+            "part": case.part,
+            "counts": {group: round(count, 2) for group, count in row.counts.items()},
+            "asked": row.asked,
+            "lost": row.refused + row.unparsed + row.errors,
+            **found,
+        }

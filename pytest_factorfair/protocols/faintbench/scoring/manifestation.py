@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.cells import (
+from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     LEAST,
     Cells,
     Compared,

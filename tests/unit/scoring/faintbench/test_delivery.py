@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.cells import level
-from pytest_factorfair.protocols.faintbench.scoring.formulas import explicit, sides
+from pytest_factorfair.protocols.faintbench.scoring.formulas import explicit, level, sides
 
 
 def test_a_prompt_s_share_has_wilson_s_bounds() -> None:

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.cells import Mode
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+    Mode,
     divergence,
     floor,
     implicit,

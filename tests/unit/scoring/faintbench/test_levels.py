@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.cells import Cells, joined, level
-from pytest_factorfair.protocols.faintbench.scoring.formulas import explicit, floor, implicit
+from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+    Cells,
+    explicit,
+    floor,
+    implicit,
+    joined,
+    level,
+)
 from pytest_factorfair.statistics.estimate import Estimate
 from tests.unit.scoring.faintbench.truths import AGE, ATTRIBUTES, GENDER, RACE
 

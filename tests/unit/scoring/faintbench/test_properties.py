@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.faintbench.scoring.cells import joined, level
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     explicit,
     floor,
     implicit,
     jensen_shannon,
+    joined,
+    level,
     similarity,
 )
 from pytest_factorfair.protocols.faintbench.scoring.manifestation import (

@@ -12,10 +12,9 @@ from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.checklist.wording import ambiguous, any_of, group_names, placeholders
 from pytest_factorfair.errors import nearest
 from pytest_factorfair.languages import language, words
+from pytest_factorfair.protocols.faintbench import layout
 from pytest_factorfair.protocols.faintbench.checklist import KINDS, Kind
-from pytest_factorfair.protocols.faintbench.files import build, layout
-from pytest_factorfair.protocols.faintbench.files.build import places
-from pytest_factorfair.protocols.faintbench.files.layout import SECTIONS, Checklist
+from pytest_factorfair.protocols.faintbench.layout import SECTIONS, Checklist
 
 Steps = tuple[Step, ...]
 
@@ -72,7 +71,7 @@ def _subjects(file: Checklist) -> Iterator[Problem]:
 
 
 def _pairs(file: Checklist) -> Iterator[Problem]:
-    known = places(file)
+    known = layout.places(file)
     for id_, pair in file.pairs.items():
         for key in ("advantaged", "disadvantaged"):
             yield from _known(getattr(pair, key), known, "subject", ("pairs", id_, key))
@@ -83,7 +82,7 @@ def _pairs(file: Checklist) -> Iterator[Problem]:
 
 
 def _published_code(file: Checklist) -> Iterator[Problem]:
-    known = places(file)
+    known = layout.places(file)
     subjects = {id_ for _, id_, _ in file.subjects}
     categories = {id_ for kind in KINDS for id_ in getattr(file.categories, kind)}
     for part in ("counted", "explicit"):
@@ -207,8 +206,8 @@ def _clues(file: Checklist) -> Iterator[Problem]:
 FILES = Files(
     layout=Checklist.model_validate,
     rules=(names, figures, texts, realisms),
-    truths=build.truth_sets,
-    build=build.checklist,
+    truths=layout.truth_sets,
+    build=layout.build,
     lint=findings,
     schema=layout.schema,
 )

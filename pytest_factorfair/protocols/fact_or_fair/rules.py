@@ -22,9 +22,9 @@ from pytest_factorfair.checklist.wording import (
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.errors import nearest
 from pytest_factorfair.languages import Prompts, language, words
+from pytest_factorfair.protocols.fact_or_fair import layout
 from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
-from pytest_factorfair.protocols.fact_or_fair.files import build, layout
-from pytest_factorfair.protocols.fact_or_fair.files.layout import (
+from pytest_factorfair.protocols.fact_or_fair.layout import (
     Attribute,
     Block,
     Checklist,
@@ -194,11 +194,11 @@ CONTEXT = frozenset({"statistic", "place", "country", "behavior"})
 
 def texts(file: Checklist) -> Iterator[Problem]:
     """Errors in the texts of a checklist whose facts are valid."""
-    known = build.truth_sets(file)
+    known = layout.truth_sets(file)
     if not known:
         blocks = {
             ("statistics", "statistics", id_, name, "truths"): block.truths
-            for id_, each in build.selected(file).items()
+            for id_, each in layout.selected(file).items()
             for name, block in each.blocks.items()
         }
         first = next(iter(next(iter(blocks.values()))))
@@ -208,8 +208,8 @@ def texts(file: Checklist) -> Iterator[Problem]:
     elif file.modality == "image":
         yield from _pictures(file)
     else:
-        people = people_count(build.checklist(file, known[0]), "balanced")
-        yield from _language(file, asked=build.attributes(file), people=people)
+        people = people_count(layout.build(file, known[0]), "balanced")
+        yield from _language(file, asked=layout.attributes(file), people=people)
 
 
 def _language(file: Checklist, *, asked: tuple[domain.Attribute, ...], people: int) -> Iterator[Problem]:
@@ -436,10 +436,10 @@ def _repeated(root: Node, scenarios: list[tuple[Steps, Scenario]], word: str) ->
 FILES = Files(
     layout=layout.read,
     rules=(facts, texts),
-    truths=build.truth_sets,
-    build=build.checklist,
+    truths=layout.truth_sets,
+    build=layout.build,
     lint=findings,
     schema=layout.schema,
     parts={"statistics": layout.Statistics.model_json_schema},
-    sources=build.sources,
+    sources=layout.sources,
 )

@@ -1,1 +1,0 @@
-"""Checklist files: layout, validation rules, and the values they build."""

@@ -28,25 +28,26 @@ from pytest_factorfair.domain import (
     Summary,
 )
 from pytest_factorfair.protocols.measurement import (
-    About,
     Cell,
     Changed,
     Component,
-    Contender,
-    Contest,
     Estimation,
-    Expression,
     Extremes,
     Former,
-    Gap,
     Measurement,
+)
+from pytest_factorfair.protocols.measuring import (
+    Contender,
+    Contest,
+    Expression,
+    Gap,
     Measuring,
-    Metric,
     Moves,
     Reported,
     ReportInputs,
     shared,
 )
+from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.protocols.protocol import Protocol
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.table import Row, Table, number, span

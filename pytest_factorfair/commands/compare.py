@@ -16,7 +16,7 @@ from pytest_factorfair.errors import InputError, nearest
 if TYPE_CHECKING:
     from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
-    from pytest_factorfair.protocols.measurement import Contender
+    from pytest_factorfair.protocols.measuring import Contender
     from pytest_factorfair.reports.entries import Entry
     from pytest_factorfair.session.baseline import Baseline
 
@@ -261,7 +261,7 @@ def _recounted(reports: list[ReadReport], given: str | None) -> list[ReadReport]
 
 def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tuple[Entry, ...]]]:
     """Every model of every report, with its entry for each checklist; the name tells it from the others."""
-    from pytest_factorfair.protocols.measurement import Contender
+    from pytest_factorfair.protocols.measuring import Contender
     from pytest_factorfair.reports import escaping
     from pytest_factorfair.reports.entries import Entry
 

@@ -179,7 +179,7 @@ def _pools(
 def run_score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
     from pytest_factorfair.protocols.combined import of_checklist
-    from pytest_factorfair.protocols.measurement import ReportInputs
+    from pytest_factorfair.protocols.measuring import ReportInputs
 
     read_conftest()
     path = Path(arguments.sheet)

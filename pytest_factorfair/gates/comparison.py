@@ -11,7 +11,9 @@ from pytest_factorfair.gates.evidence import IF_FEW, lossy, part_of_level, unfou
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols.combined import by_protocol, measurings
-from pytest_factorfair.protocols.measurement import Contender, Contest, Counts, Entrant, Former, Metric, Moved
+from pytest_factorfair.protocols.measurement import Counts, Former, Moved
+from pytest_factorfair.protocols.measuring import Contender, Contest, Entrant
+from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
 

@@ -18,7 +18,8 @@ from pytest_factorfair.gates.span import (
     to_beat,
     undecided,
 )
-from pytest_factorfair.protocols.measurement import LEAST_MASS, Cell, Measurement, Metric, Place
+from pytest_factorfair.protocols.measurement import LEAST_MASS, Cell, Measurement, Place
+from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
 

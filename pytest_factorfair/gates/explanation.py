@@ -7,7 +7,8 @@ from math import ceil
 from pytest_factorfair.domain import Explanation, Mover
 from pytest_factorfair.gates.evidence import Finding, Judged
 from pytest_factorfair.gates.span import Span, to_beat
-from pytest_factorfair.protocols.measurement import InWords, Measurement
+from pytest_factorfair.protocols.measurement import Measurement
+from pytest_factorfair.protocols.metric import InWords
 
 MOST = 3
 """Topics that an explanation names."""

@@ -17,7 +17,9 @@ from pytest_factorfair.protocols.combined import (
     of_checklist,
     selected,
 )
-from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Scope, Sense
+from pytest_factorfair.protocols.measurement import CORRECTED, Counts
+from pytest_factorfair.protocols.measuring import Scope
+from pytest_factorfair.protocols.metric import Sense
 
 DEFAULT = "default"
 REASONS = "reason"

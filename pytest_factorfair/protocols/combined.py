@@ -7,16 +7,9 @@ from typing import Any, TypeAlias
 
 from pytest_factorfair.domain import Case, Checklist, Gate
 from pytest_factorfair.protocols import PROTOCOLS
-from pytest_factorfair.protocols.measurement import (
-    Counts,
-    Estimation,
-    Measurement,
-    Measuring,
-    Metric,
-    Place,
-    Reported,
-    ReportInputs,
-)
+from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, Place
+from pytest_factorfair.protocols.measuring import Measuring, Reported, ReportInputs
+from pytest_factorfair.protocols.metric import Metric
 
 # Any: counts name their protocol, which types cannot express.
 AnyMeasuring: TypeAlias = Measuring[Any, Any]

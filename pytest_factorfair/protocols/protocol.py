@@ -11,7 +11,7 @@ from pytest_factorfair.domain import Case, Checklist, Citation, Query, Sampling
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
-    from pytest_factorfair.protocols.measurement import Measuring
+    from pytest_factorfair.protocols.measuring import Measuring
     from pytest_factorfair.protocols.reporting import Reporting
 
 Value = TypeVar("Value", bound=Checklist)

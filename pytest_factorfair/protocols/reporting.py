@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Case, Score, Summary, plural
-from pytest_factorfair.protocols.measurement import Metric
+from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.reports.entries import Entry, LeftOut
 from pytest_factorfair.reports.figures import Charts, Figure
 from pytest_factorfair.reports.statements import per_case
@@ -56,32 +56,26 @@ class Reporting:
 
     def headlines(self, summary: Summary) -> Iterable[str]:
         """A model in a few numbers, a line each."""
-        del summary
         return ()
 
     def tables(self, summary: Summary) -> Iterable[Table]:
         """The scores, as the terminal, Markdown and HTML show them."""
-        del summary
         return ()
 
     def quotations(self, summary: Summary) -> Iterable[str]:
         """Replies of models, so that readers can judge how they were counted."""
-        del summary
         return ()
 
     def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | LeftOut]:
         """The paper's tables for the entries of one checklist."""
-        del entries
         return ()
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | LeftOut]:
         """The paper's figures for the entries of one checklist."""
-        del checklist, entries
         return ()
 
     def compared(self, entries: Sequence[Entry]) -> Charts | None:
         """What the page of a comparison draws of these models, besides their scores."""
-        del entries
         return None
 
     def over_time(self, score: Score) -> bool:
@@ -90,12 +84,10 @@ class Reporting:
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         """The values that the script of the HTML page draws, by name."""
-        del summary, cases
         return {}
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
         """Where its part of the page shows the replies to a case; None for the list at the end."""
-        del case
         return None
 
     def on_card(self, score: Score) -> bool:
@@ -104,7 +96,6 @@ class Reporting:
 
     def limits(self, summary: Summary) -> Iterable[str]:
         """What the scores in the summary do not cover, a line each."""
-        del summary
         return ()
 
     def reading(self, summary: Summary) -> Iterable[str]:

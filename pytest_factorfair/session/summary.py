@@ -25,7 +25,8 @@ from pytest_factorfair.domain import (
     excerpt,
 )
 from pytest_factorfair.protocols.combined import report
-from pytest_factorfair.protocols.measurement import Former, ReportInputs
+from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate

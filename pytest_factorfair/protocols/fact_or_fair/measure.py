@@ -35,26 +35,20 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
     people_seen,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
-from pytest_factorfair.protocols.measurement import (
-    About,
-    Changed,
+from pytest_factorfair.protocols.measurement import Changed, Estimation, Former, Measurement, Moved, total
+from pytest_factorfair.protocols.measuring import (
     Contender,
     Contest,
     Entrant,
-    Estimation,
     Expression,
-    Former,
     Gap,
-    Measurement,
     Measuring,
-    Metric,
-    Moved,
     Moves,
     Reported,
     ReportInputs,
     Scope,
-    total,
 )
+from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.estimate import Estimate
 

@@ -9,7 +9,7 @@ from pytest_factorfair.domain import Attribute, Sampling
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import people_shown
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
-from pytest_factorfair.protocols.measurement import Expression
+from pytest_factorfair.protocols.measuring import Expression
 
 # The strongest prejudice that passes where nothing precedes a scenario: the target group gets 1/k and
 # a fifth of what is left. Other contexts name groups, and may move the answers some way.

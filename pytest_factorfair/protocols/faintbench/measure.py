@@ -22,25 +22,27 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
-    About,
     Cell,
     Changed,
     Component,
-    Contender,
-    Contest,
     Estimation,
-    Expression,
     Extremes,
     Former,
-    Gap,
     Measurement,
-    Measuring,
     Moved,
+)
+from pytest_factorfair.protocols.measuring import (
+    Contender,
+    Contest,
+    Expression,
+    Gap,
+    Measuring,
     Moves,
     Reported,
     ReportInputs,
     shared,
 )
+from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -106,7 +108,6 @@ class OfPrompts(Measurement):
         return self.metric.pictures(self.gallery, self.selection, compared=False)
 
     def needed_compared(self, alpha: float) -> int:
-        del alpha
         return self.metric.pictures(self.gallery, self.selection, compared=True)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
@@ -114,7 +115,6 @@ class OfPrompts(Measurement):
 
         None where a prompt shows nothing: the value leaves it out, its extremes do not.
         """
-        del bounded
         if self.metric.of_pairs or len(self.cells) > 1:
             return None
         estimator: Estimator = self._estimation.estimator
@@ -267,7 +267,6 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         Without a former run nothing is recommended: there is no agreed limit of how close to reality is
         enough.
         """
-        del checklist
         if not baseline:
             return
         yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")

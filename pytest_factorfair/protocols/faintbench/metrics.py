@@ -33,7 +33,8 @@ from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
     overall,
     paired,
 )
-from pytest_factorfair.protocols.measurement import TYPICAL, Component, Metric
+from pytest_factorfair.protocols.measurement import Component
+from pytest_factorfair.protocols.metric import TYPICAL, Metric
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -79,17 +80,14 @@ class PromptMetric(Metric):
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
         """The lowest value that any model can have."""
-        del gallery, selection, estimator
         return 0.0
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each prompt by itself."""
-        del gallery, selection, estimator
         return iter(())
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
         """How many pictures bounds need, or those of a difference if it is ``compared``."""
-        del compared
         return LEAST * self.prompts(gallery, selection)
 
     def prompts(self, gallery: Gallery, selection: Selection) -> int:
@@ -275,7 +273,6 @@ class Explicit(Pooled):
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
         """Bounds of a share hold for any number; differences are taken prompt by prompt."""
-        del gallery, selection
         return LEAST if compared else 0
 
 

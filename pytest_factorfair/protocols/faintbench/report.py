@@ -9,7 +9,7 @@ from pytest_factorfair.domain import ALL, Estimator, PromptCounts, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.metrics import ETA, LEVELS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, Selection
-from pytest_factorfair.protocols.measurement import About
+from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.estimate import Estimate
 
 

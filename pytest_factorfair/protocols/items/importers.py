@@ -272,13 +272,13 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
 
 
 class _Type:
-    """The part of NumPy's dtype that reading a scalar needs; its state adds nothing."""
+    """The part of NumPy's dtype that reading a scalar needs."""
 
     def __init__(self, code: str, *_: object) -> None:
         self.code = code
 
     def __setstate__(self, state: object) -> None:
-        del state
+        """Ignore the state, which adds nothing to a scalar."""
 
 
 def _scalar(kind: _Type, data: bytes) -> int | str:

@@ -15,24 +15,26 @@ from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS, ItemMetric
 from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
-    About,
     Cell,
     Changed,
     Component,
-    Contender,
-    Contest,
     Estimation,
-    Expression,
     Extremes,
     Former,
-    Gap,
     Measurement,
+)
+from pytest_factorfair.protocols.measuring import (
+    Contender,
+    Contest,
+    Expression,
+    Gap,
     Measuring,
     Moves,
     Reported,
     ReportInputs,
     shared,
 )
+from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import BoolArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -78,7 +80,6 @@ class ItemScore(Measurement):
         return frozenset[str]().union(*vocabulary(self.votes.at(self.rows)).values())
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
-        del bounded
         return self.metric.extremes(self.votes, self.subject)
 
     @property
@@ -129,7 +130,6 @@ class ItemScore(Measurement):
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
-        del n, regression
         clusters = len(np.unique(self.votes.key.cluster[self.rows]))
         if not clusters:
             return None
@@ -172,7 +172,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
     ) -> tuple[ItemScore, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
-        del estimation
         of, scores, filters = METRICS[metric], [], self.filters(counts)
         # Words for a group select its score but no items: those of other groups are what it is compared with.
         own = ("part", "attribute", "group") if of.by_group else ("part",)
@@ -194,7 +193,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
         return vocabulary(counts)
 
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
-        del inputs
         rows = [
             metric.score(one.model, subject, score.estimate, score.reach)
             for one in counts
@@ -239,7 +237,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
 
         How much accuracy or awareness of differences is enough depends on the questions.
         """
-        del sampling, baseline
         marked = {one.condition for one in checklist.items if any(each.stereotype for each in one.options)}
         for part in ("ambiguous", "disambiguated"):
             if part in marked:

@@ -16,7 +16,8 @@ import numpy as np
 
 from pytest_factorfair.domain import Outcome
 from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes
-from pytest_factorfair.protocols.measurement import About, Extremes, Metric
+from pytest_factorfair.protocols.measurement import Extremes
+from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 

@@ -59,7 +59,6 @@ class ItemsReporting(Reporting):
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
-        del checklist
         name, spec = "awareness-plane", plane(entries)
         if spec is None:
             yield LeftOut(name, "no question says whether groups should be distinguished")
@@ -68,7 +67,6 @@ class ItemsReporting(Reporting):
             yield Figure(name, printed("Difference and contextual awareness", how, spec))
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-        del cases
         return {
             "awareness": [
                 {"title": f"awareness, {checklist}", "spec": spec | {"width": "container", "autosize": FIT}}

@@ -11,7 +11,7 @@ import pytest
 from pytest_factorfair.domain import Answer, Board, CaseKey, Record, Score
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.measurement import Contender
+from pytest_factorfair.protocols.measuring import Contender
 from tests.unit.scoring.builders import objective, tally, toward, truths
 
 TRUTH = truths(8, 4)

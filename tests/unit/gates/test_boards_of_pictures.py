@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Board, Standing
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.protocols.faintbench.scoring.gallery import gallery
-from pytest_factorfair.protocols.measurement import Contender
+from pytest_factorfair.protocols.measuring import Contender
 from tests.unit.galleries import Show, prompts, shipped, shown
 
 

@@ -13,7 +13,8 @@ from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
-from pytest_factorfair.protocols.measurement import Contender, Former
+from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measuring import Contender
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import Floats, estimate, objective, tally, tally_metric, toward, truths

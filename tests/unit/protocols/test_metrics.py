@@ -12,7 +12,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Rate
 from pytest_factorfair.protocols.fact_or_fair.printing.reporting import REPORTING
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
-from pytest_factorfair.protocols.measurement import CORRECTED, Former, ReportInputs
+from pytest_factorfair.protocols.measurement import CORRECTED, Former
+from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.reports.html.page import content
 from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.scoring.builders import objective

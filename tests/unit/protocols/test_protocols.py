@@ -17,7 +17,8 @@ from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
 from pytest_factorfair.protocols import PROTOCOLS
 from pytest_factorfair.protocols.combined import of_checklist, report, selected
-from pytest_factorfair.protocols.measurement import CORRECTED, Contender, Counts, Former, ReportInputs
+from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Former
+from pytest_factorfair.protocols.measuring import Contender, ReportInputs
 from pytest_factorfair.protocols.schema import schemas
 from pytest_factorfair.session.baseline import Baseline
 from tests.greetings import GREETINGS, HELLO, Greeted

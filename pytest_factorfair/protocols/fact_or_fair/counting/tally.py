@@ -11,7 +11,8 @@ import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Design, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
-from pytest_factorfair.protocols.measurement import LEAST_MASS, About
+from pytest_factorfair.protocols.measurement import LEAST_MASS
+from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.sample import Sample
 

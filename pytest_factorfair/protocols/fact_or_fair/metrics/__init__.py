@@ -16,7 +16,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, RATES, Ta
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
-from pytest_factorfair.protocols.measurement import Estimation, Metric
+from pytest_factorfair.protocols.measurement import Estimation
+from pytest_factorfair.protocols.metric import Metric
 
 OF_CONTEXTS = Metric(
     name=INFLUENCE,

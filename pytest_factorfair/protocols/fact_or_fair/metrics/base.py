@@ -14,7 +14,8 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Backgro
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
-from pytest_factorfair.protocols.measurement import CORRECTED, Estimation, InWords, Metric
+from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
+from pytest_factorfair.protocols.metric import InWords, Metric
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -60,7 +61,6 @@ class TallyMetric(Metric):
 
     def applies(self, part: str, background: Background) -> bool:
         """Whether the metric exists for a part and context."""
-        del background
         return self.part in ("", part)
 
     def value(self, tally: Tally) -> float | None:
@@ -78,7 +78,6 @@ class TallyMetric(Metric):
 
     def of_hundred(self, value: float, tally: Tally) -> float:
         """A value as a number of a hundred answers, or of points."""
-        del tally
         return 100 * value
 
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
@@ -123,17 +122,14 @@ class TallyMetric(Metric):
 
     def reach(self, tally: Tally) -> Range:
         """The range that models can reach under the tally's design."""
-        del tally
         return Range(None, None)
 
     def fair_reference(self, tally: Tally) -> float | None:
         """The expected plug-in value of a model that chooses all groups equally, at these sizes."""
-        del tally
         return None
 
     def strength(self, score: float, tally: Tally) -> float | None:
         """The strength of the stereotyped respondent that would have this score."""
-        del score, tally
         return None
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
@@ -142,7 +138,6 @@ class TallyMetric(Metric):
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         """The standard error at a threshold, before anything is asked; None if unknown."""
-        del threshold, design, regression
         return None
 
 
@@ -205,7 +200,6 @@ class Rate(TallyMetric):
         return int(self.lost(tally).sum()) / asked if asked else nan
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
-        del estimation
         share, n = self.value(tally), int(tally.asked.sum())
         if share is None:
             return Estimate(None, None, None, n, "nothing was asked")
@@ -224,7 +218,6 @@ class Rate(TallyMetric):
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
         """The difference of independent shares; one more answer of either kind keeps the error above 0."""
-        del pairs
         after, before = self.estimate(new), self.estimate(old)
         n = min(after.n, before.n)
         if after.plugin is None or before.plugin is None:
@@ -237,7 +230,6 @@ class Rate(TallyMetric):
         return Estimate(difference, difference, sqrt(variance), n)
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
-        del regression
         return error_of_share(threshold, 2 * design.statistics * design.n)
 
 

@@ -26,7 +26,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     TallyMetric,
     error_of_share,
 )
-from pytest_factorfair.protocols.measurement import CORRECTED, Estimation, InWords
+from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
+from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.estimate import KNOWN, Estimate, Several, Shares
 
@@ -89,7 +90,6 @@ class Largest(TallyMetric):
         return TallyMetric.in_cell(self, tally, row, column)
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
-        del estimation
         among = self.several(tally)
         if among is None:
             return Estimate(None, None, None, int(tally.answered.sum()), "there is nothing to compare")
@@ -107,7 +107,6 @@ class Largest(TallyMetric):
         return max(float(least.max()), 0.0), float(most.max())
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
-        del regression
         if self.foreseen is None:
             return None
         return error_of_share(self.foreseen(threshold, design.k), design.n)

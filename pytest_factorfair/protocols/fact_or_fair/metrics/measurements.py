@@ -30,10 +30,10 @@ from pytest_factorfair.protocols.measurement import (
     Estimation,
     Extremes,
     Former,
-    InWords,
     Measurement,
     Place,
 )
+from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -72,7 +72,6 @@ class OfTally(Measurement):
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
-        del bounded
         value = self.estimate.plugin
         return None if value is None else Extremes(value, *self.metric.ends(self.tally))
 
@@ -178,7 +177,6 @@ class Influence(Measurement):
         return asks(self._named[0], case)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        del regression
         first = self._named[0]
         contexts = [(str(tally.context), tally.background) for tally in self._tallies]
         return influence_error(threshold, Design(first.k, len(first.statistics), n, contexts))

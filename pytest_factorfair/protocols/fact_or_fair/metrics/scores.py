@@ -49,7 +49,8 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     Joint,
     Spread,
 )
-from pytest_factorfair.protocols.measurement import CORRECTED, TYPICAL, Estimation, InWords, Sense
+from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
+from pytest_factorfair.protocols.metric import TYPICAL, InWords, Sense
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.sample import Sample
@@ -224,11 +225,9 @@ class Factuality(Scored):
         return float(right.mean()) if right.size else nan
 
     def spread(self, joint: Joint, k: int) -> Spread:
-        del k
         return spread.single(joint, FIRM if self.firm else FACT)
 
     def slope(self, joint: Joint, k: int) -> FloatArray:
-        del joint, k
         return np.asarray(np.eye(3)[FACT])
 
     def by_cell(self, tally: Tally) -> FloatArray:
@@ -271,11 +270,9 @@ class Evenness(Scored):
         return float(s_e(tally.counts))
 
     def spread(self, joint: Joint, k: int) -> Spread:
-        del k
         return spread.single(joint, EVENNESS)
 
     def slope(self, joint: Joint, k: int) -> FloatArray:
-        del joint, k
         return np.asarray(np.eye(3)[EVENNESS])
 
     def ends(self, tally: Tally) -> Ends:
@@ -301,11 +298,9 @@ class Likeness(Scored):
         return float(s_kld(tally.counts))
 
     def spread(self, joint: Joint, k: int) -> Spread:
-        del k
         return spread.single(joint, LIKENESS)
 
     def slope(self, joint: Joint, k: int) -> FloatArray:
-        del joint, k
         return np.asarray(np.eye(3)[LIKENESS])
 
     def by_cell(self, tally: Tally) -> FloatArray:
@@ -314,11 +309,9 @@ class Likeness(Scored):
         return np.stack([found, np.full_like(found, nan)], axis=1)
 
     def named(self, tally: Tally, row: int, column: int) -> str:
-        del column
         return titled(tally.statistics[row])
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        del column
         (share, reply), (other, _) = (Scored.in_cell(self, tally, row, end) for end in range(len(DIRECTIONS)))
         return f"{share} if highest, {other} if lowest", reply
 
@@ -348,11 +341,9 @@ class Fairness(Scored):
         return float(s_fair(S_E.plugin(tally), S_KLD.plugin(tally)))
 
     def spread(self, joint: Joint, k: int) -> Spread:
-        del k
         return spread.fairness(joint)
 
     def slope(self, joint: Joint, k: int) -> FloatArray:
-        del k
         return np.array([0.0, 1 - joint.centres[LIKENESS], 1 - joint.centres[EVENNESS]])
 
     def ends(self, tally: Tally) -> Ends:

@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.printing import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
-from pytest_factorfair.protocols.measurement import Metric
+from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, LeftOut

@@ -30,7 +30,6 @@ class FaintbenchReporting(Reporting):
         return f"{plural(per_case(summary), 'picture')} per prompt"
 
     def label(self, metric: str, part: str, context: str | None) -> str:
-        del part, context
         return metric
 
     def tables(self, summary: Summary) -> Iterator[Table]:
@@ -40,7 +39,6 @@ class FaintbenchReporting(Reporting):
         return paper_tables.faintbench(entries)
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
-        del checklist
         return figures.faintbench(entries)
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:

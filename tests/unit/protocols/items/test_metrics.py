@@ -11,7 +11,8 @@ from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS
 from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes
-from pytest_factorfair.protocols.measurement import About, Contender
+from pytest_factorfair.protocols.measuring import Contender
+from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import FloatArray
 from tests.unit.protocols.items import files
 

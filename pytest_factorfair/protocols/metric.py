@@ -1,0 +1,141 @@
+"""What a metric is: its name, its words, and everything else that does not depend on the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pytest_factorfair.domain import (
+    Better,
+    Comparison,
+    Score,
+)
+from pytest_factorfair.statistics.bounds import BEYOND
+from pytest_factorfair.statistics.estimate import Estimate
+
+Missing = Literal["doubtful", "bounded", "counted", "all counted"]
+"""What lost answers do to a metric.
+
+``doubtful``: they could have moved it. ``bounded``: its bounds hold however they had gone. ``counted``: it
+counts refused or unparsed answers, so that only errors are missing. ``all counted``: it counts errors, too.
+"""
+
+
+class InWords(NamedTuple):
+    """A value of a metric as a sentence without its full stop, and the number in it.
+
+    ``fair`` is a clause about a fair model, such as ``fair is 50``; empty where there is none. ``past`` is a
+    clause that says the same of a former model, such as ``it was 55 before``.
+    """
+
+    sentence: str
+    amount: str
+    fair: str = ""
+    past: str = ""
+
+
+class Sense(NamedTuple):
+    """The part in which a gate in one direction makes sense; ``elsewhere`` says why only there."""
+
+    part: str
+    elsewhere: str
+
+
+class About(NamedTuple):
+    """What a score of a model is about; ``context`` is what its part is divided into, None for all of it."""
+
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its name, and everything else that does not depend on the answers.
+
+    ``question`` is the question that it answers, in plain words; ``better`` is its better end. A ``signed``
+    metric may be below 0. ``needed`` is the number of answers per cell from which its bounds keep their
+    error rates. ``high`` is the part in which it should be high, ``low`` that in which it should be low;
+    None if any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
+    with ``{amount}`` in place of 100 times the value, and ``past`` a clause about a former value, empty if
+    other metrics say as much and lists of changes need no sentence for this one. ``virtue`` says what a model
+    with a good value does, and ``ahead`` what the better of two models does, followed by *than*. ``asks`` is
+    what a run must ask to measure the metric, if not every run of the benchmark measures it. ``reading``
+    explains its scale.
+    """
+
+    name: str
+    label: str
+    question: str
+    better: Better
+    signed: bool = False
+    needed: int = 0
+    missing: Missing = "doubtful"
+    high: Sense | None = None
+    low: Sense | None = None
+    plain: str = ""
+    past: str = "it was {amount} before"
+    virtue: str = ""
+    ahead: str = ""
+    reading: str = ""
+    asks: str = ""
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        """The value in a plain sentence, with this number of decimals."""
+        amount = f"{100 * value:.{digits}f}"
+        plain = self.plain or f"its {self.label} is {{amount}} on a scale to 100"
+        return InWords(plain.format(amount=amount), amount, past=self.past.format(amount=amount))
+
+    @property
+    def meaning(self) -> str:
+        """The question and which end is better, for a reader who does not know the metric."""
+        question = f"{self.question[:1].upper()}{self.question[1:]}"
+        if self.better == "neither":
+            return question
+        sense = self.high if self.better == "higher" else self.low
+        where = f" in {sense.part} queries: {sense.elsewhere}" if sense else ""
+        return f"{question} {self.better.capitalize()} is better{where}."
+
+    def sense(self, comparison: Comparison) -> Sense | None:
+        """The part in which a gate with this comparison makes sense; None if any."""
+        return self.high if comparison == ">=" else self.low
+
+    def worsens(self, comparison: Comparison) -> bool:
+        """Whether a gate with this comparison wants values at the metric's worse end."""
+        return self.better == ("lower" if comparison == ">=" else "higher")
+
+    @property
+    def counts_losses(self) -> bool:
+        """Whether the metric counts missing answers."""
+        return self.missing in ("counted", "all counted")
+
+    def clipped(self, value: float | None) -> float | None:
+        """A value as reports show it: an unbiased estimate may lie outside 0 to 1, a score cannot."""
+        return value if value is None or self.signed else min(max(value, 0.0), 1.0)
+
+    def score(
+        self,
+        model: str,
+        about: About,
+        found: Estimate,
+        reach: tuple[float | None, float | None] = (None, None),
+    ) -> Score:
+        """A row of a report, with its 95 % interval; ``reach`` is the range that models can attain."""
+        return Score(
+            model,
+            *about,
+            self.name,
+            value=found.plugin,
+            n=found.n,
+            floor=reach[0],
+            ceiling=reach[1],
+            corrected=self.clipped(found.corrected),
+            low=self.clipped(found.lower(BEYOND)),
+            high=self.clipped(found.upper(BEYOND)),
+            reason=found.reason,
+        )
+
+
+TYPICAL = 0.20
+"""The prejudice assumed for a model before it is asked, when the power to detect a change is computed."""

@@ -42,7 +42,7 @@ for extra in ("obstore.store", "psycopg", "vl_convert"):  # with modules in C or
 with suppress(ImportError):
     import_module("importlib_metadata")
 
-pytest_plugins = ["pytester", "tests.browser", "tests.bucket", "tests.finished", "tests.servers"]
+pytest_plugins = ["pytester", "tests.bucket", "tests.finished", "tests.servers"]
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
-from tests.browser import Open
 from tests.project import WITHOUT_OTHERS, Project
 from tests.unit.protocols.items import files
 
@@ -174,27 +173,3 @@ def test_it_is_the_same_however_it_is_run(items: Project, dist: tuple[str, ...])
     report = items.report()
     assert [score(report, "sim:ideal", *place) is not None for place in PLACES] == [True] * len(PLACES)
     assert len(json.dumps(report["cases"])) > 0
-
-
-def test_the_page_draws_the_plane(items: Project, opened: Open) -> None:
-    """A point with both of its intervals for each model, beside the other benchmark's section."""
-    run(items, "-p", "no:xdist", "--factorfair-checklist=small.yaml", "--factorfair-checklist=mixed.yaml",
-        "--factorfair-samples=24,objective=4,repeats=3", models=("sim:uniform", "sim:stereotyped"))  # fmt: skip
-    with opened(items.report_path.parent / "report.html") as shown:
-        shown.settle()
-        assert shown.console == []
-        assert shown.violations() == []
-        shown.page.locator("#awareness").scroll_into_view_if_needed()
-        assert shown.page.locator("#awareness-charts svg").count() == 1
-        points = shown.page.locator("#awareness-charts svg .mark-symbol.role-mark path")
-        assert points.count() == 2
-        shown.page.locator("#replies-list summary").first.click()
-        shown.page.get_by_role("link", name="open by itself").first.click()
-        dialog = shown.page.get_by_role("dialog")
-        case = str(dialog.locator("details").get_attribute("data-case"))
-        assert shown.page.locator("#select").input_value() == f'"{case}"'
-        assert f"/{case}" in shown.page.url
-        assert shown.violations() == []
-        shown.page.keyboard.press("Escape")
-        assert not dialog.is_visible()
-        assert shown.console == []

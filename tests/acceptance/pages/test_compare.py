@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.commands.cli import main
-from tests.browser import SCREENS, Open, Scheme
+from tests.acceptance.pages.browser import SCREENS, Open, Scheme
 from tests.finished import REFUSING, TEXT, Finished
 
 HOSTILE = "<img src=x onerror=console.log(1)></script><script>console.log(2)</script>\u202e\x1b[31m"

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
-from tests.browser import Open, Scheme
+from tests.acceptance.pages.browser import Open, Scheme
 from tests.finished import FAILING, TEXT, Finished
 from tests.project import Project
 
@@ -231,7 +231,7 @@ def test_two_models_side_by_side(finished: Finished, opened: Open) -> None:
         expect(sides.last.locator("details").first).to_have_attribute("open", "")
         prompts = [side.locator("details[open] .prompt").first.inner_text() for side in sides.all()]
         assert prompts[0] == prompts[1]
-        assert shown.violations() == []
+        assert shown.violations("dialog[open]") == []
         assert shown.console == []
 
 
@@ -249,13 +249,13 @@ def test_replies_can_be_searched(finished: Finished, opened: Open) -> None:
         assert 0 < hits < total
         assert results.count() == min(hits, 50)
         assert all("refused" in text.lower() for text in results.all_inner_texts())
+        assert shown.violations("#results") == []
         page.locator("#results a").first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
         page.keyboard.press("Escape")
         page.locator("#search").fill("no reply has these words")
         expect(page.locator("#found")).to_contain_text(f"0 of {total:,} replies")
         assert results.count() == 0
-        assert shown.violations() == []
 
 
 FAINTBENCH = (
@@ -299,7 +299,7 @@ def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, 
         )
         assert [one.get_attribute("data-case") for one in dialog.locator("details").all()] == [case]
         assert dialog.locator(".reply").count() == 8
-        assert shown.violations() == []
+        assert shown.violations("dialog[open]") == []
         page.set_viewport_size({"width": 390, "height": 900})
         assert dialog.evaluate("(one) => one.scrollWidth <= one.clientWidth")  # nothing is cut off on a phone
         address = page.url

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import SCREENS, Open, Scheme
+from tests.acceptance.pages.browser import SCREENS, Open, Scheme
 from tests.finished import FAILING, TEXT, Finished
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
@@ -26,7 +26,7 @@ RUNS: dict[str, tuple[str, ...]] = {
         "--factorfair-preset=smoke",
     ),
 }
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SEVERAL = (
     "--factorfair-model=sim:stereotyped?refuse=0.05",
     "--factorfair-model=sim:ideal",
@@ -93,7 +93,7 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
         replies = cases.first.locator(".reply")
         assert replies.count() == 8
         assert "Which of the following" in replies.first.inner_text()
-        assert shown.violations() == []
+        assert shown.violations("dialog[open]") == []
         assert shown.console == []
         page.keyboard.press("Escape")
         assert not dialog.is_visible()
@@ -204,7 +204,7 @@ def test_pictures_of_a_cell_are_small_copies(finished: Finished, opened: Open) -
             for picture in pictures.all():
                 assert (picture.get_attribute("alt") or "").removeprefix("Picture perceived as ") in read
                 assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 32
-        assert shown.violations() == []
+        assert shown.violations("dialog[open]") == []
         assert [url for url in shown.requests if not url.startswith("data:")] == [
             (folder / "report.html").as_uri()
         ]

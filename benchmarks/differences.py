@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from benchmarks.harness import print_rows
 from benchmarks.recommended import STATISTICS
 from pytest_factorfair.gates.evidence import IF_FEW
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY
@@ -158,11 +159,7 @@ def main() -> int:
         f"{'score':<8}{'groups':>6}{'n':>5}{'strength':>9}{'two models':>12}{'five models':>13}"
         f"{'regressed':>11}{'looks':>8}{'statistics':>11}"
     )
-    found = []
-    for one in rows(runs):
-        print(one, flush=True)
-        found.append(one)
-    return 0 if all(one.held for one in found) else 1
+    return 0 if print_rows(rows(runs)) else 1
 
 
 if __name__ == "__main__":

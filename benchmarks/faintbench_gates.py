@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks.harness import print_rows
 from pytest_factorfair.domain import Prompts, Sampling
 from pytest_factorfair.gates import parse
 from pytest_factorfair.gates.span import Span, broken, kept
@@ -176,11 +177,7 @@ def main() -> int:
     runs = 2_000 if "--full" in sys.argv[1:] else 500
     print(f"{runs:,} pairs of runs per row, errors of {ALPHA:.0%} each side")
     print(f"{'gate':<42}{'n':>5}{'worse':>6}{'passed':>10}{'failed':>10}{'inconclusive':>14}")
-    found = []
-    for one in rows(runs):
-        print(one, flush=True)
-        found.append(one)
-    return 0 if all(one.held for one in found) else 1
+    return 0 if print_rows(rows(runs)) else 1
 
 
 if __name__ == "__main__":

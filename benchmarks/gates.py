@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import print_rows
 from benchmarks.recommended import CONTEXTS, HEAD, STATISTICS
 from benchmarks.recommended import GATES as RECOMMENDED
 from benchmarks.recommended import rows as recommended
@@ -155,20 +156,14 @@ def main() -> int:
     print(
         f"{'gate':<15}{'n':>5}{'looks':>7}{'points':>9}{'passed':>10}{'failed':>10}{'inconclusive':>14}{'used':>8}"
     )
-    found = []
-    for one in rows(runs):
-        print(one)
-        found.append(one)
+    held = print_rows(rows(runs))
     print(
         f"\n{runs // 2:,} runs per row of all {CONTEXTS} contexts, one of {RECOMMENDED} gates; "
         "by each look passed (+) and failed (-), calls as a multiple of the first look's"
     )
     print(HEAD)
-    topics = []
-    for each in recommended(runs // 2):
-        print(each)
-        topics.append(each)
-    return 0 if all(one.held for one in found) and all(one.held for one in topics) else 1
+    held &= print_rows(recommended(runs // 2))
+    return 0 if held else 1
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 ROOT = Path(__file__).parents[1]
 # Plugins of our own tests and of the extras' packages: each takes 0.1 s, with or without us.
@@ -75,3 +76,19 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> None:
 def limited(value: float, most: float) -> str:
     """A ratio and its limit."""
     return f"{value:.2f}  (at most {most:g}: {'kept' if value <= most else 'MISSED'})"
+
+
+class Judged(Protocol):
+    """A row of a table of error rates; ``held`` is whether its rates are within their limits."""
+
+    @property
+    def held(self) -> bool: ...
+
+
+def print_rows(rows: Iterable[Judged]) -> bool:
+    """Print each row as soon as it is known; whether all are held."""
+    found = []
+    for one in rows:
+        print(one, flush=True)
+        found.append(one.held)
+    return all(found)

@@ -90,7 +90,6 @@ def add(commands: Commands) -> None:
 def run_sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair import detection
     from pytest_factorfair.labelling import sheet
-    from pytest_factorfair.labelling.instructions import instructions
     from pytest_factorfair.labelling.sample import Page, lay_out
 
     check_between("--per-model", arguments.per_model, most=100_000)
@@ -101,7 +100,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
     seed = arguments.seed
     page = Page(
         key={"schema": "factorfair.sample/1", "seed": seed},
-        instructions=instructions(attributes, annotators, "detector"),
+        study="detector",
         attributes=attributes,
         annotators=annotators,
     )

@@ -64,7 +64,6 @@ def add(commands: Commands) -> None:
 
 def run_sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import sheet
-    from pytest_factorfair.labelling.instructions import instructions
     from pytest_factorfair.labelling.records import SCHEMA
     from pytest_factorfair.labelling.sample import Page, draw_prompts, lay_out
 
@@ -82,7 +81,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
     head = {"schema": SCHEMA, "checklist": checklist.digest, "truth": checklist.truth, "seed": arguments.seed}
     page = Page(
         key=head,
-        instructions=instructions(checklist.attributes, evaluators, "scores"),
+        study="scores",
         attributes=checklist.attributes,
         annotators=evaluators,
     )

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
-from pytest_factorfair.domain import AnswerMode, Estimator, Interval, Sampling
+from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
 
@@ -122,10 +122,7 @@ class Settings:
     detector: str | None
     detector_errors: str | None
     connections: int
-    max_rpm: int | None
-    max_calls: int | None
-    max_cost: float | None
-    max_minutes: float | None
+    ceilings: Ceilings
     retries: int
     patience: float
     run: str
@@ -212,6 +209,7 @@ def resolve(
         "log": value["log"] or (),
         "waivers": waivers,
         "connections": value["max-connections"],
+        "ceilings": Ceilings(*(value[f"max-{limit.name}"] for limit in fields(Ceilings))),
         "cluster": value["executor"],
         "replicas": value["replicas"] or Replicas(),
         "shard": _shard(given["shard"], environment) if "shard" in given else None,

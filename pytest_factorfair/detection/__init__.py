@@ -1,8 +1,7 @@
 """Pictures to perceived groups: decode, find faces, align, classify, map to the checklist's groups."""
 
-from pytest_factorfair.detection.protocol import AT_ONCE, Detector, check, read
+from pytest_factorfair.detection.protocol import AT_ONCE, Detector, Stored, check, key, read, signature
 from pytest_factorfair.detection.registry import DetectorSpec, Factory, build
-from pytest_factorfair.detection.stored import Stored, key, signature
 
 __all__ = [
     "AT_ONCE",

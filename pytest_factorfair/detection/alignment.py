@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_factorfair.detection.protocol import Floats
+from pytest_factorfair.detection.protocol import Floats, decoded
 from pytest_factorfair.domain import Attribute, Detection, Face
-from pytest_factorfair.errors import DetectorError, InputError, PictureError
-from pytest_factorfair.pictures.decode import Pixels, decode
+from pytest_factorfair.errors import DetectorError, InputError
+from pytest_factorfair.pictures.decode import Pixels
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection.clip import Checkpoint
@@ -80,11 +80,9 @@ class AlignmentDetector:
         detections: dict[int, Detection] = {}
         sizes: dict[int, tuple[int, int]] = {}
         squares = []
-        for place, picture in enumerate(pictures):
-            try:
-                pixels = decode(picture)
-            except PictureError as error:
-                detections[place] = Detection(error=str(error))
+        for place, pixels in enumerate(map(decoded, pictures)):
+            if isinstance(pixels, Detection):
+                detections[place] = pixels
             else:
                 sizes[place] = pixels.shape[1], pixels.shape[0]
                 squares.append(cropped(pixels, self._checkpoint.side))

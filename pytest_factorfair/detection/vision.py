@@ -20,14 +20,14 @@ import numpy as np
 
 from pytest_factorfair import models
 from pytest_factorfair.detection.groups import VOTES, majority
-from pytest_factorfair.detection.protocol import Detector
+from pytest_factorfair.detection.protocol import Detector, decoded
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import UNCLEAR, Attribute, Detection, Exchange, Face, Option, Query, excerpt
-from pytest_factorfair.errors import DetectorError, InputError, MissingExtraError, PictureError
+from pytest_factorfair.errors import DetectorError, InputError, MissingExtraError
 from pytest_factorfair.models import Model, prices
 from pytest_factorfair.models.openai_people import SEEN, words
 from pytest_factorfair.pictures import kind
-from pytest_factorfair.pictures.decode import decode, png
+from pytest_factorfair.pictures.decode import png
 
 Ask = Callable[[Model, Iterable[Query]], "Future[tuple[Exchange, ...]]"]
 """Puts queries to a model: an engine's ``submit``."""
@@ -115,10 +115,9 @@ class VisionDetector:
         detections: dict[int, Detection] = {}
         queries = []
         for place, picture in enumerate(pictures):
-            try:
-                pixels = decode(picture)
-            except PictureError as error:
-                detections[place] = Detection(error=str(error))
+            pixels = decoded(picture)
+            if isinstance(pixels, Detection):
+                detections[place] = pixels
             else:
                 sizes[place] = pixels.shape[1], pixels.shape[0]
                 queries.append(query(PEOPLE, options, picture if kind(picture) else png(pixels)))

@@ -52,6 +52,7 @@ from pytest_factorfair.domain.checklist import ENGLISH, Attribute, Checklist, La
 from pytest_factorfair.domain.exchange import (
     BEGUN,
     AnswerMode,
+    Ceilings,
     Detection,
     Exchange,
     Face,
@@ -107,6 +108,7 @@ __all__ = [
     "Board",
     "Case",
     "CaseKey",
+    "Ceilings",
     "Certainty",
     "Change",
     "Checklist",

@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Health, Limits
+from pytest_factorfair.store import Endpoints, Health, Limits
 
 COOL_DOWN = 1.0
 """Seconds without increase after a decrease: calls sent before it are still being answered."""
@@ -120,22 +120,22 @@ class Breaker:
     more likely to be about the prompt.
     """
 
-    def __init__(self, name: str, limits: Limits, retry: Retry) -> None:
+    def __init__(self, name: str, endpoints: Endpoints, retry: Retry) -> None:
         self._name = name
-        self._limits = limits
+        self._endpoints = endpoints
         self._retry = retry
         self._failing: set[str] = set()
         self._episode = 0
         self.known = False
 
     def answered(self) -> None:
-        self._limits.answer(self._name)
+        self._endpoints.answer(self._name)
 
     def put_off(self, seconds: float, *, throttled: bool) -> None:
         """Note that the endpoint asked all its callers to pause."""
         now = self._retry.clock()
         until = now + min(seconds, self._retry.patience)
-        self._limits.close_until(self._name, until, now=now, throttled=throttled)
+        self._endpoints.close_until(self._name, until, now=now, throttled=throttled)
 
     async def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
         """Count a failed call that may be repeated; returns the seconds to pause before repeating it.
@@ -152,7 +152,7 @@ class Breaker:
         is_new = key not in self._failing
         self._failing.add(key)  # before the await, during which others may fail
         health = await asyncio.wrap_future(
-            self._limits.fail(
+            self._endpoints.fail(
                 self._name, str(error), now=now, is_new=is_new, alike=retry.alike, opens=not error.throttled
             )
         )
@@ -170,7 +170,7 @@ class Breaker:
                 return pause
             if health.answered and health.since is not None and health.since <= attempts.since:
                 # Nothing was answered since this query first failed: it is not the query's fault.
-                self._limits.open_circuit(self._name, now=now)
+                self._endpoints.open_circuit(self._name, now=now)
             elif patient or health.failing < retry.alike:
                 raise _given_up(error, attempts) from error
             else:
@@ -188,11 +188,11 @@ class Breaker:
     async def rejected(self, error: ModelError) -> bool:
         """Count a query that repeating would not help; returns whether there are too many of its kind."""
         kind = repr(error.cause)
-        return self._over(await asyncio.wrap_future(self._limits.reject(self._name, kind, str(error))))
+        return self._over(await asyncio.wrap_future(self._endpoints.reject(self._name, kind, str(error))))
 
     async def hopeless(self, error: ModelError) -> FatalModelError | None:
         """The error that ends the run, if still so many queries in a row were rejected alike."""
-        health = await asyncio.wrap_future(self._limits.health(self._name))
+        health = await asyncio.wrap_future(self._endpoints.health(self._name))
         return self._stopped(error, health) if self._over(health) else None
 
     def _stopped(self, error: ModelError, health: Health) -> FatalModelError:
@@ -248,6 +248,6 @@ class Limiters:
         """The endpoint of a model; a call must hold a slot of it next."""
         name = model.endpoint
         if name not in self._endpoints:
-            breaker = Breaker(name, self._limits, self._retry)
+            breaker = Breaker(name, self._limits.endpoints, self._retry)
             self._endpoints[name] = Endpoint(Limiter(self._connections, self._retry), breaker)
         return self._endpoints[name]

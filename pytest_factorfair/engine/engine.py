@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pytest_factorfair.domain import Exchange, Query
+from pytest_factorfair.domain import Ceilings, Exchange, Query
 from pytest_factorfair.engine.budget import Budget, Estimate
 from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, PriceOf
 from pytest_factorfair.engine.endpoint import Limiters
@@ -16,7 +16,7 @@ from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Ceilings, Health, Limits, Store
+from pytest_factorfair.store import Health, Limits, Store
 
 GRACE = 30.0  # seconds close() waits for the last commits, and for a provider that does not let go
 _PATIENT = Retry()

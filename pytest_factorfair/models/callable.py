@@ -14,20 +14,23 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import importlib
 import inspect
 import json
 import marshal
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Protocol, runtime_checkable
 
 from pytest_factorfair.domain import Modality, Request, Response
-from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError
+from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError, nearest
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.python_object import load
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
@@ -64,7 +67,7 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
         return _checked(made, name)
     if not callable(made) or _is_factory(made):
         raise InputError(f"model '{name}': {fit(repr(made))} is neither a model nor a function of the prompt")
-    return FunctionModel(made, name, _READS[modality])
+    return FunctionModel(made, name, modality)
 
 
 @runtime_checkable
@@ -77,9 +80,9 @@ class SavesItself(Protocol):
 class FunctionModel:
     """A function of the prompt as a model."""
 
-    def __init__(self, function: Callable[[str], object], name: str, read: Read) -> None:
+    def __init__(self, function: Callable[[str], object], name: str, modality: Modality) -> None:
         self._function = function
-        self._read = read
+        self._modality = modality
         self._name = name
         self._is_async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._threads: ThreadPoolExecutor | None = None
@@ -95,67 +98,56 @@ class FunctionModel:
 
     async def ask(self, request: Request) -> Response:
         """Call the function; any exception other than a model error rejects this one request."""
-        try:
-            if self._is_async:
-                given = self._function(request.prompt)
-            else:
-                if self._threads is None:
-                    self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
-                loop = asyncio.get_running_loop()
-                given = await loop.run_in_executor(self._threads, self._call, request.prompt)
-            if inspect.isawaitable(given):
+
+        def call() -> object:
+            with self._rejecting():  # also here: StopIteration and SystemExit must not escape from a thread
+                return self._function(request.prompt)
+
+        if self._is_async:
+            given = call()
+        else:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
+            given = await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        if inspect.isawaitable(given):
+            with self._rejecting():
                 given = await given
-        except ModelError:
-            raise
-        except (Exception, SystemExit) as error:  # a user's function may raise anything
-            raise _turned_down(self._name, error) from error
-        return given if isinstance(given, Response) else self._read(given, self._name)
+        return self._read(given)
 
     async def close(self) -> None:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _call(self, prompt: str) -> object:
-        """Runs in a thread, from which StopIteration and SystemExit must not escape."""
+    @contextmanager
+    def _rejecting(self) -> Iterator[None]:
+        """Turn an exception of the user's function into the error of this one request."""
         try:
-            return self._function(prompt)
+            yield
         except ModelError:
             raise
         except (Exception, SystemExit) as error:  # a user's function may raise anything
-            raise _turned_down(self._name, error) from error
+            line = f"{self._name}: {fit(f'{type(error).__name__}: {error}')}"
+            raise RejectedRequestError(line, cause=Cause.raised(error)) from error
 
-
-Read = Callable[[object, str], Response]
-
-
-def _text(given: object, name: str) -> Response:
-    if isinstance(given, str):
-        return Response(given.encode("utf-8", "replace").decode())
-    raise RejectedRequestError(
-        f"{name}: returned {type(given).__name__}, not str or Response", cause=Cause("raised", "TypeError")
-    )
-
-
-def _picture(given: object, name: str) -> Response:
-    if isinstance(given, bytes):
-        return Response("", image=given)
-    if isinstance(given, SavesItself):
-        file = BytesIO()
-        given.save(file, "PNG")
-        return Response("", image=file.getvalue())
-    raise RejectedRequestError(
-        f"{name}: returned {type(given).__name__}, not bytes, a Pillow image or Response",
-        cause=Cause("raised", "TypeError"),
-    )
-
-
-_READS: Mapping[Modality, Read] = {"text": _text, "image": _picture}
-
-
-def _turned_down(name: str, error: BaseException) -> RejectedRequestError:
-    """An exception of a user's function as the error of this one request."""
-    line = f"{name}: {fit(f'{type(error).__name__}: {error}')}"
-    return RejectedRequestError(line, cause=Cause.raised(error))
+    def _read(self, given: object) -> Response:
+        """The response that the function returned."""
+        expected = "str or Response"
+        if self._modality == "image":
+            expected = "bytes, a Pillow image or Response"
+        if isinstance(given, Response):
+            return given
+        if self._modality == "text" and isinstance(given, str):
+            return Response(given.encode("utf-8", "replace").decode())
+        if self._modality == "image" and isinstance(given, bytes):
+            return Response("", image=given)
+        if self._modality == "image" and isinstance(given, SavesItself):
+            file = BytesIO()
+            given.save(file, "PNG")
+            return Response("", image=file.getvalue())
+        raise RejectedRequestError(
+            f"{self._name}: returned {type(given).__name__}, not {expected}",
+            cause=Cause("raised", "TypeError"),
+        )
 
 
 def _is_factory(thing: object) -> bool:
@@ -219,3 +211,63 @@ def _version(function: object) -> str:
     except TypeError:
         return ""
     return hashlib.sha256(content).hexdigest()
+
+
+def load(target: str, label: str) -> object:
+    """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
+
+    Messages call it by its ``label`` ("model 'python:mine:ask'").
+
+    Raises:
+        InputError: there is no such module, file or attribute, or the import fails.
+    """
+    place, _, path = target.rpartition(":")
+    if not place or not path:
+        raise InputError(f"{label}: write python:module:attribute or python:path/to/file.py:attribute")
+    try:
+        thing: object = _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        reason = fit(f"{type(error).__name__}: {error}")
+        raise InputError(f"{label}: importing '{place}' failed: {reason}") from error
+    for word in path.split("."):
+        if not hasattr(thing, word):
+            public = [each for each in getattr(thing, "__dict__", ()) if not each.startswith("_")]
+            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
+        thing = getattr(thing, word)
+    return thing
+
+
+def _by_name(label: str, name: str) -> ModuleType:
+    """Import as a statement does; the folder in which pytest was started is searched last."""
+    _look_in(Path.cwd())
+    try:
+        found = find_spec(name)
+    except ModuleNotFoundError as error:
+        if not name.startswith(f"{error.name}."):
+            raise
+        found = None
+    if found is None:
+        raise InputError(f"{label}: there is no module '{name}' in {Path.cwd()} or on Python's path")
+    return importlib.import_module(name)
+
+
+def _from_file(label: str, path: Path) -> ModuleType:
+    """Import the file as a module with its own name; it can import its neighbours."""
+    if not path.is_file():
+        raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
+    name = f"factorfair_model_{path.stem}"
+    found = spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise InputError(f"{label}: '{path}' cannot be imported")
+    _look_in(path.parent.resolve())
+    module = module_from_spec(found)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    found.loader.exec_module(module)
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))

@@ -30,7 +30,7 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
-from pytest_factorfair.models.openai_server import checked_url, key_in
+from pytest_factorfair.models.openai_http import checked_url, key_in
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.prefetch import Warm
     from pytest_factorfair.session.execution import Execution
-
-LIMITS = ("max-calls", "max-cost", "max-minutes", "max-rpm")
 
 ATTRIBUTE = "factorfair"
 """The attribute of a report with its item's result, and the key of a worker's order in ``workerinput``."""
@@ -70,14 +68,14 @@ class XdistHooks:
 
         ``specs`` are execnet's; names that were not given are None.
         """
-        connections = self._execution.run.settings.connections
-        if connections < len(specs):
+        settings = self._execution.run.settings
+        if settings.connections < len(specs):
             raise pytest.UsageError(
-                f"--factorfair-max-connections={connections}: each of {len(specs)} workers needs a "
+                f"--factorfair-max-connections={settings.connections}: each of {len(specs)} workers needs a "
                 "connection of its own; allow more connections or start fewer workers"
             )
-        settings = self._execution.run.settings
-        limits = [settings.origins[name] for name in LIMITS if name in settings.origins]
+        names = (f"max-{limit.name}" for limit in fields(settings.ceilings))
+        limits = [settings.origins[name] for name in names if name in settings.origins]
         remote = any(not spec.popen or spec.via for spec in specs)
         if remote and limits and settings.store.startswith("sqlite"):
             raise pytest.UsageError(

@@ -1,8 +1,7 @@
 """From responses to answers: which option a reply chose, and who is in a picture."""
 
 from pytest_factorfair.reading.answers import answer, choices, pictured, read
-from pytest_factorfair.reading.outcomes import REASONS, example
-from pytest_factorfair.reading.shapes import notes, shapes
+from pytest_factorfair.reading.outcomes import REASONS, example, notes, shapes
 
 __all__ = [
     "REASONS",

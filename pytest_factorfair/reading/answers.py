@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from math import prod
+from math import isfinite, prod
 
 from pytest_factorfair.domain import (
     ENGLISH,
@@ -24,10 +25,11 @@ from pytest_factorfair.domain import (
     Reading,
     Response,
     Share,
+    letter_of,
     utf8,
 )
+from pytest_factorfair.reading import outcomes
 from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE, answered
-from pytest_factorfair.reading.probabilities import likeliest
 
 _EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
 """The requested JSON and nothing else, as almost every reply is."""
@@ -56,6 +58,48 @@ def read(
     from pytest_factorfair.reading.text import read_text
 
     return read_text(response.text, vocabulary(options, direction, language))
+
+
+NEGLIGIBLE = 0.005
+"""An unlisted letter whose probability may be larger than this leaves the answer unparsed."""
+
+ROUNDING = 0.001
+"""How far the probabilities may exceed 1."""
+
+DECIMALS = 6
+"""Decimals of a letter's probability in answers; more would only make reports longer."""
+
+
+def likeliest(text: str, letters: Sequence[str]) -> Reading:
+    """The likeliest of the letters, with the probabilities of all.
+
+    The text is a JSON object of tokens and their probabilities, the likeliest first, as the model gave them.
+    A letter may be spread over several tokens: ``A``, `` A``, ``"A``, ``A"``.
+    """
+    try:
+        tokens = json.loads(text)
+    except (ValueError, RecursionError):
+        return outcomes.NO_PROBABILITIES
+    if not (
+        isinstance(tokens, dict)
+        and tokens
+        and all(isinstance(one, int | float) and isfinite(one) and 0 <= one <= 1 for one in tokens.values())
+        and sum(tokens.values()) <= 1 + ROUNDING
+    ):
+        return outcomes.NO_PROBABILITIES
+    found = dict.fromkeys(letters, 0.0)
+    listed = set()
+    for token, probability in tokens.items():
+        letter = letter_of(token)
+        if letter in found:
+            found[letter] += probability
+            listed.add(letter)
+    found = {letter: round(probability, DECIMALS) for letter, probability in found.items()}
+    if not any(found.values()):
+        return outcomes.NO_LETTER
+    if len(listed) < len(found) and min(tokens.values()) > NEGLIGIBLE:
+        return outcomes.UNLISTED
+    return Reading("answered", max(found, key=lambda letter: found[letter]), probabilities=found)
 
 
 def answer(

@@ -31,8 +31,6 @@ def folder(wanted: Path, *, partial: bool) -> Path:
     Raises:
         OSError: the folder cannot be made.
     """
-    from pytest_factorfair.store.folders import make_folder  # a report that is read needs no store
-
     former = wanted / "report.json"
     try:
         complete = json.loads(former.read_bytes())["incomplete"] is None
@@ -41,7 +39,7 @@ def folder(wanted: Path, *, partial: bool) -> Path:
     except (OSError, ValueError, TypeError, LookupError):  # one that cannot be read is kept as well
         complete = True
     here = wanted / PARTIAL if partial and complete else wanted
-    make_folder(here, ignored=False)
+    process.make_folder(here, ignored=False)
     return here
 
 

@@ -20,14 +20,13 @@ from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import Outlook
-from pytest_factorfair.store.folders import make_folder
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine import EndpointState, Engine
     from pytest_factorfair.models import Model
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment, Run
-    from pytest_factorfair.store import Ceilings, Limits, ShardRow, Store
+    from pytest_factorfair.store import Limits, ShardRow, Store
 
 
 class Execution:
@@ -107,16 +106,17 @@ class Execution:
         """
         from pytest_factorfair.store import Limits
 
-        if self.run.settings.replay or not self._session:
+        settings = self.run.settings
+        if settings.replay or not self._session:
             return None
         joined = Limits.join(
             self.store,
-            self._ceilings,
-            run=self.run.settings.run,
+            settings.ceilings,
+            run=settings.run,
             session=self._session,
             controller=self._controller,
         )
-        if joined is None and self._ceilings.any:
+        if joined is None and settings.ceilings.any:
             raise StoreError(
                 f"{self.store.place}: not the controller's store: on several machines, limits need a "
                 "PostgreSQL store"
@@ -130,7 +130,7 @@ class Execution:
 
         with suppress(StoreError):
             if self.limits is not None:
-                self._endpoints = endpoint_states(self.limits.endpoints, now=self.limits.clock())
+                self._endpoints = endpoint_states(self.limits.endpoints.all, now=self.limits.clock())
         return self._endpoints
 
     @property
@@ -153,7 +153,7 @@ class Execution:
         folder = Path(chosen.report)
         try:
             if make:
-                make_folder(folder, ignored=False)
+                process.make_folder(folder, ignored=False)
             there = next(each for each in (folder, *folder.parents) if each.exists())
             with tempfile.TemporaryFile(dir=there):
                 pass
@@ -199,7 +199,7 @@ class Execution:
         from pytest_factorfair.store import Limits
 
         in_shard = chosen.shard is not None
-        self.limits = Limits.begin(self.store, self._ceilings, run=chosen.run, kept=in_shard)
+        self.limits = Limits.begin(self.store, chosen.ceilings, run=chosen.run, kept=in_shard)
         if chosen.shard is not None:
             former = shards.begun(self.run, chosen.shard, self.store)
             self._shard = replace(former, session=self.limits.session)
@@ -251,13 +251,6 @@ class Execution:
         if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
                 self.limits.end(reason).result()
-
-    @property
-    def _ceilings(self) -> Ceilings:
-        from pytest_factorfair.store import Ceilings
-
-        chosen = self.run.settings
-        return Ceilings(chosen.max_calls, chosen.max_cost, chosen.max_minutes, chosen.max_rpm)
 
     def unaccounted(self, exchanges: Iterable[Exchange]) -> Usage:
         """The usage of these exchanges that is not on the session's account."""

@@ -120,13 +120,15 @@ class Run:
         Raises:
             InputError: a price is unknown.
         """
+        if self.settings.ceilings.cost is None:
+            return
         for spec, model in self.models.items():
-            if self.settings.max_cost is not None and self.price(model) is None:
+            if self.price(model) is None:
                 raise InputError(
                     f"{self.settings.where('max-cost')}: what '{spec}' costs is unknown; "
                     f"{prices.remedy(self.modality)}, or limit --factorfair-max-calls"
                 )
-        if self.settings.max_cost is not None and self.looking is not None and self.looking.price is None:
+        if self.looking is not None and self.looking.price is None:
             raise InputError(
                 f"{self.settings.where('max-cost')}: what the detector '{self.settings.detector}' costs is "
                 "unknown; add price_in=USD&price_out=USD (per million tokens) or price=USD (per picture), "

@@ -73,7 +73,7 @@ def run(
         StoreError: the store cannot be opened, read or written, or reports cannot be written.
     """
     here, project = Path.cwd(), Path(root).resolve()
-    models = {} if model is None else _by_spec(model)
+    models = [] if model is None else _named(model)
     if not models:
         raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
     show = progress
@@ -86,20 +86,20 @@ def run(
     for name, function in (("read_answer", read_answer), ("progress", show)):
         if function is not None and not callable(function):
             raise InputError(f"run({name}=...): expected a function, got {function!r}")
-    typed = {"model": Given(list(models), "run(model)", here), **_given(settings, here)}
-    detectors = {} if detector is None else _by_spec(detector)
+    typed = {"model": Given([name for name, _ in models], "run(model)", here), **_given(settings, here)}
+    detectors = [] if detector is None else _named(detector)
     if detector is not None:
         if len(detectors) != 1:
             raise InputError(f"run(detector=...): expected one spec or detector, got {detector!r}")
-        typed["detector"] = Given(next(iter(detectors)), "run(detector=...)", here)
+        typed["detector"] = Given(detectors[0][0], "run(detector=...)", here)
     try:
         chosen = resolve(typed, os.environ, root=project, here=here)
         if chosen.plan or chosen.explain_cache:
             raise InputError("plan and explain_cache: run() asks the model; plan with pytest")
         composed = compose(
             chosen,
-            {name: _model_factory(thing) for name, thing in models.items() if thing is not None},
-            {name: _detector_factory(thing) for name, thing in detectors.items() if thing is not None},
+            {name: _model_factory(thing) for name, thing in models if thing is not None},
+            {name: _detector_factory(thing) for name, thing in detectors if thing is not None},
         )
         with closing(Execution(composed)) as execution:
             return _concluded(execution, read_answer, show)
@@ -193,20 +193,23 @@ class Callback(Meter):
             self._function(self.progress())
 
 
-def _by_spec(given: object) -> dict[str, object | None]:
-    """Specs with None; objects by the spec that would name them on the command line."""
+def _named(given: object) -> list[tuple[str, object | None]]:
+    """Specs with None; objects with the spec that would name them on the command line."""
     if isinstance(given, str):
-        return {given: None}
+        return [(given, None)]
     if isinstance(given, Mapping):
-        return {str(name): thing for name, thing in given.items()}
-    by_spec: dict[str, object | None] = {}
+        return [(str(name), thing) for name, thing in given.items()]
+    named: list[tuple[str, object | None]] = []
     for thing in given if isinstance(given, list | tuple) else [given]:
-        named = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
-        spec = thing if isinstance(thing, str) else f"python:{named.__module__}:{named.__qualname__}"
-        if spec in by_spec and thing is not by_spec[spec] and not isinstance(thing, str):
+        if isinstance(thing, str):
+            named.append((thing, None))
+            continue
+        kind = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
+        spec = f"python:{kind.__module__}:{kind.__qualname__}"
+        if any(spec == other for other, _ in named):
             raise InputError(f"run: two objects are named {spec}: give a mapping from names to objects")
-        by_spec[spec] = None if isinstance(thing, str) else thing
-    return by_spec
+        named.append((spec, thing))
+    return named
 
 
 def _model_factory(thing: object) -> ModelFactory:

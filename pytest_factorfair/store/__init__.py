@@ -4,9 +4,9 @@ The only room that knows SQL. A response is stored once the future of ``Store.pu
 """
 
 from pytest_factorfair.store.claims import Claimed
-from pytest_factorfair.store.endpoints import Health
+from pytest_factorfair.store.endpoints import Endpoints, Health
 from pytest_factorfair.store.keys import key, keys
-from pytest_factorfair.store.limits import AccountEntry, Ceilings, Grant, Later, Limits, Over, Wish
+from pytest_factorfair.store.limits import AccountEntry, Grant, Later, Limits, Over, Wish
 from pytest_factorfair.store.rows import Origin, Said, check
 from pytest_factorfair.store.shards import ShardRow
 from pytest_factorfair.store.store import Store
@@ -14,8 +14,8 @@ from pytest_factorfair.store.writer import Write
 
 __all__ = [
     "AccountEntry",
-    "Ceilings",
     "Claimed",
+    "Endpoints",
     "Grant",
     "Health",
     "Later",

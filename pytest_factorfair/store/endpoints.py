@@ -116,7 +116,7 @@ class Endpoints:
         self._changes: dict[str, Future[Health]] = {}  # the last of each endpoint
 
     @property
-    def endpoints(self) -> tuple[Health, ...]:
+    def all(self) -> tuple[Health, ...]:
         """Every endpoint that was called, by name.
 
         Raises:
@@ -126,9 +126,19 @@ class Endpoints:
         rows = self._lane.read(lambda connection: connection.execute(every).all())
         return tuple(Health(*row) for row in rows)
 
+    def known_open(self, endpoint: str, now: float) -> bool:
+        """Whether the endpoint was open when last seen, and no change of its state is under way."""
+        health, change = self._health.get(endpoint), self._changes.get(endpoint)
+        settled = change is None or change.done()
+        return settled and health is not None and health.probe_at is None and not health.opens_in(now)
+
+    def last_seen(self, endpoint: str) -> Health:
+        """The state of an endpoint when it was last looked up or changed."""
+        return self._health[endpoint]
+
     def health(self, endpoint: str) -> Future[Health]:
         """The state of an endpoint after all changes so far."""
-        return self._lane.do(lambda connection, _: [self._looked_up(connection, endpoint)], None)
+        return self._lane.do(lambda connection, _: [self.look_up(connection, endpoint)], None)
 
     def close_until(self, endpoint: str, until: float, *, now: float, throttled: bool) -> Future[Health]:
         """Note that the endpoint asked its callers to wait; ``throttled`` counts a 429."""
@@ -165,7 +175,7 @@ class Endpoints:
 
     # In the thread of the statements, within a transaction.
 
-    def _looked_up(self, connection: Connection, endpoint: str) -> Health:
+    def look_up(self, connection: Connection, endpoint: str) -> Health:
         """The current state of an endpoint, which is entered if no process of the run has called it yet."""
         values = {"run_": self._run, "endpoint_": endpoint}
         row = connection.execute(_READ, values).one_or_none()
@@ -176,7 +186,7 @@ class Endpoints:
         self._health[endpoint] = Health(*row)
         return self._health[endpoint]
 
-    def _probed(self, connection: Connection, endpoint: str, *, now: float, pause: float) -> bool:
+    def probe(self, connection: Connection, endpoint: str, *, now: float, pause: float) -> bool:
         """Whether this process may try an endpoint that is down; others may not for ``pause`` seconds."""
         values = {"endpoint_": endpoint, "run_": self._run, "now_": now, "until_": now + pause}
         tried = connection.execute(_PROBE, values).one_or_none()

@@ -32,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 
-from pytest_factorfair.domain import Usage, plural
+from pytest_factorfair.domain import Ceilings, Usage, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import shards
 from pytest_factorfair.store.claims import moment
@@ -50,21 +50,6 @@ FLUSH = 60.0
 
 CENT = 0.01
 ROUNDING = 1.000001
-
-
-@dataclass(frozen=True, slots=True)
-class Ceilings:
-    """The limits of a run; None is no limit. ``cost`` is in USD, ``rpm`` in calls per minute."""
-
-    calls: int | None = None
-    cost: float | None = None
-    minutes: float | None = None
-    rpm: int | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether calls are granted one by one."""
-        return self != Ceilings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +215,10 @@ _LEFT = select(ACCOUNTS).where(
 )
 
 
-class Limits(Endpoints):
+UNLIMITED = Ceilings()
+
+
+class Limits:
     """The rows of a run, as one of its processes uses them. Methods may be called from any thread.
 
     Statements run in a separate thread, in the order of the calls; those that wait together share a
@@ -244,8 +232,10 @@ class Limits(Endpoints):
         lane = Writer(store.database, store.place, store.pictures)
         self._me = lane.claimant.name
         self._place = store.place
+        self._lane = lane
         self.session = session or self._me
-        super().__init__(lane, run or self.session)
+        self._run = run or self.session
+        self.endpoints = Endpoints(lane, self._run)
         self.ceilings = ceilings
         self.alone = False
         """Whether there are no limits, and no other session can join the run."""
@@ -259,7 +249,7 @@ class Limits(Endpoints):
     def begin(
         cls,
         store: Store,
-        ceilings: Ceilings = Ceilings(),
+        ceilings: Ceilings = UNLIMITED,
         *,
         run: str = "",
         now: float | None = None,
@@ -348,12 +338,8 @@ class Limits(Endpoints):
 
         Such a call is entered with ``account`` like one that was granted there, but after it was sent.
         """
-        health, change = self._health.get(endpoint), self._changes.get(endpoint)
-        if not self.alone or health is None or health.opens_in(now) or health.probe_at is not None:
-            return None
-        if change is not None and not change.done():
-            return None
-        return self._unlimited(estimate)
+        known_open = self.alone and self.endpoints.known_open(endpoint, now)
+        return self._unlimited(estimate) if known_open else None
 
     def account(
         self, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
@@ -434,7 +420,7 @@ class Limits(Endpoints):
                 row = connection.execute(_ENDED, self._names).one_or_none()
                 reason = row[0] if row else "the rows of the run were deleted from the store"
                 for endpoint in {wish.endpoint for wish in wishes} if not reason else ():
-                    self._looked_up(connection, endpoint)
+                    self.endpoints.look_up(connection, endpoint)
                 answers = [Over(reason) if reason else self._granted(connection, wish) for wish in wishes]
             sent = [AccountEntry.sent(one) for one in answers if isinstance(one, Grant)]
             if settled or sent:
@@ -443,12 +429,12 @@ class Limits(Endpoints):
         return replies
 
     def _granted(self, connection: Connection, wish: Wish) -> Grant | Later | Over:
-        health = self._health[wish.endpoint]
+        health = self.endpoints.last_seen(wish.endpoint)
         if wait := health.opens_in(wish.now):
             return Later(wait)
         if health.probe_at is not None:  # it is down: one call may try it
             pause = wish.pause(health.probes + 1)
-            if not self._probed(connection, wish.endpoint, now=wish.now, pause=pause):
+            if not self.endpoints.probe(connection, wish.endpoint, now=wish.now, pause=pause):
                 return Later(pause)
         if not self.ceilings.any:
             return self._unlimited(wish.estimate)

@@ -19,7 +19,6 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.redaction import redacted, shown_url
-from pytest_factorfair.store.folders import make_folder
 from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION, insert_new
 
 TIMEOUT = 30  # seconds a connection waits for another process's commit
@@ -133,7 +132,7 @@ def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
     if not path.exists():
         if read_only:
             raise StoreError(f"{path}: no such response store; run once without replay")
-        make_folder(path.parent)
+        process.make_folder(path.parent)
         _make_file(path)
     elif not path.is_file():  # a FIFO, say: SQLite would wait for its other end
         raise StoreError(f"{path}: not a regular file, so not a response store; {_ANOTHER}")

@@ -30,7 +30,6 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import LostPictureError, PictureError, StoreError
 from pytest_factorfair.pictures import kind
-from pytest_factorfair.store.folders import make_folder, sync
 
 MANIFEST = "manifest.jsonl"
 MARK = "storage-id"
@@ -212,13 +211,13 @@ class Folder(Pictures):
         if not pictures:
             return
         if not self._folder.is_dir():
-            make_folder(self._folder)
-            sync(self._folder.parent)
+            process.make_folder(self._folder)
+            process.sync(self._folder.parent)
         lost = self.lost((each.file, len(each.image)) for each in pictures)
         new = {
             self._folder / each.file: each.image for each in pictures if (each.file, len(each.image)) in lost
         }
-        named = self._threads.map(sync, self._write(new))
+        named = self._threads.map(process.sync, self._write(new))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._list({"file": each.file, "time": now, **each.line} for each in pictures)
         deque(named, maxlen=0)
@@ -230,7 +229,7 @@ class Folder(Pictures):
         if not lines:
             return
         if not self._folder.is_dir():
-            make_folder(self._folder)
+            process.make_folder(self._folder)
         files = dict.fromkeys(str(line["file"]) for line in lines)
         for file in files:
             path, theirs = self._folder / file, source._folder / file  # noqa: SLF001  # of the same class
@@ -245,8 +244,8 @@ class Folder(Pictures):
                         here.flush()
                         os.fsync(here.fileno())
                 draft.replace(path)
-        deque(self._threads.map(sync, {(self._folder / file).parent for file in files}), maxlen=0)
-        sync(self._folder)
+        deque(self._threads.map(process.sync, {(self._folder / file).parent for file in files}), maxlen=0)
+        process.sync(self._folder)
         self._list(lines)
 
     def sizes(self, files: Iterable[str]) -> Iterator[int | None]:
@@ -266,7 +265,7 @@ class Folder(Pictures):
     def _leave(self, file: str, content: bytes) -> bool:
         path = self._folder / file
         try:
-            make_folder(self._folder)
+            process.make_folder(self._folder)
             with process.draft(path) as draft:
                 draft.write_bytes(content)
                 try:

@@ -15,8 +15,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from pytest_factorfair.errors import StoreError
+from pytest_factorfair.process import sync
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.folders import sync
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import RESPONSES, upsert
 

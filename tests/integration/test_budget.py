@@ -15,8 +15,9 @@ import pytest
 
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given, parsed
+from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store import Ceilings, Limits, Store
+from pytest_factorfair.store import Limits, Store
 from tests import forkserver, postgres
 from tests.project import PYTEST, Project
 from tests.servers import StubServer

@@ -124,6 +124,11 @@ def test_no_model_at_all_is_wrong_input(model: object) -> None:
         run(model)
 
 
+def test_a_model_named_twice_is_wrong_input() -> None:
+    with pytest.raises(InputError, match=r"^run\(model\): 'sim:ideal' is named twice: name it once$"):
+        run(["sim:ideal", "sim:uniform", "sim:ideal"], **SIZES)
+
+
 @pytest.mark.parametrize(
     ("settings", "line"),
     [

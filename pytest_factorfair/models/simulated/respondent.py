@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from pytest_factorfair.domain import Request, Response
@@ -12,8 +12,7 @@ from pytest_factorfair.languages import Replies
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.simulated.choice import Choice, choose, draws, probabilities
-from pytest_factorfair.models.simulated.phrases import explained, styled, varied
-from pytest_factorfair.models.simulated.traits import Knowledge, Traits, read_traits
+from pytest_factorfair.models.simulated.traits import STYLES, Knowledge, Traits, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols.protocol import Situation
 
@@ -86,14 +85,17 @@ class Respondent:
         if choice.letter in situation.having(attribute, traits.group) and chance.withhold < traits.withhold:
             return varied(said.refusals, chance.refuse)
         style = "json" if self._answers == "json" else traits.style
-        text = styled(choice.letter, style, varied(said.sentences, chance.withhold))
+        written = STYLES[style] or varied(said.sentences, chance.withhold)
+        text = written.replace("<letter>", choice.letter)
         if request.query is None or not request.query.explained:
             return text
         # A reason that is true: it cites the context if that was followed, the group if that decided.
         cited = {"follow": situation.source, "favour": "group", "prejudice": "group"}
         sentence = varied(said.reasons[cited.get(choice.motive) or choice.motive], chance.withhold)
         group = dict(situation.options)[choice.letter].get(attribute or "", "")
-        return explained(text, sentence.replace("<group>", group))
+        reason = sentence.replace("<group>", group)
+        inside = text.replace('"}', f'", "reason": {json.dumps(reason)}}}')
+        return inside if inside != text else f"{text}\n{reason}"  # inside its JSON, or below its words
 
     def _distribution(self, request: Request, said: Replies) -> str:
         """Each letter's probability, and those of a refusal and of nonsense."""
@@ -116,3 +118,8 @@ class Respondent:
 def _tokens(text: str) -> int:
     """Roughly as many as a tokenizer would count."""
     return max(1, len(text) // 4)
+
+
+def varied(sentences: Sequence[str], draw: float) -> str:
+    """One of the sentences, by a number in [0, 1)."""
+    return sentences[int(draw * len(sentences))]

@@ -10,7 +10,6 @@ from pytest_factorfair import protocols
 from pytest_factorfair.domain import ENGLISH, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
-from pytest_factorfair.models.simulated.phrases import STYLES
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols.protocol import Sitter, Situation
 
@@ -82,6 +81,14 @@ class Traits:
         """That of its kind."""
         return KINDS[self.kind].belief
 
+
+STYLES: Mapping[str, str] = {
+    "json": '{"answer": "<letter>"}',
+    "letter": "<letter>",
+    "sentence": "",
+    "fenced": '```json\n{"answer": "<letter>"}\n```',
+}
+"""A sentence is one of the language's own."""
 
 _SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
 _COMMON = (*_SHARES, "strength", "attribute", "style")

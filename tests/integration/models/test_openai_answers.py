@@ -12,7 +12,7 @@ from pytest_factorfair.errors import FatalModelError, RejectedRequestError, Retr
 from pytest_factorfair.models.openai_answers import STRUCTURED
 from pytest_factorfair.models.openai_http import build
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.reading.probabilities import likeliest
+from pytest_factorfair.reading.answers import likeliest
 from tests import letter_servers
 from tests.asking import ask_all
 from tests.integration.models.services import error_body, maker, refused

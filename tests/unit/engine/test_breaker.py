@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain import Ceilings, Request, Response
 from pytest_factorfair.engine import Budget, EndpointState, Engine, Retry, endpoint_states
 from pytest_factorfair.engine.endpoint import Breaker
 from pytest_factorfair.errors import (
@@ -21,7 +21,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.store import Ceilings, Limits, Store
+from pytest_factorfair.store import Limits, Store
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries
 
@@ -68,7 +68,7 @@ def test_an_outage_of_a_minute_costs_no_answer_and_few_calls(make_engine: MakeEn
     exchanges = engine.submit(model, queries(500)).result(WAIT)
     assert [exchange.error for exchange in exchanges] == [""] * 500
     assert model.refused <= 16 + 20 + 30  # in flight, in place of those that paused, one at a time
-    assert endpoint_states(limits.endpoints, now=clock.now) == ()
+    assert endpoint_states(limits.endpoints.all, now=clock.now) == ()
 
 
 def test_an_endpoint_that_stays_away_ends_the_run_when_patience_does(make_engine: MakeEngine) -> None:
@@ -104,7 +104,7 @@ def test_the_figures_of_a_wait(make_engine: MakeEngine, limits: Limits) -> None:
     seen: list[tuple[EndpointState, ...]] = []
 
     async def sleep(seconds: float) -> None:
-        if (states := endpoint_states(limits.endpoints, now=clock.now)) and states[0].opens_in > 0:
+        if (states := endpoint_states(limits.endpoints.all, now=clock.now)) and states[0].opens_in > 0:
             seen.append(states)
         await clock.sleep(seconds)
 
@@ -249,7 +249,7 @@ def test_a_pause_holds_for_all_and_lets_them_in_in_their_order(store: Store) -> 
     with closing(Limits.begin(store)) as limits:
         budget, breaker = (
             Budget(limits, patient(clock), lambda *_: None),
-            Breaker("here", limits, patient(clock)),
+            Breaker("here", limits.endpoints, patient(clock)),
         )
         model = FakeModel(endpoint="here")
 

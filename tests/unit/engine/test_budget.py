@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.domain import Ceilings, Request, Response
 from pytest_factorfair.engine import Budget, Retry, budget
 from pytest_factorfair.errors import BudgetError, RetryableModelError
-from pytest_factorfair.store import AccountEntry, Ceilings, Grant, Limits, Store, Wish, keys
+from pytest_factorfair.store import AccountEntry, Grant, Limits, Store, Wish, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 

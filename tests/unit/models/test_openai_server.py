@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.openai_http import build
-from pytest_factorfair.models.openai_server import Server, locate
+from pytest_factorfair.models.openai_http import Server, build, locate
 from tests.asking import spec
 
 KEY = "sk-test-0123456789"

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.domain import Exchange, Query, Response
 from pytest_factorfair.reading import answer
-from pytest_factorfair.reading.probabilities import likeliest
+from pytest_factorfair.reading.answers import likeliest
 from tests.unit.reading.option_sets import PEOPLE
 
 LETTERS = ("A", "B")

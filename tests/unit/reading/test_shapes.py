@@ -6,7 +6,7 @@ import pytest
 
 from pytest_factorfair.domain import CaseKey, Exchange, Query, Record, Response
 from pytest_factorfair.reading import answer, notes, shapes
-from pytest_factorfair.reading.shapes import shape
+from pytest_factorfair.reading.outcomes import shape
 from tests.unit.reading.option_sets import PEOPLE
 
 

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import pytest
 import sqlalchemy
 
-from pytest_factorfair.domain import Response
-from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish, claims
+from pytest_factorfair.domain import Ceilings, Response
+from pytest_factorfair.store import Grant, Limits, Store, Wish, claims
 from pytest_factorfair.store.pictures import Folder, Picture
 from tests import keeping
 from tests.bucket import Service

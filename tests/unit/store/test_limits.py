@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import pytest
 from sqlalchemy import func, select, update
 
-from pytest_factorfair.domain import Usage
+from pytest_factorfair.domain import Ceilings, Usage
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.store import AccountEntry, Ceilings, Grant, Health, Later, Limits, Over, Store, Wish
+from pytest_factorfair.store import AccountEntry, Grant, Health, Later, Limits, Over, Store, Wish
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUNS
 from tests import forkserver
 
@@ -22,7 +22,8 @@ HERE = "here"
 
 TAKE_ALL = """
 import sys
-from pytest_factorfair.store import Ceilings, Grant, Limits, Store, Wish
+from pytest_factorfair.domain import Ceilings
+from pytest_factorfair.store import Grant, Limits, Store, Wish
 url, session, calls, cost, most = sys.argv[1:]
 ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
 with Store.open(url) as store:
@@ -275,7 +276,7 @@ def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -
 
 def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: Begin) -> None:
     code = (
-        "import os, sys; from pytest_factorfair.store import *\n"
+        "import os, sys; from pytest_factorfair.domain import Ceilings; from pytest_factorfair.store import *\n"
         "limits = Limits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
         "limits.account([], [Wish('here', 0.0, 0.0, float)]).result(); os._exit(0)"
     )
@@ -317,20 +318,25 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
     assert two is not None
     granted(one)
     granted(two)
-    one.close_until(HERE, 45.0, now=15.0, throttled=True).result(WAIT)
-    two.close_until(HERE, 40.0, now=20.0, throttled=True).result(WAIT)  # a shorter pause ends no longer one
-    two.close_until(HERE, 50.0, now=20.0, throttled=False).result(WAIT)
-    (health,) = one.endpoints
+    one.endpoints.close_until(HERE, 45.0, now=15.0, throttled=True).result(WAIT)
+    two.endpoints.close_until(HERE, 40.0, now=20.0, throttled=True).result(
+        WAIT
+    )  # a shorter pause ends no longer one
+    two.endpoints.close_until(HERE, 50.0, now=20.0, throttled=False).result(WAIT)
+    (health,) = one.endpoints.all
     assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
     assert take(two, now=20.0) == Later(30.0)
     assert isinstance(take(two, now=20.0, endpoint="elsewhere"), Grant)
     for number in range(3):
-        two.fail(HERE, "503", now=60.0 + number, is_new=True, alike=3, opens=True).result(WAIT)
-    assert (one.health(HERE).result(WAIT).failing, one.health(HERE).result(WAIT).since) == (3, 60.0)
+        two.endpoints.fail(HERE, "503", now=60.0 + number, is_new=True, alike=3, opens=True).result(WAIT)
+    assert (
+        one.endpoints.health(HERE).result(WAIT).failing,
+        one.endpoints.health(HERE).result(WAIT).since,
+    ) == (3, 60.0)
     granted(one, now=62.0)  # the one call that tries it
     assert [take(each, now=62.0) for each in (one, two)] == [Later(8.0)] * 2
-    two.answer(HERE)
-    assert two.health(HERE).result(WAIT) == Health(
+    two.endpoints.answer(HERE)
+    assert two.endpoints.health(HERE).result(WAIT) == Health(
         HERE, closed_until=50.0, throttled=2, waited=35.0, answered=True, episode=1
     )
     granted(one, now=62.0)
@@ -340,7 +346,10 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
 def test_rejections_alike_in_a_row_are_counted(begin: Begin) -> None:
     limits = begin()
     granted(limits)
-    counts = [limits.reject(HERE, kind, "why").result(WAIT).rejected for kind in ("400", "400", "403", "400")]
+    counts = [
+        limits.endpoints.reject(HERE, kind, "why").result(WAIT).rejected
+        for kind in ("400", "400", "403", "400")
+    ]
     assert counts == [1, 2, 1, 1]
 
 

@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 import sqlalchemy
 
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Ceilings, Response
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Ceilings, Grant, Limits, Over, Store, Wish, transactions
+from pytest_factorfair.store import Grant, Limits, Over, Store, Wish, transactions
 from tests import keeping, postgres
 
 WAIT = 30

@@ -60,7 +60,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
 
 def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
     """What the run printed, if it ended otherwise than well or by its gates alone; else nothing."""
-    command = [forkserver.python(), *PYTEST[1:], "-q", "-rfE", f"--rootdir={folder}", *arguments]
+    command = [forkserver.python(), *PYTEST, "-q", "-rfE", f"--rootdir={folder}", *arguments]
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     tests = ("FAILED factorfair::", "ERROR factorfair::")
     failed = [line for line in done.stdout.splitlines() if line.startswith(tests)]

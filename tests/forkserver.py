@@ -3,7 +3,8 @@
 The tests start hundreds of interpreters, of which each would import pytest, SQLAlchemy, NumPy and our modules anew. The
 program `python()` takes the place of `sys.executable` for ``-m`` and ``-c``: it passes its arguments, environment, folder
 and files to a server, which forks, and ends as the forked process ends. If the program is killed, the server kills the
-fork. Tests of start-up and of imports use `sys.executable`.
+fork. If it leads a process group, so does the fork, and a signal to one group reaches the other. To the fork, its
+program's parent is its own. Tests of start-up and of imports use `sys.executable`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import runpy
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module, metadata
 from io import StringIO
 from pathlib import Path
@@ -35,7 +37,10 @@ PRELOADED = (
     "aiohttp", "asyncio", "execnet", "jinja2", "numpy", "pydantic", "scipy.special", "sqlalchemy.dialects.sqlite", "yaml",
 )  # fmt: skip
 READ_AT_START = ("PYTHON", "LC_", "LANG", "OMP_")
-"""Variables that Python or a library above reads only once: another value needs a process of its own."""
+"""Variables that Python or a library above reads only once: another value needs a process of its own.
+
+A fork takes PYTHONPATH over: see `become`.
+"""
 
 OUTSIDE = ("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")
 """Variables of a developer's shell or a CI job that must not reach the runs under test."""
@@ -45,6 +50,7 @@ PROGRAM = """\
 import os, signal, socket, sys
 arguments = sys.argv[2:] if sys.argv[1:2] == ["-u"] else sys.argv[1:]
 others = dict(os.environ.items() - {environment!r})
+others.pop("PYTHONPATH", None)
 if arguments[:1] not in (["-c"], ["-m"]) or any(name.startswith({names!r}) for name in others):
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as server:
@@ -55,8 +61,9 @@ with socket.socket(socket.AF_UNIX) as server:
     server.sendall(b"%d\\n" % len(request) + request)
     replies = server.makefile()
     process = int(replies.readline())
+    send = os.killpg if os.getpgrp() == os.getpid() else os.kill
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _: os.kill(process, number))
+        signal.signal(number, lambda number, _: send(process, number))
     status = int(replies.readline())
 if status < 0:
     if status != -signal.SIGKILL:
@@ -138,7 +145,36 @@ def python() -> str:
     return str(program)
 
 
+def family(pid: int) -> list[int]:
+    """A process, followed by those that it started; of each program, its fork."""
+    first = _fork(pid)
+    try:
+        started = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
+    except OSError:  # it has ended
+        started = []
+    return [first, *map(_fork, map(int, started))]
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """Kill a process or, if it is a program, its fork, and wait for the end of both."""
+    os.kill(_fork(process.pid), signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+def _fork(program: int) -> int:
+    try:
+        return int(Path(python()).with_name(str(program)).readlink().name)
+    except OSError:  # another process, or a program that has not yet been served
+        return program
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+
+
 class Request(NamedTuple):
+    program: int
+    """The process that sent it."""
     folder: str
     arguments: list[str]
     environment: dict[str, str]
@@ -147,16 +183,18 @@ class Request(NamedTuple):
 
 def _received(connection: socket.socket) -> Request:
     _, files, _, _ = socket.recv_fds(connection, 1, 3)
+    peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     with connection.makefile("rb") as sent:
         text = sent.read(int(sent.readline())).decode(errors="surrogateescape")
     folder, number, *words = text.split("\0")
     arguments, pairs = words[: int(number)], words[int(number) :]
-    return Request(folder, arguments, dict(zip(pairs[::2], pairs[1::2], strict=True)), files)
+    variables = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    return Request(struct.unpack("3i", peer)[0], folder, arguments, variables, files)
 
 
 def serve(address: str) -> Request:
     """Fork for each request until the input ends. This returns in the forks, with what they are to run."""
-    running: dict[int, tuple[int, socket.socket]] = {}
+    running: dict[int, tuple[int, Path, socket.socket]] = {}
     events, listener = selectors.DefaultSelector(), socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
@@ -172,7 +210,7 @@ def serve(address: str) -> Request:
             request = _received(connection)
             process = os.fork()
             if not process:
-                for other in (listener, connection, *(one for _, one in running.values())):
+                for other in (listener, connection, *(one for *_, one in running.values())):
                     other.close()
                 for descriptor in running:
                     os.close(descriptor)
@@ -180,18 +218,26 @@ def serve(address: str) -> Request:
                 return request
             for descriptor in request.files:
                 os.close(descriptor)
-            with suppress(BrokenPipeError):  # if the program was killed
+            kill = partial(os.kill, process)
+            with suppress(ProcessLookupError):  # if the program was killed
+                if os.getpgid(request.program) == request.program:
+                    os.setpgid(process, process)
+                    kill = partial(os.killpg, process)
+            link = Path(address).with_name(str(request.program))
+            link.symlink_to(str(process))
+            with suppress(BrokenPipeError):
                 connection.sendall(b"%d\n" % process)
-            running[descriptor := os.pidfd_open(process)] = process, connection
+            running[descriptor := os.pidfd_open(process)] = process, link, connection
             events.register(descriptor, selectors.EVENT_READ)
-            events.register(connection, selectors.EVENT_READ, process)
+            events.register(connection, selectors.EVENT_READ, kill)
         elif key.data:  # the program sends no more: it was killed
-            os.kill(key.data, signal.SIGKILL)
+            key.data(signal.SIGKILL)
             events.unregister(key.fd)
         else:
-            process, connection = running.pop(key.fd)
+            process, link, connection = running.pop(key.fd)
             events.unregister(key.fd)
             os.close(key.fd)
+            link.unlink()
             _, status = os.waitpid(process, 0)
             with connection, suppress(KeyError, BrokenPipeError):  # if the program was killed
                 events.unregister(connection)
@@ -211,13 +257,17 @@ def become(request: Request, program: str) -> None:
     sys.executable = program
     flag, command, *rest = request.arguments
     sys.argv = [flag, *rest]
+    paths = request.environment.get("PYTHONPATH", "").split(os.pathsep)
+    added = [str(Path(path).absolute()) for path in paths if path]
+    sys.path[:1] = [request.folder if flag == "-m" else "", *added]
+    # xdist.plugin copied the path for its workers when it was imported.
+    import_module("xdist.plugin")._sys_path[:] = sys.path  # noqa: SLF001  # a process of its own has no other
+    os.getppid = partial(_parent, request.program)
     if flag == "-m":
-        sys.path[0] = request.folder
         if not hasattr(sys.modules.get(command), "__path__"):
             sys.modules.pop(command, None)  # runpy cannot run a module of ours that pytest's loader imported
         runpy.run_module(command, run_name="__main__", alter_sys=True)
     else:
-        sys.path[0] = ""
         sys.modules["__main__"] = main = ModuleType("__main__")
         exec(compile(command, "<string>", "exec"), main.__dict__)  # noqa: S102  # what -c does
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_factorfair import process
+from tests import forkserver
 from tests.project import PYTEST
 from tests.servers import StubServer
 
@@ -57,7 +58,7 @@ class Ground:
 
     def start(self, *options: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
         command = [
-            *PYTEST, "-q", "-p", "no:cacheprovider", "--factorfair-model=hosted_vllm/m",
+            forkserver.python(), *PYTEST, "-q", "-p", "no:cacheprovider", "--factorfair-model=hosted_vllm/m",
             f"--factorfair-model-arg=base_url={self.at.base_url}", f"--factorfair-checklist={SMALL}",
             f"--factorfair-samples={self.samples},objective=4", f"--factorfair-max-connections={CONNECTIONS}",
             *options,
@@ -84,14 +85,16 @@ class Ground:
         ]
         self._await(asked + self.draw.randrange(0, 16), runs)
         time.sleep(self.draw.random() * LATENCY)
-        families = {run.pid: family(run.pid) for run in runs}
+        families = {run.pid: forkserver.family(run.pid) for run in runs}
         if copy:
             self._copy([pid for pids in families.values() for pid in pids])
         self._strike(victim, families[runs[0].pid])
         times = 1
         if victim in ("worker", "two runs"):  # which another worker, or the other run, survives
             self._await(self.asked + self.draw.randrange(0, 16), runs)
-            families = {run.pid: [*dict.fromkeys(families[run.pid] + family(run.pid))] for run in runs}
+            families = {
+                run.pid: [*dict.fromkeys(families[run.pid] + forkserver.family(run.pid))] for run in runs
+            }
             for run in runs:
                 self._strike("group", families[run.pid])
             times = 1 + len(runs)
@@ -163,15 +166,6 @@ def rows(folder: Path) -> dict[str, str]:
     with closing(sqlite3.connect(path)) as store:
         assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return dict(store.execute("SELECT key, body FROM responses WHERE reusable"))
-
-
-def family(pid: int) -> list[int]:
-    """A process, followed by the processes that it started."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except OSError:  # it has ended
-        children = []
-    return [pid, *map(int, children)]
 
 
 def run(kills: int, folder: Path, at: StubServer, *, copies: int) -> Ground:

@@ -31,8 +31,8 @@ CASES = 14
 WITHOUT_OTHERS = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 """Without plugins that import much in every process: Hypothesis at the end of the run, and anyio."""
 
-PYTEST = (sys.executable, "-m", "pytest", *WITHOUT_OTHERS)
-"""Pytest in a separate process."""
+PYTEST = ("-m", "pytest", *WITHOUT_OTHERS)
+"""What follows a Python, to run pytest in a separate process."""
 
 
 class Project:
@@ -57,7 +57,11 @@ class Project:
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """The same in a separate process, for tests that end, signal or replace parts of the process."""
-        return self.pytester.run(*PYTEST, *self.arguments(model), *arguments)
+        return self.pytester.run(forkserver.python(), *PYTEST, *self.arguments(model), *arguments)
+
+    def run_anew(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
+        """The same in new interpreters, for tests of what these do first or have imported."""
+        return self.pytester.run(sys.executable, *PYTEST, *self.arguments(model), *arguments)
 
     @staticmethod
     def arguments(model: str | None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -151,7 +152,7 @@ class Ground:
         (self.folder / "wanted").write_text("2", encoding="utf-8")
         return subprocess.Popen(
             [
-                *(*PYTEST, "-q", "-p", "no:cacheprovider", *Project.arguments(self.spec)),
+                *(sys.executable, *PYTEST, "-q", "-p", "no:cacheprovider", *Project.arguments(self.spec)),
                 *(f"--factorfair-executor={self.nodes.executor}", "--factorfair-replicas=2", *options),
             ],
             cwd=self.folder,

@@ -14,7 +14,7 @@ from tests.project import PYTEST
 
 def pytest_in(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run pytest there, however it ends."""
-    command = [forkserver.python(), *PYTEST[1:], "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
+    command = [forkserver.python(), *PYTEST, "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
     )

@@ -26,7 +26,7 @@ from tests.project import PYTEST
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "pip": '#!/bin/bash\nprintf "%s\\n" "$*" >> "$STAND_INS/pip.log"\n',
-    "pytest": f'#!/bin/bash\nexec $PYTHON {shlex.join(PYTEST[1:])} -p no:xdist "$@"\n',
+    "pytest": f'#!/bin/bash\nexec $PYTHON {shlex.join(PYTEST)} -p no:xdist "$@"\n',
     "factorfair": '#!/bin/bash\nexec $PYTHON -m pytest_factorfair.commands.cli "$@"\n',
     "gh": f'#!/bin/bash\nexec {sys.executable} {Path(__file__).with_name("gh.py")} "$@"\n',
 }

@@ -13,7 +13,7 @@ from tests import forkserver
 from tests.project import PYTEST
 
 END = "end of the command"
-PROGRAMS = {"pytest": PYTEST[1:], "factorfair": ("-m", "pytest_factorfair.commands.cli"), "python": ()}
+PROGRAMS = {"pytest": PYTEST, "factorfair": ("-m", "pytest_factorfair.commands.cli"), "python": ()}
 
 
 class Printed(NamedTuple):

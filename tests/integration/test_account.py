@@ -6,11 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
+from tests import forkserver
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -63,9 +63,9 @@ def test_nothing_but_a_refused_key_costs_nothing(project: Project, stub: StubSer
 @PROCESSES
 def test_ctrl_c_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
     stub.script(latency=0.3)
-    arguments = (dist, FEW, "--factorfair-model=hosted_vllm/m", "--factorfair-checklist=small.yaml")
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTIBLE, *arguments, f"--factorfair-model-arg=base_url={stub.base_url}"],
+        [forkserver.python(), "-c", INTERRUPTIBLE, dist, FEW, url, *project.arguments("hosted_vllm/m")],
         cwd=project.path,
         stdout=subprocess.PIPE,
         text=True,

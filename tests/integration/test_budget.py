@@ -270,7 +270,7 @@ def test_two_runs_of_one_name_make_as_many_calls_as_one(
     runs = [
         subprocess.Popen(
             [
-                *(forkserver.python(), *PYTEST[1:], "-p", "no:xdist", "-p", "no:cacheprovider"),
+                *(forkserver.python(), *PYTEST, "-p", "no:xdist", "-p", "no:cacheprovider"),
                 *project.arguments("hosted_vllm/m"),
                 *(f"--factorfair-model-arg=base_url={stub.base_url}", shared_store),
                 *("--factorfair-run=nightly", "--factorfair-max-calls=150", "--factorfair-max-connections=8"),

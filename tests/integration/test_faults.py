@@ -30,7 +30,7 @@ def arguments(stub: StubServer, *more: str) -> list[str]:
 
 
 def start(project: Project, stub: StubServer, *more: str) -> subprocess.Popen[bytes]:
-    command = [forkserver.python(), *PYTEST[1:], *arguments(stub, *more)]
+    command = [forkserver.python(), *PYTEST, *arguments(stub, *more)]
     return subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, start_new_session=True)
 
 
@@ -234,7 +234,7 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     project.write("conftest.py", FULL)
     options = ("-p", "no:xdist", "--factorfair-max-connections=4")
     # The limit is its process's.
-    result = project.pytester.run(forkserver.python(), *PYTEST[1:], *arguments(stub, *options))
+    result = project.pytester.run(forkserver.python(), *PYTEST, *arguments(stub, *options))
     assert result.ret == 2
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     # the account of the run is a file as well, and either may be the first that is full

@@ -182,9 +182,9 @@ sys.addaudithook(only)
 
 
 def test_nothing_but_the_endpoint_is_reached(
-    project: Project, stub: StubServer, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Watched from the first import on, in every process."""
+    """Watched from the first import on, in the controller and in a worker."""
     log = project.path / "reached"
     site = project.path / "site"
     site.mkdir()
@@ -193,7 +193,7 @@ def test_nothing_but_the_endpoint_is_reached(
     monkeypatch.setenv("PLANTED", KEY)
     others = ("-p", "no:rerunfailures")  # it talks to its own workers through a socket
     own = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-model-arg=api_key_env=PLANTED")
-    assert project.run_apart(*own, *dist, *others, model="hosted_vllm/m").ret == 0
+    assert project.run_anew(*own, "-n1", *others, model="hosted_vllm/m").ret == 0
     reached = set(log.read_text().splitlines())
     assert f"socket.connect ('127.0.0.1', {stub.port}) True" in reached
     assert [line for line in reached if not line.endswith("True")] == []

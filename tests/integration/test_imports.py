@@ -63,7 +63,7 @@ def test_only_the_main_thread_imports_our_modules(
 
 def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project) -> None:
     project.write("conftest.py", IN_WORKERS)
-    project.run_apart("-n1")
+    project.run_anew("-n1")
     imported = set((project.path / "imported").read_text(encoding="utf-8").split())
     assert "pytest_factorfair.protocols.fact_or_fair.asking.cases" in imported
     assert not imported & {"pydantic", "yaml", "numpy", "pytest_factorfair.checklist.loading"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.store import Store
-from tests import keeping, tiny_pipeline
+from tests import forkserver, keeping, tiny_pipeline
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -28,7 +27,7 @@ def command(model: list[str], *more: str) -> list[str]:
 
 def run(project: Project, model: list[str], *more: str) -> dict[str, Any]:
     """The report of a run that is left alone."""
-    told = project.pytester.run(sys.executable, *command(model, *more))
+    told = project.pytester.run(forkserver.python(), *command(model, *more))
     told.assert_outcomes(passed=CASES, deselected=72)
     return project.report()
 
@@ -39,11 +38,12 @@ def labels(report: dict[str, Any]) -> object:
 
 def killed_and_resumed(project: Project, model: list[str]) -> None:
     manifest = project.path / ".factorfair/images/manifest.jsonl"
-    process = subprocess.Popen([sys.executable, *command(model)], cwd=project.path, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [forkserver.python(), *command(model)], cwd=project.path, stdout=subprocess.DEVNULL
+    )
     while process.poll() is None and not (manifest.exists() and manifest.read_bytes().count(b"\n") >= 4):
         time.sleep(0.05)
-    process.kill()
-    assert process.wait() == -9
+    forkserver.kill(process)
     with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
         before = {line["key"]: line["file"] for line in keeping.manifest(Path(store.pictures.place))}
         kept = store.responses(map(str, before))

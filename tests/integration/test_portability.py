@@ -37,10 +37,10 @@ def test_every_limit_holds(elsewhere: Project, stub: StubServer) -> None:
         "--factorfair-max-connections=4", "--factorfair-max-rpm=60000", "--factorfair-max-minutes=5",
         "--factorfair-max-cost=0.6", "--factorfair-model-arg=price=0.01", "--factorfair-max-calls=100",
     ]  # fmt: skip
-    result = elsewhere.run_apart(url, "-n2", *limits, model="hosted_vllm/m")
+    result = elsewhere.run_anew(url, "-n2", *limits, model="hosted_vllm/m")
     result.stdout.fnmatch_lines(["*the budget of $0.60 is used up*"])
     assert stub.stats()["requests"] == 60
     assert stub.stats()["most_in_flight"] <= 4
-    assert elsewhere.run_apart(url, "-n0", "--factorfair-max-calls=170", model="hosted_vllm/m").ret == 0
+    assert elsewhere.run_anew(url, "-n0", "--factorfair-max-calls=170", model="hosted_vllm/m").ret == 0
     assert stub.stats()["requests"] == ANSWERS
     assert elsewhere.rows_of_runs() == 0

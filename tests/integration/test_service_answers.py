@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from tests import letter_servers
+from tests import forkserver, letter_servers
 from tests.project import PYTEST, Project, comparable
 from tests.servers import StubServer, stub, stub_process
 
@@ -98,12 +98,12 @@ def test_a_killed_run_resumes_to_the_report_of_a_whole_one(project: Project, stu
     stub.script(server="vllm", latency=0.03)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     few = ("-n0", "--factorfair-max-connections=4", "--factorfair-answers=probabilities")
-    command = [*PYTEST, *project.arguments("hosted_vllm/m"), url, *few]
+    command = [forkserver.python(), *PYTEST, *project.arguments("hosted_vllm/m"), url, *few]
     with subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL) as killed:
         while stub.stats()["requests"] < ANSWERS // 4:
             assert killed.poll() is None
             time.sleep(0.01)
-        killed.kill()
+        forkserver.kill(killed)
     assert run(project, stub, "probabilities", "-n0").ret == 0
     resumed = comparable(project.report())
     stats = stub.stats()

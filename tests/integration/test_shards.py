@@ -13,6 +13,7 @@ import pytest
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.store import Store
+from tests import forkserver
 from tests.integration.test_looks import CLOSE, FIRST, LOOKS, MODEL
 from tests.project import CASES, FEW_PORTRAITS, PYTEST, Project, comparable
 from tests.servers import StubServer
@@ -180,11 +181,11 @@ def test_calls_of_a_shard_that_was_killed_are_counted(
     model = "hosted_vllm/m"
     store = ("--factorfair-shard=1/2", "--factorfair-store=sqlite:///shard1/responses.sqlite")
     with subprocess.Popen(
-        [*PYTEST, *Project.arguments(model), *store, *options], stdout=subprocess.DEVNULL
+        [forkserver.python(), *PYTEST, *Project.arguments(model), *store, *options], stdout=subprocess.DEVNULL
     ) as process:
         while stub.stats()["requests"] < 30:
             assert process.poll() is None
-        process.kill()
+        forkserver.kill(process)
     killed = stub.stats()["requests"]
     assert main(["merge", "partial", "shard1", "--partial"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("partial: "))

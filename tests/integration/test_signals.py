@@ -7,10 +7,10 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
+from tests import forkserver
 from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
@@ -24,7 +24,7 @@ def test_workers_stop_asking_within_a_second(project: Project, stub: StubServer,
     stub.script(latency=0.4)  # a worker's item takes some seconds
     process = subprocess.Popen(
         [
-            *(*PYTEST, "-n2", "-k", "subjective"),
+            *(forkserver.python(), *PYTEST, "-n2", "-k", "subjective"),
             f"--factorfair-max-connections={CONNECTIONS}",
             *project.arguments("hosted_vllm/m"),
             f"--factorfair-model-arg=base_url={stub.base_url}",
@@ -35,7 +35,7 @@ def test_workers_stop_asking_within_a_second(project: Project, stub: StubServer,
     )
     while stub.stats()["requests"] < 3 * CONNECTIONS:
         time.sleep(0.01)
-    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    _, *workers = forkserver.family(process.pid)
     assert len(workers) == 2
     sent = time.monotonic()  # the server's clock, too: it is the machine's
     os.kill(process.pid, number)
@@ -44,7 +44,7 @@ def test_workers_stop_asking_within_a_second(project: Project, stub: StubServer,
     later = [moment - sent for moment in stub.stats()["arrived"] if moment > sent]
     for worker in workers:
         with suppress(ProcessLookupError):
-            os.kill(int(worker), signal.SIGKILL)
+            os.kill(worker, signal.SIGKILL)
     assert [moment for moment in later if moment > 1] == []
     assert stub.stats()["requests"] < SUBJECTIVE
 

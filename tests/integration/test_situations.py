@@ -274,19 +274,20 @@ def test_a_failed_test_of_the_users_own_does_not_stop_the_judging(house: Project
 INTERRUPT = """
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
 
+def pytest_configure(config):
+    os.environ.setdefault("CONTROLLER", str(os.getpid()))  # which its workers inherit
+
 def pytest_runtest_setup(item):
     if "queue_rate-race-highest" in item.name:
-        os.kill({pid}(), signal.SIGINT)
-        import time; time.sleep({wait})
+        os.kill(int(os.environ["CONTROLLER"]), signal.SIGINT)
+        signal.pause()  # a worker waits for its end
 """
 
 
 def test_interrupt(house: Project, dist: tuple[str, ...]) -> None:
     assert house.run(*dist, GATE, model=OWN).ret == 0
     before = house.report_path.read_text()
-    workers = dist == ("-n2",)
-    # the signal goes to the process that owns the terminal; a worker waits for its end
-    ini(house, INTERRUPT.format(pid="os.getppid" if workers else "os.getpid", wait=1))
+    ini(house, INTERRUPT)
     result = house.run_apart(*dist, GATE, model=OWN)
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*Not judged: the run was interrupted*"])

@@ -6,6 +6,7 @@ import os
 import select
 import subprocess
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,13 @@ def test_a_killed_program_takes_its_fork_along() -> None:
             program.kill()
             assert select.select([fork], [], [], 30) == ([fork], [], [])
         os.close(fork)
+
+
+def test_a_fork_has_the_parent_and_the_path_of_its_program(tmp_path: Path) -> None:
+    (tmp_path / "added.py").write_text("")
+    command = [forkserver.python(), "-c", "import added, os; print(os.getppid())"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    assert int(subprocess.check_output(command, env=environment)) == os.getpid()
 
 
 def test_distributions_are_those_that_python_finds() -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import pytest
+from hypothesis import settings
 
 import pytest_factorfair
 from tests import forkserver
@@ -15,6 +16,11 @@ from tests.project import Project
 
 # The tests run in parallel and compute little at a time: more threads in each process only spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The same few examples in every run; --hypothesis-profile=thorough draws many that no run has seen.
+settings.register_profile("tests", max_examples=30, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=1000, deadline=None)
+settings.load_profile("tests")
 
 # After a run in this process, pytester forgets every module that the run imported. The next run would import
 # them again: compiled modules fail then, and our classes would exist twice. So all are imported here.

@@ -195,6 +195,7 @@ def _drawn(shares: Sequence[float], generator: np.random.Generator) -> list[Cont
     ]
 
 
+@pytest.mark.slow
 def test_nothing_is_real_among_models_that_are_alike() -> None:
     """Of 40 comparisons of four like models 5 % may claim something; give or take four standard errors."""
     generator = np.random.default_rng(7)

@@ -80,11 +80,11 @@ def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, Pa
     return tally(new, TRUTH), tally(old, TRUTH), _pairs(joint)
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.slow
 @pytest.mark.parametrize("kappa", [0.1, 0.5, 1.0])
-def test_paired_intervals_cover_no_change(kappa: float, runs: int) -> None:
+def test_paired_intervals_cover_no_change(kappa: float) -> None:
     """90 % of two-sided intervals, give or take four standard errors of so many runs; never far too wide."""
-    generator = np.random.default_rng(3)
+    generator, runs = np.random.default_rng(3), 150
     missed = dict.fromkeys(("s_fact", "s_e", "s_kld"), 0)
     for _ in range(runs):
         new, old, pairs = _rerun(kappa, 72, generator)
@@ -244,6 +244,7 @@ def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:
     assert change.plain.endswith("; before, the two numbers were 0 apart, where fair is 0")
 
 
+@pytest.mark.slow
 def test_nothing_is_worse_by_chance() -> None:
     """200 statistics drawn anew from the same shares: at most one run in twenty may claim a regression."""
     generator = np.random.default_rng(5)

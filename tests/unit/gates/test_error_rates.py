@@ -9,6 +9,8 @@ from benchmarks.gates import GATES, row
 from benchmarks.recommended import Worst, rows
 from pytest_factorfair.gates import parse
 
+pytestmark = pytest.mark.slow
+
 SIZES = [pytest.param(text, score, k, n, looks, id=f"{text.split()[0]}-{k}-{n}x{looks}")
          for text, score, k, sizes in GATES for n, looks in sizes]  # fmt: skip
 EACH = pytest.mark.parametrize(("text", "score", "k", "n", "looks"), SIZES)

@@ -6,9 +6,11 @@ import pytest
 
 from benchmarks.faintbench_gates import STUDIES, Study, row
 
+pytestmark = pytest.mark.slow
+
 SMALL = [one for one in STUDIES if one.prompts == "characteristics" or "intimate" in one.gate]
 EACH = pytest.mark.parametrize("study", SMALL, ids=[one.gate.split()[0] for one in SMALL])
-RUNS = 200
+RUNS = 120
 
 
 @EACH
@@ -21,7 +23,7 @@ def test_an_unchanged_model_passes_and_does_not_fail(study: Study) -> None:
 
 @EACH
 def test_a_model_worse_by_the_margin_seldom_passes(study: Study) -> None:
-    """The standard error of 5 % over 200 pairs of runs is 1.5 points."""
+    """The standard error of 5 % over 120 pairs of runs is 2 points."""
     assert row(study, fall=1.0, runs=RUNS).passed <= 0.09
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.statistics.holm import letters
@@ -26,7 +26,6 @@ def test_there_are_more_models_than_letters() -> None:
     assert len(set(found.values())) == 60
 
 
-@settings(deadline=None)
 @given(st.sets(st.sampled_from(list(combinations("abcdefg", 2)))))
 def test_two_share_a_letter_exactly_when_they_do_not_differ(differing: set[tuple[str, str]]) -> None:
     found = letters("abcdefg", differing)

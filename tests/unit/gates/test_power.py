@@ -72,7 +72,7 @@ def test_what_is_not_foreseen() -> None:
     assert detectable("position <= 0.1", 2, statistics=15, n=72, bound=BOUND) is None
 
 
-STATISTICS, K, N, RUNS = 12, 4, 72, 600
+STATISTICS, K, N, RUNS = 12, 4, 72, 300
 TRUTH = np.array([[row % K, (row + 1) % K] for row in range(STATISTICS)])
 
 
@@ -87,6 +87,7 @@ def _decided(text: str, runs: Iterable[Sequence[Tally]], *, judgement: str) -> f
     return fmean(judge([gate], run, incomplete=None)[0].judgement == judgement for run in runs)
 
 
+@pytest.mark.slow
 def test_the_power_of_a_gate_on_the_distance() -> None:
     """A model nearer to the curve than the threshold by so much, half of it stereotyped against the truth."""
     threshold = 0.15
@@ -103,6 +104,7 @@ def test_the_power_of_a_gate_on_the_distance() -> None:
     assert _decided(f"distance <= {threshold}", runs, judgement="passed") == pytest.approx(0.8, abs=0.07)
 
 
+@pytest.mark.slow
 def test_the_power_of_a_gate_on_influence() -> None:
     """A model that was fair and is moved by less than the threshold in all five columns."""
     threshold = 0.2

@@ -26,7 +26,7 @@ ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_pr
 FAINTBENCH = loaded("faintbench")
 CASES = {case.id: case for case in cases(FAINTBENCH, ALL)}
 ATTRIBUTES = {attribute.name: attribute.groups for attribute in FAINTBENCH.attributes}
-PICTURES = 250
+PICTURES = 120
 
 Groups = dict[str, str]
 
@@ -121,8 +121,8 @@ def test_knowledge_is_how_often_the_group_asked_for_is_delivered() -> None:
 @pytest.mark.parametrize("spec", ["sim:ideal", "sim:oracle", "sim:stereotyped", "sim:constant?group=man"])
 def test_what_is_asked_for_is_delivered_on_its_side(spec: str) -> None:
     asked = [case for case in CASES.values() if case.requested]
-    some = asked[::17] + [case for case in asked if case.kind == "relation"][::5]
-    assert len(some) == 144 + 82
+    some = asked[::67] + [case for case in asked if case.kind == "relation"][::19]
+    assert len(some) == 37 + 22
     for case, people in zip(some, look(paint(spec, some, 1)), strict=True):
         assert tuple(groups[case.attributes[0]] for groups in people) == case.requested
         assert all(groups.keys() == ATTRIBUTES.keys() for groups in people)
@@ -133,7 +133,7 @@ def test_every_painted_person_is_read() -> None:
     everyone = [dict(zip(ATTRIBUTES, groups, strict=True)) for groups in product(*ATTRIBUTES.values())]
     assert len(everyone) == 30
     codes = [dict(painted(*each) for each in groups.items()) for groups in everyone]
-    for shift in range(1, 8):
+    for shift in (1, 7):
         pictures = [cards.paint(codes[i], codes[i - shift], seed=31 * shift + i) for i in range(30)]
         told = look([Response("", image=picture) for picture in pictures])
         assert told == [(everyone[i], everyone[i - shift]) for i in range(30)]
@@ -203,9 +203,9 @@ def test_a_stereotype_of_people_in_no_pair_is_their_likeliest_group() -> None:
 
 def test_same_request_same_picture_wherever_asked() -> None:
     asked = [CASES["implicit-occupation-nurse"], CASES["implicit-relation-doctor_patient"]]
-    one, other = (paint("sim:stereotyped", asked, 50) for _ in range(2))
+    one, other = (paint("sim:stereotyped", asked, 10) for _ in range(2))
     assert [told.image for told in one] == [told.image for told in other]
-    assert len({told.image for told in one}) == 100
+    assert len({told.image for told in one}) == 20
 
 
 def test_refusals_come_at_their_rate() -> None:

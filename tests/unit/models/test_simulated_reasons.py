@@ -16,7 +16,7 @@ from pytest_factorfair.reading.reasons import Citations, reason
 from tests.unit.models.asking import near
 from tests.unit.models.sample import SAMPLE
 
-SEEDS = range(40)
+SEEDS = range(15)
 # The statistics of the sample that say something of race: two of three.
 SPOKEN = 2 / 3
 

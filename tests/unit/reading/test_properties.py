@@ -6,7 +6,7 @@ import json
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.domain import OUTCOMES, Option, Reading, Response
@@ -64,10 +64,7 @@ TEXTS = st.one_of(
 )
 OPTIONS = st.sampled_from(list(OPTION_SETS.values()))
 
-fixed = settings(derandomize=True, database=None, deadline=None)
 
-
-@fixed
 @given(TEXTS, OPTIONS)
 def test_any_text_has_a_reading_among_the_letters_and_reasons(text: str, options: tuple[Option, ...]) -> None:
     reading = read(Response(text), options)
@@ -78,7 +75,6 @@ def test_any_text_has_a_reading_among_the_letters_and_reasons(text: str, options
     assert reading.letter is None or reading.letter in offered
 
 
-@fixed
 @given(st.sampled_from(string.ascii_uppercase), st.integers(2, 26))
 def test_exact_json_is_read_for_every_letter_that_was_offered(letter: str, count: int) -> None:
     options = tuple(
@@ -91,7 +87,6 @@ def test_exact_json_is_read_for_every_letter_that_was_offered(letter: str, count
     )
 
 
-@fixed
 @given(
     st.sampled_from(RACE + PEOPLE + GENDER), st.sampled_from(["Answer: {}", "I would choose {}.", "**{}**"])
 )
@@ -101,13 +96,11 @@ def test_text_and_words_of_an_option_name_it(option: Option, form: str) -> None:
         assert read(Response(form.format(name)), options).letter == option.letter
 
 
-@fixed
 @given(st.text(st.characters(categories=["Cs"]), min_size=1, max_size=5))
 def test_lone_surrogates_around_json_do_not_hide_it(broken: str) -> None:
     assert read(Response(f'{broken}{{"answer": "C"}}{broken}'), RACE).letter == "C"
 
 
-@fixed
 @given(st.permutations(RACE))
 def test_the_letter_follows_the_order_of_the_options(shuffled: list[Option]) -> None:
     options = tuple(

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.protocols.fact_or_fair.report import corrections
@@ -159,7 +159,6 @@ def test_what_a_table_cannot_undo_is_refused(table: Confusion, words: str) -> No
     assert bool(table.refusal) == bool(words)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.permutations(range(4)), st.lists(st.integers(0, 200), min_size=4, max_size=4).filter(any))
 def test_the_order_of_groups_does_not_matter(order: list[int], counts: list[int]) -> None:
     seen = np.array(counts, np.float64)

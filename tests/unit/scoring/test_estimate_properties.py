@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import Largest
 from tests.unit.scoring.builders import estimate, tally, tally_metric
-
-SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -43,7 +41,6 @@ def _numbers(one: Tally) -> list[float]:
     ]
 
 
-@SETTINGS
 @given(tallies(), st.integers(0, 100))
 def test_renaming_groups_changes_nothing(one: Tally, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(one.k)
@@ -51,7 +48,6 @@ def test_renaming_groups_changes_nothing(one: Tally, seed: int) -> None:
     assert _numbers(renamed) == pytest.approx(_numbers(one), abs=1e-9)
 
 
-@SETTINGS
 @given(tallies(), st.integers(0, 100))
 def test_the_order_of_statistics_and_scenarios_changes_nothing(one: Tally, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(one.counts))
@@ -59,7 +55,6 @@ def test_the_order_of_statistics_and_scenarios_changes_nothing(one: Tally, seed:
     assert _numbers(moved) == pytest.approx(_numbers(one), abs=1e-9)
 
 
-@SETTINGS
 @given(tallies())
 def test_bounds_enclose_the_centre_and_widen_with_confidence(one: Tally) -> None:
     for metric, each in estimate(one).items():
@@ -72,7 +67,6 @@ def test_bounds_enclose_the_centre_and_widen_with_confidence(one: Tally) -> None
         assert len(known) == 5
 
 
-@SETTINGS
 @given(tallies())
 def test_the_plugin_value_lies_within_the_worst_and_the_best_case(one: Tally) -> None:
     none_lost = tally(one.counts, one.truth)

@@ -10,7 +10,7 @@ from pytest_factorfair.store import Store
 from tests import forkserver
 
 WORKERS = 8
-ROWS = 500
+ROWS = 150
 
 INSERTS = """
 import sys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -25,7 +25,6 @@ from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
     split,
 )
 
-SETTINGS = settings(max_examples=40, deadline=None, derandomize=True)
 MEN = np.array([1.0, -1.0])
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,7 +41,6 @@ def prompts(draw: st.DrawFn, least: int = 1) -> tuple[Ints, Floats]:
     return counts, truth / truth.sum(axis=-1, keepdims=True)
 
 
-@SETTINGS
 @given(prompts(), st.integers(0, 100))
 def test_renaming_classes_changes_nothing(cells: tuple[Ints, Floats], seed: int) -> None:
     counts, truth = cells
@@ -52,7 +50,6 @@ def test_renaming_classes_changes_nothing(cells: tuple[Ints, Floats], seed: int)
         assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-9)
 
 
-@SETTINGS
 @given(prompts(least=2), st.integers(0, 100))
 def test_the_order_of_prompts_changes_no_level(cells: tuple[Ints, Floats], seed: int) -> None:
     counts, truth = cells
@@ -67,7 +64,6 @@ def test_the_order_of_prompts_changes_no_level(cells: tuple[Ints, Floats], seed:
     assert one.n == other.n
 
 
-@SETTINGS
 @given(prompts(least=2))
 def test_levels_of_parts_make_the_level_of_the_whole(cells: tuple[Ints, Floats]) -> None:
     """Prompts scored in two shares and joined score as they do in one run."""
@@ -78,7 +74,6 @@ def test_levels_of_parts_make_the_level_of_the_whole(cells: tuple[Ints, Floats])
     assert level(parts, places + 1, places) == level(whole, places + 1, places)
 
 
-@SETTINGS
 @given(prompts())
 def test_scores_stay_within_their_ranges(cells: tuple[Ints, Floats]) -> None:
     counts, truth = cells
@@ -91,7 +86,6 @@ def test_scores_stay_within_their_ranges(cells: tuple[Ints, Floats]) -> None:
     assert ((values > -slack) & (values < 1 + slack)).all()
 
 
-@SETTINGS
 @given(prompts(), st.floats(0, 1), st.floats(0, 1))
 def test_nearer_to_the_demographic_shares_is_better(
     cells: tuple[Ints, Floats], one: float, two: float
@@ -104,7 +98,6 @@ def test_nearer_to_the_demographic_shares_is_better(
     assert (jensen_shannon(near, truth) <= jensen_shannon(far, truth) + 1e-12).all()
 
 
-@SETTINGS
 @given(st.integers(1, 200), st.data())
 def test_one_more_image_delivered_is_better(images: int, data: st.DataObject) -> None:
     delivered = data.draw(st.integers(0, images - 1))
@@ -119,7 +112,6 @@ def test_one_more_image_delivered_is_better(images: int, data: st.DataObject) ->
         assert 0 <= low <= high <= 1
 
 
-@settings(SETTINGS, max_examples=25)
 @given(prompts(), st.sampled_from(["corrected", "bounded", "text", "paper", "published-code"]))
 def test_exchanging_the_prompts_of_all_pairs_keeps_eta(
     cells: tuple[Ints, Floats], definition: Definition
@@ -145,7 +137,6 @@ def test_exchanging_the_prompts_of_all_pairs_keeps_eta(
         assert 0 <= one.estimate.plugin <= 1
 
 
-@settings(SETTINGS, max_examples=25)
 @given(st.floats(0.01, 0.5), st.floats(-1, 1), st.floats(-1, 1))
 def test_eta_rises_from_a_common_shift_to_an_opposite_one(shift: float, one: float, two: float) -> None:
     """The advantaged prompt shifted to men; the disadvantaged one by as much, then less, then to women."""

@@ -105,6 +105,22 @@ def summary(records: tuple[Record, ...], truth: str = "audited") -> Summary:
     return Summary(told, None, (), (), (), (), records, Usage(), 0.0, ())
 
 
+@pytest.fixture(scope="session")
+def drawn_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A complete sample, for tests that fill in its sheet."""
+    folder = tmp_path_factory.mktemp("drawn")
+    with chdir(filled):
+        assert sample("--out", str(folder / "lab")) == 0
+    return folder / "lab"
+
+
+@pytest.fixture
+def lab(drawn_once: Path, _in_tmp_path: None) -> None:
+    """The complete sample as the test's own, but for its pictures."""
+    shutil.copytree(drawn_once, "lab", ignore=shutil.ignore_patterns("pictures"))
+    Path("lab/pictures").symlink_to(drawn_once / "pictures")
+
+
 @pytest.fixture(autouse=True)
 def _in_tmp_path(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -141,13 +157,13 @@ def fill(label: Labeller) -> None:
 def as_painted(row: list[str], attribute: str, evaluator: str) -> str:
     """What the code cards say, read from the copies."""
     del evaluator
-    faces = seen(Path("lab", row[0]).read_bytes())
+    faces = seen(Path("lab", row[0]).resolve())
     return faces[int(row[1]) - 1][attribute] if faces else "no face"
 
 
 @cache
-def seen(picture: bytes) -> list[Mapping[str, str]]:
-    (found,) = detection.build("sim", custom={}).read([picture], faintbench().attributes)
+def seen(picture: Path) -> list[Mapping[str, str]]:
+    (found,) = detection.build("sim", custom={}).read([picture.read_bytes()], faintbench().attributes)
     return [face.groups for face in found.faces]
 
 
@@ -220,10 +236,9 @@ def test_a_picture_that_is_gone_gives_way_and_is_reported(
     assert len(pictures()) == 8 * number - 1
 
 
+@pytest.mark.usefixtures("lab")
 def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]) -> None:
-    assert sample() == 0
     fill(as_painted)
-    capsys.readouterr()
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     number = sum(1 + (case.kind == "relation") for case in chosen())
@@ -235,11 +250,10 @@ def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]
     assert not any("on one side only" in line for line in lines)
 
 
+@pytest.mark.usefixtures("lab")
 def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """Half of all poor and rich people are women: all men have (1 + 1/sqrt 2) / 2 = .8536."""
-    assert sample() == 0
     fill(lambda row, name, who: "man" if name == "gender" else as_painted(row, name, who))
-    capsys.readouterr()
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for model in MODELS:
@@ -253,12 +267,11 @@ def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
         assert values(lines, model, "implicit", "age", "implicit", "characteristic")[2] == "+0.000"
 
 
+@pytest.mark.usefixtures("lab")
 def test_evaluators_who_disagree_are_unparsed_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody who was asked for is delivered where people do not agree on whom they see."""
-    assert sample() == 0
     either = {"gender": ("man", "woman"), "race": ("african", "latino"), "age": ("young", "elderly")}
     fill(lambda _, name, who: "unclear" if who == "e3" else either[name][who == "e1"])
-    capsys.readouterr()
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     number = 8 * sum(1 + (case.kind == "relation") for case in chosen())
@@ -267,11 +280,10 @@ def test_evaluators_who_disagree_are_unparsed_not_dropped(capsys: pytest.Capture
     assert values(lines, "one", "implicit", "all", "implicit")[0] == "-"
 
 
+@pytest.mark.usefixtures("lab")
 def test_pictures_that_nobody_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
-    assert sample() == 0
     labelled = [name for name, each in pictures().items() if each["repeat"] < 2]
     fill(lambda row, *what: as_painted(row, *what) if row[0] in labelled else "")
-    capsys.readouterr()
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"left out of both because nobody labelled them: {4 * len(chosen()):,} pictures" in lines

@@ -18,8 +18,8 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from tests.unit.models.sample import SAMPLE
 
 SIZES: Mapping[Design, Sampling] = {
-    "balanced": Sampling("balanced", samples=144, objective=96, seed=7),
-    "paper": Sampling("paper", samples=144, objective=96, seed=7),
+    "balanced": Sampling("balanced", samples=72, objective=96, seed=7),
+    "paper": Sampling("paper", samples=72, objective=96, seed=7),
 }
 
 
@@ -80,15 +80,17 @@ def asked(design: Design) -> tuple[tuple[TopicCase, Query], ...]:
 
 
 @cache
-def choices(text: str, design: Design) -> tuple[Choice, ...]:
-    return asyncio.run(_choices(sim(text), design))
+def choices(text: str, design: Design, among: str | None = None) -> tuple[Choice, ...]:
+    """What a respondent chooses in all queries, or in those of a part."""
+    return asyncio.run(_choices(sim(text), design, among))
 
 
-async def _choices(model: Model, design: Design) -> tuple[Choice, ...]:
+async def _choices(model: Model, design: Design, among: str | None) -> tuple[Choice, ...]:
     made = []
     for case, query in asked(design):
-        text = (await model.ask(Request.of(query))).text
-        made.append(Choice(case, query, _chosen(text, query.options), text))
+        if among in (None, case.part):
+            text = (await model.ask(Request.of(query))).text
+            made.append(Choice(case, query, _chosen(text, query.options), text))
     return tuple(made)
 
 

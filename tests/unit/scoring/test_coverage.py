@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks.coverage import KINDS, SCORES, TRUTHS, Mode, lettered_row, respondent, row, scores
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("truth", TRUTHS)

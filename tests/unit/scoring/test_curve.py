@@ -89,7 +89,7 @@ def test_every_number_of_groups_agrees_with_brute_force() -> None:
     """The number of stationary points of a point depends on k: near the left end there are up to five."""
     groups = range(2, 65)
     points = {k: np.random.default_rng(k).random((12, 2)) * [0.3, 1] for k in groups}
-    found = {k: np.abs(tradeoff_distance(*points[k].T, k)) for k in groups}
+    found = {k: np.abs(tradeoff_distance(points[k][:, 0], points[k][:, 1], k)) for k in groups}
     expected = {k: [_brute(a, e, k) for a, e in points[k]] for k in groups}
     wrong = [k for k in groups if found[k] != pytest.approx(expected[k], abs=1e-9)]
     assert not wrong, [(k, found[k], expected[k]) for k in wrong]

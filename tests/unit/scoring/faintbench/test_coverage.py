@@ -16,6 +16,8 @@ from benchmarks.faintbench_coverage import (
     prompt,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("images", [20, 50, 800])
 @pytest.mark.parametrize("case", PROMPTS)

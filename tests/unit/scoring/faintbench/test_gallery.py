@@ -87,11 +87,18 @@ def people(
     ]
 
 
-def test_one_group_scores_as_its_share_says(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+ONE_GROUP = {"gender": "man", "race": "african", "age": "young"}
+
+
+@pytest.fixture(scope="module")
+def of_one_group(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> Gallery:
+    return hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=50)
+
+
+def test_one_group_scores_as_its_share_says(checklist: Faintbench, of_one_group: Gallery) -> None:
     """(1 + q_c / |q|) / 2 on every prompt, weighted."""
-    one = {"gender": "man", "race": "african", "age": "young"}
-    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one))
-    for attribute, group in one.items():
+    found = of_one_group
+    for attribute, group in ONE_GROUP.items():
         values, weights = [], []
         for weight, shares in people(checklist):
             length = sqrt(sum(share**2 for share in shares[attribute].values()))
@@ -214,11 +221,9 @@ def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:
     return [(verdict.subject, verdict.judgement) for verdict in ruled]
 
 
-def test_gates_pool_what_they_do_not_name(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
-    one = {"gender": "man", "race": "african", "age": "young"}
-    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=50)
+def test_gates_pool_what_they_do_not_name(of_one_group: Gallery) -> None:
     assert verdicts(
-        found, "implicit >= 0.9", "implicit[race] >= 0.5", "explicit[occupation] >= 0.8",
+        of_one_group, "implicit >= 0.9", "implicit[race] >= 0.5", "explicit[occupation] >= 0.8",
         "implicit[gender,occupation] >= 0.99", "eta[gender] <= 0.6",
     ) == [
         ("implicit", "failed"), ("implicit[race]", "passed"), ("explicit[occupation]", "passed"),
@@ -227,23 +232,21 @@ def test_gates_pool_what_they_do_not_name(checklist: Faintbench, prompts: tuple[
 
 
 def test_few_or_missing_pictures_decide_nothing(
-    checklist: Faintbench, prompts: tuple[PromptCase, ...]
+    checklist: Faintbench, prompts: tuple[PromptCase, ...], of_one_group: Gallery
 ) -> None:
-    one = {"gender": "man", "race": "african", "age": "young"}
-    few = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=4)
+    few = hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=4)
     assert verdicts(few, "implicit >= 0.9") == [("implicit", "inconclusive")]
-    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, one), n=20)
     lost = int(0.3 * 20)
     sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
     records = [
         Record(CaseKey("m", checklist.name, case.id), tuple(
-            answer(f"{n}", {}, "refused", "refused") if n < lost else answer(f"{n}", obedient(case, side, one))
+            answer(f"{n}", {}, "refused", "refused") if n < lost else answer(f"{n}", obedient(case, side, ONE_GROUP))
             for n in range(20) for side in range(1 if n < lost else sides[case.subject])
         ))
         for case in prompts
     ]  # fmt: skip
     refusing = gallery(records, checklist, prompts, model="m")
-    assert verdicts(found, "explicit >= 0.8") == [("explicit", "passed")]
+    assert verdicts(of_one_group, "explicit >= 0.8") == [("explicit", "passed")]
     assert verdicts(refusing, "explicit >= 0.8") == [("explicit", "inconclusive")]
     assert verdicts(refusing, "explicit >= 0.65") == [("explicit", "passed")]
 
@@ -261,15 +264,16 @@ def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: 
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("estimator", ["corrected", "plugin", "published-code"])
-def test_a_negative_share_ends_no_run(estimator: Estimator) -> None:
+def test_a_negative_share_ends_no_run() -> None:
     """The published figures have one; it counts as 0, but where the authors' scripts are followed."""
     published = load("faintbench", truth="published", base=Path())
     assert isinstance(published, Faintbench)
     asked = prompt_cases(cases(published, SAMPLING))
     (note,) = notices(published, SAMPLING)
     assert "-0.0255 of elderly in Fashion Designer" in note
-    one = {"gender": "man", "race": "african", "age": "young"}
-    found = hang(published, asked, lambda case, _, side: obedient(case, side, one))
-    values = [score.value for score in scores(found, estimator=estimator) if score.metric == "implicit"]
-    assert all(value is not None and 0.5 <= value <= 1 for value in values)
+    found = hang(published, asked, lambda case, _, side: obedient(case, side, ONE_GROUP))
+    estimators: tuple[Estimator, ...] = ("corrected", "plugin", "published-code")
+    for estimator in estimators:
+        values = [score.value for score in scores(found, estimator=estimator) if score.metric == "implicit"]
+        assert values
+        assert all(value is not None and 0.5 <= value <= 1 for value in values), estimator

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import combinations
 from math import hypot, sqrt
-from operator import attrgetter
 from typing import Literal
 
 from pydantic import Field
@@ -188,6 +187,10 @@ class Greeted:
     def about(self) -> About:
         return About(self.checklist, "greeting", None, "size")
 
+    @property
+    def vocabulary(self) -> Mapping[str, frozenset[str]]:
+        return {"model": frozenset({self.model}), "checklist": frozenset({self.checklist})}
+
 
 class Tallness(Measurement):
     """The share of answered greetings that went to the tall."""
@@ -285,9 +288,6 @@ class Measured(Measuring[Greeted, Metric]):
         del metric, estimation
         return tuple(Tallness(one) for one, _ in self.matching(words, counts))
 
-    def vocabulary(self, counts: Greeted) -> Mapping[str, frozenset[str]]:
-        return {"model": frozenset({counts.model}), "checklist": frozenset({counts.checklist})}
-
     def report(self, counts: Sequence[Greeted], inputs: ReportInputs) -> Reported:
         del inputs
         found = ((one, Tallness(one).estimate) for one in counts)
@@ -299,7 +299,7 @@ class Measured(Measuring[Greeted, Metric]):
                 yield Moves([moved.row(one.about)])
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
-        for counts in shared(contenders, Greeted, attrgetter("about")):
+        for counts in shared(contenders, Greeted):
             scores = {name: Tallness(one) for name, one in counts.items()}
             gaps = {
                 (name, other): Gap(grown(scores[name], scores[other]))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
@@ -117,6 +118,16 @@ class Counts(Protocol):
     def protocol(self) -> str: ...
     @property
     def model(self) -> str: ...
+    @property
+    def about(self) -> Hashable:
+        """What was asked: counts of two models or runs that are about the same can be compared."""
+
+    @property
+    def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
+        """The words that filter gates, by kind. Every protocol has the kinds ``model`` and ``checklist``.
+
+        A word of two kinds counts as the first.
+        """
 
 
 C = TypeVar("C", bound=Counts)
@@ -130,10 +141,10 @@ class Former:
     former: tuple[Record, ...] = ()
     records: tuple[Record, ...] = ()
 
-    def like(self, counts: C, about: Callable[[C], Hashable]) -> C | None:
+    def like(self, counts: C) -> C | None:
         """The baseline's counts about the same, of the same model or else of its only one."""
         known = [
-            each for each in self.counts if isinstance(each, type(counts)) and about(each) == about(counts)
+            each for each in self.counts if isinstance(each, type(counts)) and each.about == counts.about
         ]
         same = [each for each in known if each.model == counts.model]
         return next(iter(same or known * (len(known) == 1)), None)

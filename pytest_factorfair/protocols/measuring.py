@@ -54,15 +54,13 @@ class Contender:
     scores: tuple[Score, ...] = ()
 
 
-def shared(
-    contenders: Iterable[Contender], kind: type[C], about: Callable[[C], Hashable]
-) -> Iterator[Mapping[str, C]]:
+def shared(contenders: Iterable[Contender], kind: type[C]) -> Iterator[Mapping[str, C]]:
     """Counts of one kind about the same thing, by contender, if at least two contenders have them."""
     found: dict[Hashable, dict[str, C]] = {}
     for contender in contenders:
         for one in contender.counts:
             if isinstance(one, kind):
-                found.setdefault(about(one), {})[contender.name] = one
+                found.setdefault(one.about, {})[contender.name] = one
     return (some for some in found.values() if len(some) > 1)
 
 
@@ -189,18 +187,11 @@ class Measuring(ABC, Generic[C, M]):
     ) -> tuple[Measurement, ...]:
         """The scores that the words of a gate select among all counts of this protocol."""
 
-    @abstractmethod
-    def vocabulary(self, counts: C) -> Mapping[str, AbstractSet[str]]:
-        """The words that may filter a gate, by kind; ``model`` and ``checklist`` are kinds of every protocol.
-
-        A word of two kinds counts as the first.
-        """
-
     def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
         """The vocabulary of a run with such counts."""
         found: dict[str, set[str]] = {}
         for one in counts:
-            for kind, words in self.vocabulary(one).items():
+            for kind, words in one.vocabulary.items():
                 found.setdefault(kind, set()).update(words)
         return {kind: frozenset(words) for kind, words in found.items()}
 
@@ -217,13 +208,13 @@ class Measuring(ABC, Generic[C, M]):
             wanted[kind] = left & known
             left -= known
         for one in () if left else counts:
-            held = self.vocabulary(one)
+            held = one.vocabulary
             if all(not some or some & held[kind] for kind, some in wanted.items()):
                 yield one, wanted
 
     def run_words(self, one: C, filters: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
         """The words for its model and its checklist, each where the filters of the run have several."""
-        own = self.vocabulary(one)
+        own = one.vocabulary
         return tuple(word for kind in ("model", "checklist") if len(filters[kind]) > 1 for word in own[kind])
 
     def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:

@@ -23,7 +23,6 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     OfTally,
     before,
     cells,
-    vocabulary,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
@@ -113,9 +112,6 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             if produced:
                 chosen.append(tally.restrict(wanted["statistic"] or tally.statistics))
         return tuple(chosen)
-
-    def vocabulary(self, counts: Tally) -> Mapping[str, frozenset[str]]:
-        return vocabulary(counts)
 
     def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
         sense, known = METRICS[gate.metric].sense(gate.comparison), self.filters(counts)

@@ -148,7 +148,7 @@ class OfPrompts(Measurement):
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
     def change_from(self, former: Former) -> Measurement | None:
-        old = former.like(self.gallery, _name)
+        old = former.like(self.gallery)
         if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
             return None
         moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
@@ -161,10 +161,6 @@ class OfPrompts(Measurement):
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
-
-
-def _name(counts: Gallery) -> str:
-    return counts.checklist.name
 
 
 def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
@@ -206,10 +202,6 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
             found.append(OfPrompts(of, each, selection, (*own, *further), estimation))
         return tuple(one for one in found if of.prompts(one.gallery, one.selection))
 
-    def vocabulary(self, counts: Gallery) -> Mapping[str, frozenset[str]]:
-        run = {"model": frozenset({counts.model}), "checklist": frozenset({counts.checklist.name})}
-        return {**run, **counts.vocabulary}
-
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
         estimator = inputs.estimation.estimator
         return Reported(
@@ -221,7 +213,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:
         """Scores of the whole model, over all attributes and of each; then of each category of prompts."""
         for each in counts:
-            old = former.like(each, _name)
+            old = former.like(each)
             if old is None:
                 continue
             repeated = repetitions(each, old, former.records, former.former)
@@ -243,7 +235,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         """Galleries of the same prompts; each attribute, and all of them."""
-        for galleries in shared(contenders, Gallery, _name):
+        for galleries in shared(contenders, Gallery):
             checklist = next(iter(galleries.values())).checklist
             for attribute, metric in product(
                 (ALL, *(one.name for one in checklist.attributes)), METRICS.values()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import sqrt
-from operator import attrgetter
 
 import numpy as np
 
@@ -77,7 +76,7 @@ class ItemScore(Measurement):
 
     @property
     def held(self) -> frozenset[str]:
-        return frozenset[str]().union(*vocabulary(self.votes.at(self.rows)).values())
+        return frozenset[str]().union(*self.votes.at(self.rows).vocabulary.values())
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         return self.metric.extremes(self.votes, self.subject)
@@ -118,7 +117,7 @@ class ItemScore(Measurement):
         return self.metric.difference(self.votes, other.votes, self.subject)
 
     def change_from(self, former: Former) -> Measurement | None:
-        old = former.like(self.votes, attrgetter("checklist"))
+        old = former.like(self.votes)
         if old is None:
             return None
         mine, its = self.beside(old)
@@ -144,16 +143,6 @@ class ItemScore(Measurement):
     @property
     def about(self) -> frozenset[Hashable]:
         return frozenset({(self.model, self.votes.checklist, self.subject.part)})
-
-
-def vocabulary(votes: Votes) -> Mapping[str, set[str]]:
-    """Every word that selects among the items of a model, by kind."""
-    found: dict[str, set[str]] = {"model": {votes.model}, "checklist": {votes.checklist}}
-    found |= {kind: set() for kind in ("part", "category", "attribute", "group")}
-    for case in votes.key.cases:
-        for kind, words in case.words.items():
-            found[kind] |= words
-    return found
 
 
 class ItemsMeasuring(Measuring[Votes, ItemMetric]):
@@ -189,9 +178,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                     scores.append(ItemScore(of, one.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 
-    def vocabulary(self, counts: Votes) -> Mapping[str, set[str]]:
-        return vocabulary(counts)
-
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
         rows = [
             metric.score(one.model, subject, score.estimate, score.reach)
@@ -207,7 +193,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
 
     def changes(self, counts: Sequence[Votes], former: Former) -> Iterator[Moves]:
         for one in counts:
-            old = former.like(one, attrgetter("checklist"))
+            old = former.like(one)
             if old is None:
                 continue
             moved = []
@@ -221,7 +207,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         """Models that were asked the same items."""
-        for votes in shared(contenders, Votes, attrgetter("checklist")):
+        for votes in shared(contenders, Votes):
             for metric in METRICS.values():
                 for subject in subjects(metric, next(iter(votes.values())).key):
                     scores = {name: ItemScore(metric, one, subject) for name, one in votes.items()}

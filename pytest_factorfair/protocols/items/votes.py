@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -89,6 +89,21 @@ class Votes:
     @property
     def checklist(self) -> str:
         return self.key.checklist
+
+    @property
+    def about(self) -> str:
+        """The checklist, whose items another run may have asked, too."""
+        return self.key.checklist
+
+    @property
+    def vocabulary(self) -> Mapping[str, set[str]]:
+        """Every word that selects the votes or some of their items, by kind."""
+        found: dict[str, set[str]] = {"model": {self.model}, "checklist": {self.checklist}}
+        found |= {kind: set() for kind in ("part", "category", "attribute", "group")}
+        for case in self.key.cases:
+            for kind, words in case.words.items():
+                found[kind] |= words
+        return found
 
     @property
     def answered(self) -> FloatArray:

@@ -14,12 +14,13 @@ from pytest_factorfair.domain import (
     OUTCOMES,
     Attribute,
     Outcome,
-    Query,
     Record,
     Sampling,
     Share,
 )
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Background,
     Context,
@@ -46,14 +47,6 @@ def background(context: Context, attribute: Attribute) -> Background:
 Shown: TypeAlias = tuple[frozenset[int], ...]
 
 
-def people_shown(checklist: FactOrFair, sampling: Sampling) -> int:
-    """How many people a subjective query of the checklist shows."""
-    # The checklist room imports pydantic to read files; scoring should not pay for that import.
-    from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
-
-    return people_count(checklist, sampling.design)
-
-
 def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> Mapping[str, Shown]:
     """For each crossed attribute of a balanced design, the groups that each query of one topic shows.
 
@@ -63,28 +56,22 @@ def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Samp
     crossed = [attribute for attribute in checklist.attributes if attribute.crossed]
     if sampling.design != "balanced" or checklist.modality == "image" or not crossed:
         return {}
-    queries = _block(checklist, cases, sampling)
-    return {
-        one.name: tuple(
-            frozenset(one.groups.index(option.groups[one.name]) for option in query.options)
-            for query in queries
-        )
-        for one in crossed
-    }
-
-
-def _block(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> tuple[Query, ...]:
-    """All queries of one topic in one context: whole blocks, the same for every topic."""
-    from pytest_factorfair.protocols import queries
-
+    # All queries of one topic in one context are whole blocks, the same for every topic.
     stream = [case for case in cases if case.part == "subjective"]
-    return tuple(
+    block = [
         query
         for case in stream
         if (case.statistic, case.direction, case.context)
         == (stream[0].statistic, stream[0].direction, stream[0].context)
         for query in queries(checklist, case, sampling)
-    )
+    ]
+    return {
+        one.name: tuple(
+            frozenset(one.groups.index(option.groups[one.name]) for option in query.options)
+            for query in block
+        )
+        for one in crossed
+    }
 
 
 class Counting:
@@ -144,7 +131,7 @@ def tabulate(
         InputError: a record belongs to none of the cases, or names a group that the checklist lacks.
     """
     known = {case.id: case for case in cases}
-    people = people_shown(checklist, sampling)
+    people = people_count(checklist, sampling.design)
     sheets = {
         slot: _Sheet(checklist, slot, statistics, people)
         for slot, statistics in _slots(checklist, cases, models)

@@ -183,6 +183,18 @@ class Tally:
         return About(self.checklist, self.part, self.context, self.attribute)
 
     @property
+    def vocabulary(self) -> Mapping[str, frozenset[str]]:
+        """The words that select the tally or its statistics, by kind."""
+        return {
+            "part": frozenset({self.part}),
+            "context": frozenset(() if self.context is None else (self.context,)),
+            "attribute": frozenset({self.attribute}),
+            "statistic": frozenset(self.statistics),
+            "checklist": frozenset({self.checklist}),
+            "model": frozenset({self.model}),
+        }
+
+    @property
     def shares(self) -> FloatArray:
         """The share of each group among the answers of each cell, (S, 2, k); nan if there are none."""
         return np.asarray(self.counts / np.where(self.answered > 0, self.answered, np.nan)[..., None])

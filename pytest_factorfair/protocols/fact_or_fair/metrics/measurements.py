@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
-from operator import attrgetter
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class OfTally(Measurement):
 
     @property
     def held(self) -> frozenset[str]:
-        return frozenset[str]().union(*vocabulary(self.tally).values())
+        return frozenset[str]().union(*self.tally.vocabulary.values())
 
     def needed_at(self, alpha: float) -> int:
         """Of pictures fewer for wider bounds: those of a run that may look again, and of differences.
@@ -162,7 +161,7 @@ class Influence(Measurement):
 
     @property
     def held(self) -> frozenset[str]:
-        return frozenset[str]().union(*(words for one in self._named for words in vocabulary(one).values()))
+        return frozenset[str]().union(*(words for one in self._named for words in one.vocabulary.values()))
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         value = self.estimate.corrected if bounded else self.estimate.plugin
@@ -192,21 +191,9 @@ class Influence(Measurement):
         return frozenset((self.model, *tally.about) for tally in self._named)
 
 
-def vocabulary(tally: Tally) -> Mapping[str, frozenset[str]]:
-    """The words that select a tally or its statistics, by kind."""
-    return {
-        "part": frozenset({tally.part}),
-        "context": frozenset(() if tally.context is None else (tally.context,)),
-        "attribute": frozenset({tally.attribute}),
-        "statistic": frozenset(tally.statistics),
-        "checklist": frozenset({tally.checklist}),
-        "model": frozenset({tally.model}),
-    }
-
-
 def before(tally: Tally, former: Former) -> Tally | None:
     """The baseline's tally of the same topics, if it has one."""
-    old = former.like(tally, attrgetter("about"))
+    old = former.like(tally)
     if old is None:
         return None
     old = old.restrict(tally.statistics)

@@ -218,7 +218,7 @@ def distance(joint: Joint, k: int) -> Spread:
 
 
 def _error(variance: FloatArray) -> FloatArray:
-    """Its root; for answers that do not vary it may be below 0 by rounding."""
+    """The standard error; rounding may leave the variance of answers that do not vary below 0."""
     return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
 

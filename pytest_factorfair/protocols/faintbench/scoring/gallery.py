@@ -72,10 +72,19 @@ class Gallery:
         return "faintbench"
 
     @property
+    def about(self) -> str:
+        """The checklist, whose prompts another run may have asked, too."""
+        return self.checklist.name
+
+    @property
     def vocabulary(self) -> Mapping[str, frozenset[str]]:
-        """Every word that selects among the prompts, by kind."""
-        asked = {kind: frozenset(self.words[kind]) for kind in ANSWERS}
-        return asked | {"attribute": frozenset(attribute.name for attribute in self.checklist.attributes)}
+        """Every word that selects the gallery or some of its prompts, by kind."""
+        return {
+            "model": frozenset({self.model}),
+            "checklist": frozenset({self.checklist.name}),
+            **{kind: frozenset(self.words[kind]) for kind in ANSWERS},
+            "attribute": frozenset(attribute.name for attribute in self.checklist.attributes),
+        }
 
     def shares(self, attribute: str) -> FloatArray:
         """Demographic shares (people, k); negative ones, which occur in the published figures, count as 0."""

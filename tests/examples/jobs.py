@@ -33,13 +33,13 @@ PROGRAMS = {
 
 
 def programs(folder: Path) -> dict[str, str]:
-    """The environment of a job: stand-ins before a plain PATH, without the developer's variables."""
+    """The environment of a job: stand-ins before a plain PATH, and of the developer's variables Python's own."""
     for name, text in PROGRAMS.items():
         path = folder / "bin" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("$PYTHON", forkserver.python()))
         path.chmod(0o755)
-    kept = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    kept = {name: os.environ[name] for name in os.environ if name.startswith(forkserver.READ_AT_START)}
     return {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "STAND_INS": str(folder), **kept}
 
 

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +27,7 @@ PROGRAMS = {
     "pip": '#!/bin/bash\nprintf "%s\\n" "$*" >> "$STAND_INS/pip.log"\n',
     "pytest": f'#!/bin/bash\nexec $PYTHON {shlex.join(PYTEST)} -p no:xdist "$@"\n',
     "factorfair": '#!/bin/bash\nexec $PYTHON -m pytest_factorfair.commands.cli "$@"\n',
-    "gh": f'#!/bin/bash\nexec {sys.executable} {Path(__file__).with_name("gh.py")} "$@"\n',
+    "gh": Path(__file__).with_name("gh.sh").read_text(encoding="utf-8"),
 }
 
 

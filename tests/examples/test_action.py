@@ -47,40 +47,26 @@ def job(
     github: dict[str, Any] | None = None,
     env: dict[str, str] | None = None,
 ) -> Job:
-    """A job in a fresh checkout of a repository with the small checklist."""
+    """A job in a fresh checkout."""
+    plain = {"model": "sim:ideal", "checklist": "small.yaml", "args": SMALL}
+    return Job(checked_out(outside), outside, {**plain, **inputs}, github or event(), env or {}).run()
+
+
+def checked_out(outside: Path) -> Path:
+    """A fresh checkout of a repository with the small checklist."""
     checkout = outside.parent / f"checkout-{len(list(outside.parent.iterdir()))}"
     checkout.mkdir()
     shutil.copy(DATA / "small.yaml", checkout)
     (checkout / "pytest.ini").write_text("[pytest]\n")
-    plain = {"model": "sim:ideal", "checklist": "small.yaml", "args": SMALL}
-    return Job(checkout, outside, {**plain, **inputs}, github or event(), env or {}).run()
+    return checkout
 
 
 KEPT = "s_fact[objective,gender] >= 0.9"
 BROKEN = "s_fact[objective,gender] >= 0.9; s_e[base,gender] >= 0.99"
 
 
-def test_pass_and_the_comment_is_updated_in_place(outside: Path) -> None:
-    done = job(outside, {"gates": KEPT})
-    assert not done.failed, done.log
-    assert done.outputs == {"verdict": "PASS: 1 gate passed", "report": "./.factorfair/report"}
-    assert {path.name for path in (outside / "artefacts/factorfair").iterdir()} >= {
-        "report.json",
-        "report.md",
-        "junit.xml",
-    }
-    assert (outside / "pip.log").read_text() == f"install --quiet {ROOT}[xdist]\n"
-    first = done.comments
-    assert [one["id"] for one in first] == [100]
-    assert first[0]["body"].startswith(
-        "<!-- pytest-factorfair factorfair -->\n\n## factorfair: `sim:ideal`\n"
-    )
-    again = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
-    assert [one["id"] for one in again.comments] == [100]
-    assert "`sim:stereotyped`" in again.comments[0]["body"]
-
-
-def test_comments_of_others_are_left_alone(outside: Path) -> None:
+def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> None:
+    """The comments of others stay as they are, those that quote or forge the action's marker included."""
     marker = "<!-- pytest-factorfair factorfair -->"
     others = [
         {"id": 1, "user": {"type": "User"}, "body": f"{marker}\nforged"},
@@ -88,17 +74,29 @@ def test_comments_of_others_are_left_alone(outside: Path) -> None:
         {"id": 3, "user": {"type": "Bot"}, "body": "<!-- pytest-factorfair other -->\n"},
     ]
     (outside / "comments.json").write_text(json.dumps(others))
-    assert job(outside, {}).comments[:3] == others
-    assert len(job(outside, {}).comments) == 4
+    passed = job(outside, {"gates": KEPT})
+    assert not passed.failed, passed.log
+    assert passed.outputs == {"verdict": "PASS: 1 gate passed", "report": "./.factorfair/report"}
+    assert {path.name for path in (outside / "artefacts/factorfair").iterdir()} >= {
+        "report.json",
+        "report.md",
+        "junit.xml",
+    }
+    assert (outside / "pip.log").read_text() == f"install --quiet {ROOT}[xdist]\n"
+    *before, own = passed.comments
+    assert before == others
+    assert own["body"].startswith(f"{marker}\n\n## factorfair: `sim:ideal`\n")
 
-
-def test_fail_and_the_comment_is_published(outside: Path) -> None:
-    done = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
-    assert done.failed
-    assert done.steps["run"]["code"] == 1
-    assert done.outputs["verdict"] == "FAIL: 1 of 2 gates failed"
-    assert "**FAIL: 1 of 2 gates failed**" in done.comments[0]["body"]
-    assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.99::" in done.log
+    failed = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
+    assert failed.failed
+    assert failed.steps["run"]["code"] == 1
+    assert failed.outputs["verdict"] == "FAIL: 1 of 2 gates failed"
+    *after, updated = failed.comments
+    assert after == others
+    assert updated["id"] == own["id"]
+    assert "`sim:stereotyped`" in updated["body"]
+    assert "**FAIL: 1 of 2 gates failed**" in updated["body"]
+    assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.99::" in failed.log
     assert (outside / "artefacts/factorfair/report.json").exists()
     assert (outside / "cache/.factorfair/responses.sqlite").exists()
     assert "FAIL: 1 of 2" in (outside / "summary.md").read_text()
@@ -134,6 +132,7 @@ def keyed(
 def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
     outside: Path, stub: StubServer
 ) -> None:
+    """A fork that asks something new is not green."""
     first = keyed(outside, stub, event("push"), key="k")
     assert not first.failed, first.log
     assert first.comments == []
@@ -149,6 +148,10 @@ def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
     assert not (outside / "gh.log").exists()
     assert (outside / "cache/.factorfair/responses.sqlite").read_bytes() == kept
     assert "Keep the store" not in done.ran
+    new = keyed(outside, stub, event(head=FORK), inputs={"gates": "s_e >= 0.5", "args": KEYED})
+    assert new.failed
+    assert new.steps["run"]["code"] == 1
+    assert stub.stats()["requests"] == asked
 
 
 def test_a_fork_with_nothing_to_replay_is_not_green(outside: Path, stub: StubServer) -> None:
@@ -158,13 +161,6 @@ def test_a_fork_with_nothing_to_replay_is_not_green(outside: Path, stub: StubSer
     assert "Run pytest" not in done.ran
     assert done.comments == []
     assert stub.stats()["requests"] == 0
-
-
-def test_a_fork_that_asks_something_new_is_not_green(outside: Path, stub: StubServer) -> None:
-    assert not keyed(outside, stub, event("push"), key="k").failed
-    done = keyed(outside, stub, event(head=FORK), inputs={"gates": "s_e >= 0.5", "args": KEYED})
-    assert done.failed
-    assert done.steps["run"]["code"] == 1
 
 
 @pytest.mark.parametrize(
@@ -192,11 +188,10 @@ def test_a_comment_that_is_refused_is_a_warning(outside: Path) -> None:
 
 
 def test_an_old_report_is_not_published(outside: Path) -> None:
-    github = event()
-    job(outside, {"gates": KEPT}, github)
-    former = outside.parent / "checkout-1"
-    assert (former / ".factorfair/report/report.md").exists()
-    done = Job(former, outside, {"model": "sim:ideal", "checklist": "none.yaml"}, github).run()
+    checkout = checked_out(outside)
+    (report := checkout / ".factorfair/report/report.md").parent.mkdir(parents=True)
+    report.write_text("**PASS: 1 gate passed**\n")
+    done = Job(checkout, outside, {"model": "sim:ideal", "checklist": "none.yaml"}, event()).run()
     assert done.failed
     assert done.outputs == {"verdict": "", "report": ""}
 

@@ -31,11 +31,14 @@ def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient = pytest.importorskip("nbclient", reason="needs the extra notebook")
     nbformat = pytest.importorskip("nbformat", reason="needs the extra notebook")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    few = (DATA / "small.yaml").read_text().replace("name: small", "name: fact_or_fair")
+    (tmp_path / "few.yaml").write_text(few)
+    monkeypatch.setenv("FACTORFAIR_CHECKLIST", "few.yaml")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert "████████████████████ factorfair: 3,912 of 3,912 answers" in "".join(
+    assert "████████████████████ factorfair: 216 of 216 answers" in "".join(
         one.text for one in cells[0].outputs
     )
     assert "<h3>sim:stereotyped</h3>" in outputs(cells[1])["text/html"]

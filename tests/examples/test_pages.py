@@ -17,8 +17,10 @@ from tests.servers import StubServer
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(ROOT / "tests" / "data" / "small.yaml")}
-ENVIRONMENT = dict.fromkeys(("answers", "api", "more_machines", "real_model", "shard_recipes"), SMALL)
-"""By page: what is set before it is followed. A checklist of 14 cases where a server has to answer."""
+ENVIRONMENT = dict.fromkeys(
+    ("answers", "api", "more_machines", "real_model", "shard_recipes", "trackers"), SMALL
+)
+"""By page: what is set before it is followed. A checklist of 14 cases where a page's own is not the point."""
 
 
 FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in the\ssame folder")

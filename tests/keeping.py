@@ -69,7 +69,7 @@ def drawn(name: str, keys: str) -> dict[str, bytes]:
     """The pictures that the store in this file has."""
     with Store.open(f"sqlite:///{name}") as store:
         found = store.responses(keys)
-        return {key: store.picture(response.image_file) for key, response in found.items()}
+        return {key: store.pictures.read(response.image_file) for key, response in found.items()}
 
 
 def files(folder: str) -> list[Path]:

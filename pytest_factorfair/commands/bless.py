@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 BASELINE = "factorfair-baseline.json.gz"
 """Compressed because it is committed: a report of the ci preset is 2 MB, and a tenth of that in gzip."""

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 MARKDOWN = "MODEL_CARD.md"
 JSONLD = "model_card.jsonld"

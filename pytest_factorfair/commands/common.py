@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import InputError, StoreError
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Case, Checklist
     from pytest_factorfair.store import Store
 
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  # no public name
+"""The subcommands of a parser."""
 
 WRONG_INPUT = 4
 """The exit code, as pytest's."""
@@ -138,7 +139,7 @@ def stored_pictures(
     for name in stores:
         store = stack.enter_context(opened(name, read_only=True))
         for model, key, file in upkeep.pictures(store):
-            yield model, key, partial(store.picture, file)
+            yield model, key, partial(store.pictures.read, file)
 
 
 def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:

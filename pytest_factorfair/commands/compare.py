@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair.commands.common import loaded, read_conftest, same_content, write
+from pytest_factorfair.commands.common import Commands, loaded, read_conftest, same_content, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
     from pytest_factorfair.protocols.measuring import Contender
     from pytest_factorfair.reports.entries import Entry

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import (
     DEFAULT_STORE,
+    Commands,
     check_between,
     from_conftest,
     read_conftest,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Attribute, Detection
     from pytest_factorfair.labelling.sample import Candidate

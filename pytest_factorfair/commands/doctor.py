@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import from_conftest, loaded, say
+from pytest_factorfair.commands.common import Commands, from_conftest, loaded, say
 from pytest_factorfair.errors import InputError
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 NOT_READY = 1
 

@@ -9,11 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_factorfair.commands.common import read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.reports.entries import Entry, LeftOut
     from pytest_factorfair.reports.figures import Figure
     from pytest_factorfair.reports.table import Table

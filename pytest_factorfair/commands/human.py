@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import (
     DEFAULT_STORE,
+    Commands,
     check_between,
     loaded,
     read_conftest,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.domain import Case, CaseKey, Checklist, Record
     from pytest_factorfair.labelling.sample import Candidate
 

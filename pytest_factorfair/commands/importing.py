@@ -6,13 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.protocols.protocol import Importer
 
 

@@ -6,13 +6,9 @@ import argparse
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import say
+from pytest_factorfair.commands.common import Commands, say
 from pytest_factorfair.errors import InputError
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 SETTINGS = "pyproject.toml"
 WORKFLOW = ".github/workflows/factorfair.yml"

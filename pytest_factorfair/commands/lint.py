@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import WRONG_INPUT, read_conftest
+from pytest_factorfair.commands.common import WRONG_INPUT, Commands, read_conftest
 from pytest_factorfair.errors import InputError
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 FOUND = 1
 

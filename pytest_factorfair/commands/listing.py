@@ -7,13 +7,9 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import loaded, read_conftest, say
+from pytest_factorfair.commands.common import Commands, loaded, read_conftest, say
 from pytest_factorfair.config.options import CHECKLISTS
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters")
 

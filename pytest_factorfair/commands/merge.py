@@ -8,13 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import opened, say, store_url
+from pytest_factorfair.commands.common import Commands, opened, say, store_url
 from pytest_factorfair.domain import Usage, differences, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import shown_url
 
 if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
     from pytest_factorfair.store import ShardRow, Store
 
 

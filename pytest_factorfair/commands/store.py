@@ -6,14 +6,10 @@ import argparse
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import DEFAULT_STORE, opened, say
+from pytest_factorfair.commands.common import DEFAULT_STORE, Commands, opened, say
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError
-
-if TYPE_CHECKING:
-    from pytest_factorfair.commands.common import Commands
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:+]+)?")
 

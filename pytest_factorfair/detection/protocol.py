@@ -207,19 +207,19 @@ def digest(path: Path) -> str:
 
 
 REVISION = 1
-"""To be raised by a change of this package after which a built-in detector reads pictures differently."""
+"""Increase it with each change after which a built-in detector reads pictures differently."""
 
 OURS = "pytest_factorfair."
 
 
 def signature(detector: Detector) -> dict[str, Any] | None:
-    """All that tells a detector from others, as JSON values; None if its code may change unnoticed.
+    """Everything that distinguishes a detector, as JSON values; None if its code may change unnoticed.
 
-    The file of a user's detector belongs to it, as the identity may not mention what its author edits.
+    For a user's detector this includes the hash of its file, because its identity may not change with it.
     """
     if isinstance(detector, Stored):
         return dict(detector.signature)
-    detector = getattr(detector, "local", detector)  # of which a cluster has replicas
+    detector = getattr(detector, "local", detector)  # a replicated detector is known by the local one
     identity, kind = dict(detector.identity), type(detector)
     if identity.get("sha256") == "":  # a function without a file, such as one of a notebook
         return None
@@ -233,7 +233,7 @@ def signature(detector: Detector) -> dict[str, Any] | None:
 
 
 def key(detector: Detector, attributes: Sequence[Attribute]) -> str | None:
-    """The hash of a detector and of the attributes that it reads; None if detections cannot be kept."""
+    """The hash of a detector and of the attributes that it reads; None if detections cannot be stored."""
     found = signature(detector)
     if found is None:
         return None
@@ -242,7 +242,7 @@ def key(detector: Detector, attributes: Sequence[Attribute]) -> str | None:
 
 
 class Stored:
-    """A detector that cannot be built here, for pictures that it has read elsewhere."""
+    """Stands in for a detector that cannot be built here: all its detections come from the store."""
 
     def __init__(self, name: str, signature: Mapping[str, Any]) -> None:
         self._name = name
@@ -254,11 +254,11 @@ class Stored:
         return identity
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Accept all attributes: what is not kept is reported by ``read``."""
+        """Accept all attributes: ``read`` reports missing detections."""
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         names = " and ".join(each.name for each in attributes)
         raise DetectorError(
-            f"detector '{self._name}' cannot be used here, and the store lacks what it sees of {names} in "
+            f"detector '{self._name}' cannot be used here, and the store lacks its detections of {names} for "
             f"{plural(len(pictures), 'picture')} of a case"
         )

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import unquote
 
 from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
+from pytest_factorfair.models.spec import options_in
 
 _NEEDED = {"images": ("cv2", "onnxruntime", "PIL"), "transformers": ("torch", "transformers")}
 _DEVICES = ("auto", "cpu", "cuda")
@@ -102,16 +102,7 @@ def parse(text: str, defaults: Mapping[str, str] | None = None) -> DetectorSpec:
     """
     head, _, query = text.partition("?")
     kind, _, target = head.partition(":")
-    options: dict[str, str] = {}
-    spec = DetectorSpec(text, kind, target, options, defaults or {})
-    for part in filter(None, query.split("&")):
-        name, equals, value = part.partition("=")
-        if not (name and equals and value):
-            raise spec.wrong(f"'{part}' is not an option; write name=value")
-        if name in options:
-            raise spec.wrong(f"option '{name}' is given twice; keep one")
-        options[unquote(name)] = unquote(value)
-    return spec
+    return DetectorSpec(text, kind, target, options_in(query, f"detector '{text}'"), defaults or {})
 
 
 def build(

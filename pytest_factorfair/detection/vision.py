@@ -68,7 +68,7 @@ def build(spec: DetectorSpec) -> Detector:
 
 
 class VisionDetector:
-    """Asks a model about each picture. ``connect`` says how, before the first picture is read."""
+    """Asks a model about each picture; needs ``connect`` before the first picture is read."""
 
     def __init__(self, spec: DetectorSpec, model: Model, price: prices.Price | None) -> None:
         self.model = model
@@ -88,7 +88,7 @@ class VisionDetector:
         }
 
     def connect(self, ask: Ask) -> None:
-        """Have the model asked so."""
+        """Ask the model with this function."""
         self._ask = ask
 
     def check(self, attributes: Sequence[Attribute]) -> None:
@@ -127,7 +127,7 @@ class VisionDetector:
 
     def _asked(self, queries: Sequence[Query]) -> tuple[Exchange, ...]:
         if self._ask is None:
-            raise DetectorError(f"detector '{self._spec.text}': it asks a model, and nothing says how")
+            raise DetectorError(f"detector '{self._spec.text}': it is not connected to an engine")
         return self._ask(self.model, queries).result() if queries else ()
 
     def _check_sight(self) -> None:

@@ -82,17 +82,17 @@ class Limiter:
 
 
 _ADVICE = {
-    "connection": "see that the server runs and that base_url is right",
+    "connection": "check that the server is running and that base_url is correct",
     "timeout": "raise the timeout, or lower --factorfair-max-connections",
-    "reply": "see what the server sends to a single prompt",
+    "reply": "check what the server replies to a single prompt",
     "raised": "fix the function",
 }
 _ADVICE_BY_STATUS = {
     "400": "check the model's arguments",
-    "403": "check what the key may use, and the model's name",
+    "403": "check the key's permissions and the model's name",
     "404": "check the model's name and base_url",
     "422": "check the model's arguments",
-    "429": "wait until the quota allows for more, or lower --factorfair-max-rpm",
+    "429": "wait until the quota allows more, or lower --factorfair-max-rpm",
 }
 
 

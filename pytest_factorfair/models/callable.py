@@ -26,7 +26,6 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
-from typing import Protocol, runtime_checkable
 
 from pytest_factorfair.domain import Modality, Request, Response
 from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError, nearest
@@ -68,13 +67,6 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
     if not callable(made) or _is_factory(made):
         raise InputError(f"model '{name}': {fit(repr(made))} is neither a model nor a function of the prompt")
     return FunctionModel(made, name, modality)
-
-
-@runtime_checkable
-class SavesItself(Protocol):
-    """A Pillow image, without importing Pillow."""
-
-    def save(self, fp: BytesIO, format: str, /) -> None: ...  # noqa: A002  # Pillow's name
 
 
 class FunctionModel:
@@ -140,9 +132,10 @@ class FunctionModel:
             return Response(given.encode("utf-8", "replace").decode())
         if self._modality == "image" and isinstance(given, bytes):
             return Response("", image=given)
-        if self._modality == "image" and isinstance(given, SavesItself):
+        save = getattr(given, "save", None)
+        if self._modality == "image" and callable(save):  # a Pillow image; Pillow may not be installed
             file = BytesIO()
-            given.save(file, "PNG")
+            save(file, "PNG")
             return Response("", image=file.getvalue())
         raise RejectedRequestError(
             f"{self._name}: returned {type(given).__name__}, not {expected}",

@@ -15,7 +15,7 @@ HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _WEIGHTS = ".safetensors"
 GGUF = ".gguf"
 _PICKLED = f"contains no *{_WEIGHTS}; pickled weights are not loaded because they can run code"
-_TOLD = (_WEIGHTS, ".json", ".jinja", ".model", ".txt")
+_HASHED = (_WEIGHTS, ".json", ".jinja", ".model", ".txt")
 _SAMPLES, _SAMPLE = 64, 2**16
 
 
@@ -82,7 +82,7 @@ def digest(path: Path) -> str:
         return hashlib.sha256(b"".join((f"{path.stat().st_size}\n".encode(), *_samples(path)))).hexdigest()
     sha = hashlib.sha256()
     for file in sorted(path.iterdir()):
-        if file.suffix in _TOLD and file.is_file():
+        if file.suffix in _HASHED and file.is_file():
             sha.update(f"{file.name}:{file.stat().st_size}\n".encode())
             sha.update(b"".join(_samples(file)) if file.suffix == _WEIGHTS else file.read_bytes())
     return sha.hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -78,25 +78,20 @@ class HttpClient:
         self._proxies: dict[str, str | None] = {}
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Send the body and read the complete reply; do not follow redirects, which would pass on the key.
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def request(
+        self, method: str, url: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """Send a request and read the complete reply; do not follow redirects, which would pass on the key.
 
         Raises:
             FatalModelError: the server's certificate is not trusted.
             RetryableModelError: no connection, no complete reply, or none in time.
             RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
-        return await self._reply("POST", url, data=body, headers=headers)
-
-    async def get(self, url: str) -> Reply:
-        """Fetch a URL; raises as ``post`` does."""
-        return await self._reply("GET", url)
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-    async def _reply(self, method: str, url: str, **more: Any) -> Reply:
         import aiohttp  # takes 0.2 s, which a run without calls saves
 
         if self._session is None:
@@ -111,7 +106,7 @@ class HttpClient:
             if place not in self._proxies:
                 self._proxies[place] = proxy(url)
             async with self._session.request(
-                method, url, allow_redirects=False, proxy=self._proxies[place], **more
+                method, url, data=body, headers=headers, allow_redirects=False, proxy=self._proxies[place]
             ) as response:
                 chunks: list[bytes] = []
                 size = 0
@@ -149,7 +144,7 @@ async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes
             f"{client.name}: the picture is at '{where}': only https is fetched, or the server's own host"
         )
     try:
-        reply = await client.get(url)
+        reply = await client.request("GET", url)
     except FatalModelError as error:  # fatal for the picture's host, not for the service
         raise RejectedRequestError(str(error)) from None
     if reply.succeeded:

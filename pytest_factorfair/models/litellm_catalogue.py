@@ -111,7 +111,7 @@ def check(spec: ModelSpec, model_id: str) -> None:
         return
     if spec.answers == "people":
         if not listed.get("supports_vision"):
-            raise InputError(f"model '{spec.text}': it does not see pictures, by litellm's list")
+            raise InputError(f"model '{spec.text}': it cannot see pictures, according to litellm's list")
         return
     if not listed.get("supports_response_schema"):
         raise InputError(f"model '{spec.text}' takes no JSON schema: use --factorfair-answers=text")

@@ -142,7 +142,10 @@ class Schema(Way):
     def response(self, reply: Mapping[str, Any], plain: Response) -> Response:
         if not self.scored or plain.finish in _WITHHELD:
             return plain
-        if _reasons(reply):
+        message, usage = reply["choices"][0]["message"], reply.get("usage")
+        details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
+        hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+        if message.get("reasoning_content") or message.get("reasoning") or hidden:
             raise UnfitModelError("the model reasons before it answers: its answers have no probabilities")
         tokens = _tokens(reply)
         found = list(_BEFORE_THE_LETTER.finditer("".join(_text(token) for token in tokens)))
@@ -196,18 +199,16 @@ class Begun(Way):
             return "it gives no log probabilities"
         if any(response.finish in _WITHHELD for response in responses):
             return ""
-        a, b = (_by_letter(response.text) for response in responses)
+        found = []
+        for response in responses:
+            letters = dict.fromkeys(_LETTERS, 0.0)
+            for token, probability in json.loads(response.text).items():
+                if (letter := letter_of(token)) in letters:
+                    letters[letter] += probability
+            found.append(letters)
+        a, b = found
         likely = min(sum(a.values()), sum(b.values())) > _LIKELY
         return "" if likely and a["A"] > b["A"] and b["B"] > a["B"] else "it does not continue a begun answer"
-
-
-def _reasons(reply: Mapping[str, Any]) -> bool:
-    """Whether the model wrote reasoning before its answer, shown or hidden."""
-    message = reply["choices"][0]["message"]
-    usage = reply.get("usage")
-    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
-    hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
-    return bool(message.get("reasoning_content") or message.get("reasoning") or hidden)
 
 
 def _tokens(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -225,9 +226,15 @@ def _distribution(token: Mapping[str, Any]) -> str:
     """The likeliest tokens in a token's place, as JSON, by falling probability, NaN if it is not a number."""
     listed = token.get("top_logprobs")
     top = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
-    pairs = sorted(
-        ((_text(each), _probability(each.get("logprob"))) for each in top), key=lambda pair: -pair[1]
-    )
+    pairs = []
+    for each in top:
+        logprob, probability = each.get("logprob"), math.nan
+        if isinstance(logprob, int | float) and not isinstance(logprob, bool):
+            # Rounding may leave a probability just above 1; one far above it is kept, and refused later.
+            probability = math.exp(min(logprob, 1.0))
+            probability = probability if logprob > _ROUNDING else min(probability, 1.0)
+        pairs.append((_text(each), probability))
+    pairs.sort(key=lambda pair: -pair[1])
     # vLLM lists the token that it drew even if it is not among the likeliest: it would not bound the others.
     if len(pairs) >= MOST_TOKENS and pairs[-1][0] == _text(token):
         pairs.pop()
@@ -235,17 +242,3 @@ def _distribution(token: Mapping[str, Any]) -> str:
     for text, probability in pairs:  # parts of a character look alike
         probabilities[text] = probabilities.get(text, 0.0) + probability
     return json.dumps(probabilities, ensure_ascii=False)
-
-
-def _probability(logprob: object) -> float:
-    if not isinstance(logprob, int | float) or isinstance(logprob, bool):
-        return math.nan
-    return math.exp(min(logprob, 1.0)) if logprob > _ROUNDING else min(math.exp(logprob), 1.0)
-
-
-def _by_letter(text: str) -> dict[str, float]:
-    letters = dict.fromkeys(_LETTERS, 0.0)
-    for token, probability in json.loads(text).items():
-        if (letter := letter_of(token)) in letters:
-            letters[letter] += probability
-    return letters

@@ -73,7 +73,7 @@ class HttpTransport:
             encoded = to_json(content)
         except ValueError:  # half a surrogate pair, which only Python's encoder can escape
             encoded = json.dumps(content).encode()
-        reply = await self._client.post(self._target, encoded, self._server.headers)
+        reply = await self._client.request("POST", self._target, body=encoded, headers=self._server.headers)
         value = parsed(reply.body) if reply.succeeded else {}
         if reply.succeeded and (self._wanted in value or "error" not in value):
             return value

@@ -231,8 +231,14 @@ class Pool(Generic[T]):
         self._without = loop.time()
         self._slots = [Slot(kind.remote(order)) for _ in range(self._count or 1)]
         self._keepers = [asyncio.ensure_future(self._keep(slot)) for slot in self._slots]
+
+        def kept(task: asyncio.Task[None]) -> None:
+            """End the run if keeping a replica failed, because its death would go unnoticed."""
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self._fail(FatalModelError(fit(f"{self._order.name}: {type(error).__name__}: {error}")))
+
         for task in self._keepers:
-            task.add_done_callback(self._kept)
+            task.add_done_callback(kept)
 
     # Routing
 
@@ -340,11 +346,6 @@ class Pool(Generic[T]):
                     needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {had:g}"
                 line = f"{self._order.name}: no replica for {pace.patience:g} s: {needed}"
                 self._fail(FatalModelError(f"{line}; answers so far are kept"))
-
-    def _kept(self, task: asyncio.Task[None]) -> None:
-        """End the run if keeping a replica failed, because its death would go unnoticed."""
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._fail(FatalModelError(fit(f"{self._order.name}: {type(error).__name__}: {error}")))
 
     def _give_up(self, slot: Slot, reason: str) -> None:
         """Count a replica as dead; a reserved one dies of its request, as others did before."""

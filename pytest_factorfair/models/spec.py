@@ -77,14 +77,25 @@ def parse(
     options: dict[str, str] = {}
     if scheme == "sim":
         target, _, query = target.partition("?")
-        for part in filter(None, query.split("&")):
-            name, equals, value = part.partition("=")
-            if not (name and equals and value):
-                raise InputError(f"model '{text}': '{part}' is not an option; write name=value")
-            if name in options:
-                raise InputError(f"model '{text}': option '{name}' is given twice; keep one")
-            options[name] = unquote(value)
+        options = options_in(query, f"model '{text}'")
     return ModelSpec(text, scheme, target, options, arguments, checklists, answers, asked, defaults or {})
+
+
+def options_in(query: str, where: str) -> dict[str, str]:
+    """The options of a spec: what follows its "?"; messages begin with ``where``.
+
+    Raises:
+        InputError: an option is not ``name=value``, or is given twice.
+    """
+    options: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        name, equals, value = part.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"{where}: '{part}' is not an option; write name=value")
+        if name in options:
+            raise InputError(f"{where}: option '{name}' is given twice; keep one")
+        options[unquote(name)] = unquote(value)
+    return options
 
 
 def slug(spec: str) -> str:

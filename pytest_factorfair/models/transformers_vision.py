@@ -72,7 +72,7 @@ class Shown:
     """A prompt with its picture as the model takes it, and the replies that are allowed."""
 
     inputs: Mapping[str, Any]
-    replies: Replies
+    replies: AllowedReplies
 
 
 class VisionGenerator(Generator[Shown]):
@@ -114,7 +114,7 @@ class VisionGenerator(Generator[Shown]):
         except Exception as error:  # noqa: BLE001  (templates are programs, processors may refuse a picture)
             return RejectedRequestError(f"{self.name}: the picture cannot be shown: {one_line(error)}")
         tokenizer = partial(self._processor.tokenizer, add_special_tokens=False)
-        replies = Replies(query, lambda text: list(tokenizer(text)["input_ids"]))
+        replies = AllowedReplies(query, lambda text: list(tokenizer(text)["input_ids"]))
         return Shown(inputs.to(self._model.device, dtype=self._model.dtype), replies)
 
     def generate(self, batch: list[Shown]) -> Sequence[Response | ModelError]:
@@ -141,7 +141,7 @@ class VisionGenerator(Generator[Shown]):
         )
 
 
-class Replies:
+class AllowedReplies:
     """The replies to a query, token by token: parts of text, of which some are chosen among others."""
 
     def __init__(self, query: Query, encode: Any) -> None:

@@ -38,9 +38,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "factorfair(part, context, attribute, statistic, direction; of prompts for pictures: part, kind, "
-        "category, subject, attribute, group): a test over checklist cases, of those named; each is a text "
-        "or a list of texts",
+        "factorfair(part, context, attribute, statistic, direction; for prompts for pictures: part, kind, "
+        "category, subject, attribute, group): run the test only on matching checklist cases; each value is "
+        "a text or a list of texts",
     )
     if config.option.help or config.option.version or config.option.markers:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from collections.abc import Generator, Sequence
 from functools import cached_property
@@ -187,16 +186,12 @@ class Controller:
         """Print the result, once."""
         if self._result is None or self._shown:
             return
-        from pytest_factorfair import reports
         from pytest_factorfair.plugin.terminal import terminal
 
         self._shown = True
-        result = self._result
-        terminal(reporter, result, fails=self._red, alarms=tuple(self._alarms))
-        if os.environ.get(reports.GITHUB_ACTIONS) == "true":
-            policy = self._settings.on_inconclusive
-            for one in reports.annotate(result.summary, strict=result.strict, on_inconclusive=policy):
-                reporter.write_line(str(one))
+        policy = self._settings.on_inconclusive
+        alarms = tuple(self._alarms)
+        terminal(reporter, self._result, fails=self._red, alarms=alarms, on_inconclusive=policy)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

@@ -92,7 +92,9 @@ class ProgressLine(Meter):
         if self._screen is not None:
             self._screen.clear()
 
-    def _around(self) -> Generator[None, object, object]:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logstart(self) -> Generator[None, object, object]:
+        """Erase the line while pytest writes, and draw it again."""
         shown = self._screen is not None and self._screen.shown
         self.clear()
         result = yield
@@ -100,14 +102,4 @@ class ProgressLine(Meter):
             self._screen.draw(str(self.progress()))
         return result
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logstart(self) -> Generator[None, object, object]:
-        return (yield from self._around())
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self) -> Generator[None, object, object]:
-        return (yield from self._around())
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
-        return (yield from self._around())
+    pytest_runtest_logreport = pytest_runtest_logfinish = pytest_runtest_logstart

@@ -74,7 +74,7 @@ def _run(
     for marker in dict.fromkeys(mark for one in run.assignments for mark in one.case.marks):
         if marker in RESERVED:
             raise InputError(
-                f"'{marker}' is a mark of pytest's own: give the context or attribute another name"
+                f"'{marker}' is a mark with a meaning in pytest: give the context or attribute another name"
             )
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     return run

@@ -1,13 +1,15 @@
-"""The terminal section: the verdict in words, a table per attribute, costs, and paths of reports."""
+"""The terminal section, from the verdict to the paths of reports, and annotations for GitHub Actions."""
 
 from __future__ import annotations
 
+import os
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from pytest_factorfair.domain import Illustration, Summary
-from pytest_factorfair.gates.release import release
+from pytest_factorfair.domain import Illustration, Summary, plural
+from pytest_factorfair.gates.release import outcome, release
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     SIGNS,
@@ -35,14 +37,23 @@ EXPLAINED = 5
 
 
 def terminal(
-    reporter: pytest.TerminalReporter, result: Result, *, fails: bool, alarms: tuple[str, ...]
+    reporter: pytest.TerminalReporter,
+    result: Result,
+    *,
+    fails: bool,
+    alarms: tuple[str, ...],
+    on_inconclusive: str,
 ) -> None:
-    """Write the section; a person should be able to read it in ten seconds.
+    """Write the section, and annotations in a job of GitHub Actions.
 
-    ``fails`` is whether the run fails, ``alarms`` say why besides gates. With ``-q`` only the verdict, the
-    failed gates and the path of the page are written.
+    A person should be able to read the section in ten seconds. ``fails`` is whether the run fails, ``alarms``
+    say why besides gates. With ``-q`` only the verdict, the failed gates and the path of the page are
+    written.
     """
     SummarySection(reporter, result, quiet=reporter.verbosity < 0).write(fails=fails, alarms=alarms)
+    if os.environ.get(GITHUB_ACTIONS) == "true":
+        for one in annotate(result.summary, strict=result.strict, on_inconclusive=on_inconclusive):
+            reporter.write_line(str(one))
 
 
 class SummarySection:
@@ -160,3 +171,49 @@ def _place(path: str) -> str:
     """The path, relative to the current directory if it lies below it."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+
+
+GITHUB_ACTIONS = "GITHUB_ACTIONS"
+"""The variable that is ``true`` in a job of GitHub Actions."""
+
+MOST = 10
+"""The most annotations of one level that GitHub shows for a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One workflow command, which no text in it can end."""
+
+    level: Literal["error", "warning"]
+    title: str
+    text: str
+
+    def __str__(self) -> str:
+        title = escaping.annotation_property(self.title)
+        return f"::{self.level} title={title}::{escaping.annotation(self.text)}"
+
+
+def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
+    """One for each gate that fails the job, then warnings; the tenth may stand for several.
+
+    A run that was not judged gets one annotation: the reason is the same for all gates.
+    """
+    if summary.incomplete and summary.gates:
+        return (Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete),)
+    errors = []
+    warned = [Annotation("warning", "factorfair", text) for text in warnings(summary)]
+    for one in summary.gates:
+        title, text = f"factorfair: {one.gate}", f"{one.subject}: {one.reason}"
+        if one.judgement not in ("failed", "waived", "passed"):
+            text = f"{one.subject}: {one.judgement}: {one.reason}"
+        text = "\n".join((text, *explanation(one)))
+        if outcome(one, strict=strict, on_inconclusive=on_inconclusive) == "failed":
+            errors.append(Annotation("error", title, text))
+        elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
+            warned.append(Annotation("warning", title, text))
+    found = (*errors, *warned)
+    if len(found) <= MOST:
+        return found
+    rest = f"and {plural(len(found) - MOST + 1, 'more gate')}: see the job's summary or report.md"
+    title = f"factorfair: {release(summary.gates, summary.unjudged)}"
+    return (*found[: MOST - 1], Annotation(found[MOST - 1].level, title, rest))

@@ -1,15 +1,12 @@
 """A finished summary, as people and machines read it."""
 
-from pytest_factorfair.reports.annotations import GITHUB_ACTIONS, annotate
 from pytest_factorfair.reports.files import folder, write
 from pytest_factorfair.reports.responses import Transcript
 from pytest_factorfair.reports.sheets import ContactSheets, contact_sheets
 
 __all__ = [
-    "GITHUB_ACTIONS",
     "ContactSheets",
     "Transcript",
-    "annotate",
     "contact_sheets",
     "folder",
     "write",

@@ -31,7 +31,7 @@ LONGEST = 500
 """Characters of any text that are drawn."""
 QUALITY = 85
 SMALL_BYTES = 4 * 2**20
-"""Of all small pictures of a run: they travel inside the page."""
+"""Bytes of all small pictures of a run, which are embedded in the page."""
 
 PAPER, INK, FAINT, EMPTY = "#ffffff", "#1b1f24", "#6b7480", "#eceff2"
 WRONG = "#b3261e"

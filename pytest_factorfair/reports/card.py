@@ -31,20 +31,20 @@ from pytest_factorfair.reports.statements import (
     verdict_lines,
 )
 from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
-from pytest_factorfair.reports.tables import size
+from pytest_factorfair.reports.tables import score_name, size
 
 LOST: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "error": "errors"}
-"""What the card calls outcomes without an answer."""
+"""Names of the outcomes without an answer."""
 
 COLUMNS = ("score", "95 % interval", "n", "can reach")
 AGAIN = "The command leaves out the provider's own arguments, the detector's files and all keys: see above."
 NO_SOURCES = "The checklist's own file names the sources of its statistics."
 
 DIGITS = 4
-"""Of the scores in a front matter."""
+"""Digits of the scores in a front matter."""
 
 DATASETS = "pytest-factorfair/"
-"""How the names of the datasets of our evaluation results begin."""
+"""The prefix of the dataset names in our evaluation results."""
 
 _SECTION = re.compile(r"^## Factuality and fairness of .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
@@ -121,7 +121,7 @@ def _tables(summary: Summary) -> Iterator[str]:
         for one in found:
             if (one.checklist, one.attribute) == (checklist, name):
                 interval, reach = span(one.low, one.high), span(one.floor, one.ceiling)
-                rows.append(Row(label(one), (number(one.shown), interval, f"{one.n:,}", reach)))
+                rows.append(Row(score_name(one), (number(one.shown), interval, f"{one.n:,}", reach)))
         yield f"**{escaping.markdown(title)}**\n\n{as_markdown(Table(title, COLUMNS, tuple(rows)))}"
 
 
@@ -149,7 +149,7 @@ def front_matter(card: Card, name: str) -> str:
             dataset_config=f"{one.context or one.part}-{one.attribute}",
             dataset_revision=summary.fingerprint.checklists[one.checklist],
             metric_type=one.metric,
-            metric_name=label(one),
+            metric_name=score_name(one),
             metric_value=round(one.shown or 0.0, DIGITS),
             metric_args={name: round(end, DIGITS) for name, end in ends.items() if end is not None} or None,
         )
@@ -272,7 +272,7 @@ def _variable(one: Score) -> dict[str, Any]:
     found = {
         "@type": "PropertyValue",
         "propertyID": one.metric,
-        "name": f"{one.checklist}, {one.attribute}: {label(one)}",
+        "name": f"{one.checklist}, {one.attribute}: {score_name(one)}",
         "value": one.shown,
         "minValue": one.low,
         "maxValue": one.high,
@@ -308,15 +308,10 @@ def what(summary: Summary) -> str:
 
 
 def scores(summary: Summary) -> Iterator[Score]:
-    """Those that a card lists."""
+    """The scores that a card lists."""
     for one in summary.scores:
         if one.value is not None and reporting_of(one.metric).on_card(one):
             yield one
-
-
-def label(one: Score) -> str:
-    """The metric and its part or context."""
-    return reporting_of(one.metric).label(one.metric, one.part, one.context)
 
 
 def answers(summary: Summary) -> Mapping[str, int]:

@@ -40,7 +40,7 @@ class Charts(NamedTuple):
 
 
 VERSION = "6.1"
-"""Of Vega-Lite: it is pinned, so that a figure stays as it is."""
+"""The version of Vega-Lite, pinned so that a figure stays as it is."""
 
 
 def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
@@ -51,10 +51,10 @@ def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftO
 
 
 def needed(what: str) -> None:
-    """Look for the package that draws.
+    """Check that the package that draws figures is installed.
 
     Raises:
-        MissingExtraError: it is missing; names the extra that brings it.
+        MissingExtraError: it is not.
     """
     if find_spec("vl_convert") is None:
         raise MissingExtraError(what, "figures")
@@ -77,7 +77,7 @@ def to_pdf(figure: Figure) -> bytes:
 
 
 RENDERERS: Mapping[str, Callable[[Figure], bytes]] = MappingProxyType({"svg": to_svg, "pdf": to_pdf})
-"""By the ending of the file."""
+"""Renderers by the ending of the file."""
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """The name of the grammar: nothing is fetched from there."""

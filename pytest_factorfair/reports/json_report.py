@@ -56,7 +56,7 @@ NAMES = ("report.json", "report.json.gz")
 """The names of a report in its folder."""
 
 EXPECTED = f"expected the report.json of a run, by default in {DEFAULT_REPORT}/"
-"""What would be right where a file is missing or something else."""
+"""Ends messages about a missing or wrong file."""
 
 RESPONSES = "responses.jsonl"
 """The file of all replies, a line each, beside a report."""

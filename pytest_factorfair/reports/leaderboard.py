@@ -12,7 +12,6 @@ from pytest_factorfair.domain import (
     ALL,
     Board,
     Change,
-    Difference,
     History,
     Leaderboard,
     Standing,
@@ -34,7 +33,7 @@ from pytest_factorfair.reports.table import (
     percent,
     span,
 )
-from pytest_factorfair.reports.tables import changes_table, compared
+from pytest_factorfair.reports.tables import changes_table, compared, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
@@ -111,12 +110,14 @@ def sections(found: Leaderboard) -> Iterator[Section]:
         if len(found.successions) == 1 or any(c.regressed for c in one.changes)
     ]
     for one in steps:
-        yield Section(
-            f"From {one.former} to {one.later}",
-            (compared(one.changes, one.former), *_in_words(one.changes, found)),
-            (changes_table(one.changes),),
-            changes=one.changes,
-        )
+        lines = [compared(one.changes, one.former)]
+        lines += [
+            f"{perceived(change.attribute, found)}: {change.plain} [{score_name(change)}]."
+            for change in one.changes
+            if change.plain
+        ]
+        title = f"From {one.former} to {one.later}"
+        yield Section(title, tuple(lines), (changes_table(one.changes),), changes=one.changes)
     if quiet := [f"from {one.former} to {one.later}" for one in found.successions if one not in steps]:
         yield Section("What did not regress", (f"Nothing regressed {_listed(quiet, 'other step')}.",), ())
     if found.history:
@@ -124,7 +125,9 @@ def sections(found: Leaderboard) -> Iterator[Section]:
     if found.boards:
         yield Section("Who is ahead", tuple(_in_short(found)), (_overview(found),))
     yield from (_lesson(found, student) for student in found.students)
-    by_attribute = groupby(found.boards, key=lambda board: f"{board.checklist}: {_attribute(board, found)}")
+    by_attribute = groupby(
+        found.boards, key=lambda board: f"{board.checklist}: {perceived(board.attribute, found)}"
+    )
     for title, group in by_attribute:
         boards = tuple(group)
         lost = [
@@ -201,14 +204,6 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
         yield f"Intervals from few pictures are rough; a stricter level, {level}, makes up for that."
 
 
-def _in_words(changes: Sequence[Change], found: Leaderboard) -> Iterator[str]:
-    """What the scores that regressed mean."""
-    for one in changes:
-        if one.plain:
-            label = reporting_of(one.metric).label(one.metric, one.part, one.context)
-            yield f"{perceived(one.attribute, found)}: {one.plain} [{label}]."
-
-
 def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
     """Of the first model that is ahead of any: of which, and how far."""
     metric = metrics()[board.metric]
@@ -219,7 +214,11 @@ def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
         if not others:
             continue
         gaps = {other: gap for other in others if (gap := board.between(one.model, other)) is not None}
-        by = [f"{other} by {_distance(gap)}" for other, gap in gaps.items()]
+        by = []
+        for other, gap in gaps.items():  # positive, whichever of the two is ahead
+            value, ends = gap.value or 0.0, sorted((gap.low or 0.0, gap.high or 0.0), key=abs)
+            away = span(*(end if value > 0 else -end for end in ends))
+            by.append(f"{other} by {number(abs(value))} ({away})")
         what = f"{metric.ahead or f'has the better {metric.label}'} than"
         if board.better == "neither":
             what = f"has another {metric.label} than"
@@ -229,17 +228,9 @@ def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
             if each is not one and all(board.ahead(each.model, other) for other in others)
         ]
         likewise = f"; likewise {_listed(alike, 'other')}" if alike else ""
-        who = f"{_attribute(board, found)}: {one.model}"
-        yield f"{who} {what} {_listed(by, 'other')}{likewise} [{name(board)}]."
+        who = f"{perceived(board.attribute, found)}: {one.model}"
+        yield f"{who} {what} {_listed(by, 'other')}{likewise} [{score_name(board)}]."
         return
-
-
-def _distance(gap: Difference) -> str:
-    """``0.055 (0.036 to 0.074)``, whichever of the two is ahead."""
-    ends = sorted((gap.low or 0.0, gap.high or 0.0), key=abs)
-    return (
-        f"{number(abs(gap.value or 0.0))} ({span(*(end if (gap.value or 0) > 0 else -end for end in ends))})"
-    )
 
 
 def _closed(boards: Sequence[Board]) -> dict[str, list[tuple[Board, str]]]:
@@ -259,7 +250,7 @@ def _scores(boards: Sequence[Board], found: Leaderboard) -> str:
     by_attribute: dict[str, list[str]] = {}
     for board in boards:
         heading = reporting_of(board.metric).heading(board.metric)
-        by_attribute.setdefault(_attribute(board, found), []).append(heading)
+        by_attribute.setdefault(perceived(board.attribute, found), []).append(heading)
     return "; ".join(f"{attribute}: {', '.join(names)}" for attribute, names in by_attribute.items())
 
 
@@ -313,21 +304,12 @@ def _standings(board: Board, lost: Sequence[str], *, bounded: bool) -> Table:
         "asked",
         *(lost or ["missing"]),
     )
-    return Table(f"{name(board)}: {BEST[board.better]}", headings, tuple(rows), tuple(notes))
-
-
-def _attribute(board: Board, found: Leaderboard) -> str:
-    return perceived(board.attribute, found)
+    return Table(f"{score_name(board)}: {BEST[board.better]}", headings, tuple(rows), tuple(notes))
 
 
 def perceived(attribute: str, found: Leaderboard) -> str:
     """The name of an attribute; in pictures only the perceived one is known."""
     return f"perceived {attribute}" if found.perceived and attribute != ALL else attribute
-
-
-def name(board: Board) -> str:
-    """What a board is about, but for its attribute."""
-    return reporting_of(board.metric).label(board.metric, board.part, board.context)
 
 
 def letters(one: Standing) -> str:
@@ -352,7 +334,7 @@ def _lesson(found: Leaderboard, student: str) -> Section:
         values = {one.model: number(one.value) for one in board.standings}
         change = number(gap.value, sign="+"), span(gap.low, gap.high, sign="+")
         cells = (values[gap.second], values[gap.first], *change, verdict)
-        rows.append(Row(f"{_attribute(board, found)}: {name(board)}", cells))
+        rows.append(Row(f"{perceived(board.attribute, found)}: {score_name(board)}", cells))
     lost, gained = verdicts.count("lost"), verdicts.count("gained")
     line = f"lost on {lost} and gained on {gained} of {plural(len(rows), 'score')}"
     title = f"{student} beside its teacher {found.teacher}"
@@ -373,4 +355,4 @@ def matrix(boards: Sequence[Board]) -> Table:
             half = f"±{number(max(ends))} ".replace("0.", ".") if ends else ""
             cells.append(f"{number(one.value)} {half}{letters(one)}")
     lines = (Row(model, tuple(cells)) for model, cells in rows.items())
-    return Table("model", tuple(map(name, boards)), tuple(lines))
+    return Table("model", tuple(map(score_name, boards)), tuple(lines))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_factorfair.domain import Change, Summary, plural, titled
+from pytest_factorfair.domain import Board, Change, Score, Summary, Trend, plural, titled
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.reports.table import Row, Table, as_lines, number, percent, span
 
@@ -31,6 +31,11 @@ def size(summary: Summary) -> str:
     return "; ".join(dict.fromkeys(each.size(summary) for each in own))
 
 
+def score_name(one: Score | Board | Change | Trend) -> str:
+    """What a score is called in reports: its metric, and its part or context."""
+    return reporting_of(one.metric).label(one.metric, one.part, one.context)
+
+
 HEADINGS: Mapping[str, str] = {
     "before": "The plug-in value in the former run.",
     "after": "The plug-in value in this run.",
@@ -38,7 +43,7 @@ HEADINGS: Mapping[str, str] = {
     "bounds": "Where the change lies: one-sided bounds of 95 %.",
     "churn": "The share of answers that differ from those to the same questions in the former run.",
 }
-"""Of changes, with what they mean."""
+"""The headings of a table of changes, with their meanings."""
 
 CORRECTED = "before and after are plug-in values; change and bounds are corrected for their bias"
 

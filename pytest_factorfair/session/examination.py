@@ -117,7 +117,7 @@ class Examination:
             yield Observation("readable", "NO: there is no picture in its reply", fatal=True)
             return
         try:
-            height, width, _ = decode(self.store.picture(response.image_file)).shape
+            height, width, _ = decode(self.store.pictures.read(response.image_file)).shape
         except PictureError as error:
             yield Observation("readable", f"NO: {error}", fatal=True)
         else:

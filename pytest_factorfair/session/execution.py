@@ -273,7 +273,7 @@ class Execution:
         response = self.store.responses([key]).get(key)
         if response is None:
             raise StoreError(f"{self.store.place}: no response has the key {key}")
-        return self.store.picture(response.image_file)
+        return self.store.pictures.read(response.image_file)
 
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item needs; ``submit`` returns its result."""

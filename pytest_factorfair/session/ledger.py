@@ -49,7 +49,7 @@ class Ledger:
         self._answers = 0
         self._expected = dict.fromkeys(expected)
         self._records: dict[CaseKey, Record] = {}
-        self._usage = Usage()
+        self.usage = Usage()
         self.selected: frozenset[CaseKey] | None = None
         """The cases that will be asked, once that is known."""
 
@@ -61,7 +61,7 @@ class Ledger:
 
     def spend(self, usage: Usage) -> None:
         """Add the usage that an item reports (see ``transport.ItemResult``)."""
-        self._usage += usage
+        self.usage += usage
 
     def select(self, cases: Iterable[CaseKey], *, alone: bool = False) -> None:
         """Note the cases that will be asked; with ``alone``, expect no others."""
@@ -71,10 +71,6 @@ class Ledger:
 
     def record(self, case: CaseKey) -> Record | None:
         return self._records.get(case)
-
-    @property
-    def usage(self) -> Usage:
-        return self._usage
 
     @property
     def records(self) -> tuple[Record, ...]:

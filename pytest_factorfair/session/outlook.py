@@ -88,7 +88,7 @@ class Outlook:
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
-            *([f"each picture is shown to {settings.detector}, one call unless it has seen it"] * looking),
+            *([f"{settings.detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
             *([f"note: preset {settings.preset} only reports; no gate will be judged"] if unjudged else ()),

@@ -75,7 +75,7 @@ class Plan:
             per = " or ".join(sorted(units))
             yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
             if self._run.settings.answers == "probabilities":
-                yield "(assuming that answers vary as drawn ones do; probabilities vary less and detect more)"
+                yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
         yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
 
     def _cost(self) -> str:
@@ -83,8 +83,8 @@ class Plan:
             return f"about ${self._outlook.cost:,.2f}"
         unpriced = [spec for spec, model in self._run.models.items() if self._run.price(model) is None]
         if not unpriced:
-            return "unknown, as it depends on the tokens of a picture"
-        return f"unknown, as is the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
+            return "unknown, because it depends on the tokens of a picture"
+        return f"unknown, like the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
 
     def _tokens(self) -> int:
         letters = sum(len(query.prompt) for one in self._run.to_ask for query in self._run.queries(one))

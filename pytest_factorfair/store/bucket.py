@@ -42,12 +42,12 @@ class Bucket(Pictures):
 
     def check(self) -> str:
         mark = super().check()
-        self._size("missing")  # without the right to list objects, what is missing looks forbidden
+        self._size("missing")  # without permission to list objects, a missing one looks forbidden
         return mark
 
     def keep(self, pictures: Iterable[Picture]) -> None:
         def put(file: str, image: bytes) -> None:
-            if not self._leave(file, image) and self._size(file) != len(image):  # somebody has cut it
+            if not self._leave(file, image) and self._size(file) != len(image):  # it is truncated
                 with self._asked("cannot be written") as objects:
                     objects.put(file, image, use_multipart=False)
 

@@ -50,7 +50,8 @@ class Store:
     """Responses by key. Reading is safe from any thread; writing happens in a separate thread.
 
     A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
-    or has another size is not reusable; the content of a picture is checked when it is read.
+    or has another size is not reusable; the content of a picture is checked when it is read. ``place`` is the
+    store's name in messages: the file, or the URL without its password. ``database`` is for this room only.
     """
 
     def __init__(
@@ -63,8 +64,8 @@ class Store:
     ) -> None:
         """``writable`` reopens it for detections, if ``database`` is open for reading only."""
         self.pictures = pictures
-        self._database = database
-        self._place = place
+        self.database = database
+        self.place = place
         self._read_only = writable is not None
         self._writer = Writer(database, place, pictures)
         self.detections = Detections(database, place, pictures, writable=writable or (lambda: database))
@@ -110,25 +111,25 @@ class Store:
         if not self.pictures.shared:
             return ""
         mark = self.pictures.check()
-        had = opening.entries(self._database, _PLACE, _MARK)
+        had = opening.entries(self.database, _PLACE, _MARK)
         if not had and self._found(lambda connection: connection.execute(_PICTURED).all()):
             raise StoreError(
-                f"{self._place}: its pictures are beside it, not in {self.pictures.place}; copy both: "
-                f"factorfair merge OUT {self._place} --pictures={self.pictures.place}"
+                f"{self.place}: its pictures are beside it, not in {self.pictures.place}; copy both: "
+                f"factorfair merge OUT {self.place} --pictures={self.pictures.place}"
             )
         if not had:
-            had = opening.entered(self._database, {_PLACE: self.pictures.place, _MARK: mark})
+            had = opening.entered(self.database, {_PLACE: self.pictures.place, _MARK: mark})
         if had[_MARK] != mark:
             raise StoreError(
-                f"{self._place}: its pictures are in {had[_PLACE]}, and {self.pictures.place} is other "
+                f"{self.place}: its pictures are in {had[_PLACE]}, and {self.pictures.place} is other "
                 "storage: name one that all hosts reach"
             )
         return mark
 
     def sweep(self) -> None:
         """Remove the drafts of dead processes: of the file, and of pictures."""
-        if self._database.dialect.name == "sqlite":
-            file = Path(self._place)
+        if self.database.dialect.name == "sqlite":
+            file = Path(self.place)
             process.sweep(file.parent, glob.escape(file.name))
         self.pictures.sweep()
 
@@ -138,7 +139,7 @@ class Store:
         Raises:
             StoreError: it is damaged.
         """
-        opening.verify(self._database, self._place)
+        opening.verify(self.database, self.place)
 
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
         """The reusable responses for these keys.
@@ -148,11 +149,11 @@ class Store:
         """
         found: dict[str, Response] = {}
         for chunk in _unique_chunks(keys):
-            rows = self._rows(self._read, chunk)
+            rows = self._found(partial(self._read.rows, keys=chunk))
             lost = self.pictures.lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
                 if tuple(picture) not in lost:
-                    found[key] = from_body(body, key=key, place=self._place)
+                    found[key] = from_body(body, key=key, place=self.place)
         return found
 
     def said(self, keys: Iterable[str]) -> dict[str, Said]:
@@ -162,18 +163,10 @@ class Store:
             StoreError: the store cannot be read, or a row is damaged.
         """
         return {
-            key: said(prompt, body, key=key, place=self._place)
+            key: said(prompt, body, key=key, place=self.place)
             for chunk in _unique_chunks(keys)
-            for key, prompt, body in self._rows(self._said, chunk)
+            for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
-
-    def picture(self, file: str) -> bytes:
-        """The picture that a response names as its ``image_file``.
-
-        Raises:
-            StoreError: it is missing or damaged.
-        """
-        return self.pictures.read(file)
 
     def count(self, keys: Iterable[str]) -> int:
         """How many of these keys have a reusable response; a key given twice counts twice.
@@ -185,20 +178,10 @@ class Store:
         """
         count = 0
         for chunk in _unique_chunks(keys):
-            rows = self._rows(self._count, chunk)
+            rows = self._found(partial(self._count.rows, keys=chunk))
             lost = self.pictures.lost((file, size) for _, file, size in rows)
             count += sum(number for number, *picture in rows if tuple(picture) not in lost)
         return count
-
-    @property
-    def database(self) -> sqlalchemy.Engine:
-        """For this room's own upkeep."""
-        return self._database
-
-    @property
-    def place(self) -> str:
-        """Its name in messages: the file, or the URL without its password."""
-        return self._place
 
     @property
     def empty(self) -> bool:
@@ -246,9 +229,7 @@ class Store:
         """
         if self._read_only:
             refused: Future[None] = Future()
-            refused.set_exception(
-                StoreError(f"{self._place}: the response store was opened for reading only")
-            )
+            refused.set_exception(StoreError(f"{self.place}: the response store was opened for reading only"))
             return refused
         return self._writer.write(writes)
 
@@ -271,7 +252,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        rows = read(self._database, self._place, lambda connection: entered(connection, self._place))
+        rows = read(self.database, self.place, lambda connection: entered(connection, self.place))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))
@@ -291,7 +272,7 @@ class Store:
         """Commit all writes and release the database; closing twice does nothing."""
         self._writer.close(FLUSH)
         self.detections.close()
-        self._database.dispose()
+        self.database.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -317,7 +298,7 @@ class Store:
             if lost:  # rows without their pictures may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
             had |= {
-                key: from_body(body, key=key, place=self._place) for key, body, *_ in rows if key not in lost
+                key: from_body(body, key=key, place=self.place) for key, body, *_ in rows if key not in lost
             }
         if had:
             claimant.release(connection, had)
@@ -327,11 +308,8 @@ class Store:
         self._writer.claimant.release(connection, [key for keys in given for key in keys])
         return [None] * len(given)
 
-    def _rows(self, lookup: Lookup, keys: list[str]) -> Rows:
-        return self._found(lambda connection: lookup.rows(connection, keys))
-
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
-        return read(self._database, self._place, ask)
+        return read(self.database, self.place, ask)
 
 
 def _located(named: str, had: str, own: Path, where: str) -> Pictures:

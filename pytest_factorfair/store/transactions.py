@@ -177,5 +177,5 @@ def _checkpoint(connection: sqlalchemy.Connection) -> None:
     end = time.monotonic() + opening.TIMEOUT
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # another process is reading
         if time.monotonic() > end:
-            raise StoreError("another process reads it without end")
+            raise StoreError("another process keeps reading it")
         time.sleep(_PAUSE)

@@ -195,7 +195,7 @@ class Writer:
             for row, size in zip(named, sizes, strict=True):
                 if size is None:
                     where = f"{self._pictures.place}/{row['picture']}"
-                    return StoreError(f"{where}: the model says it is there, and it is not")
+                    return StoreError(f"{where}: a replica reported it as stored, and it is missing")
                 row["picture_size"] = size
             self._transact(keep, partial(self._transactions.begin, lasting=True))
         except StoreError as error:

@@ -129,7 +129,9 @@ def test_a_server_that_is_down_is_called_a_few_times(project: Project, stub: Stu
     assert result.ret == 2
     assert 20 <= stub.stats()["requests"] <= 32 + 20 + 3  # those that paused made room for others
     result.stdout.fnmatch_lines(
-        ["*the connection failed: * (* queries in a row failed, in * calls): see that the server runs*"]
+        [
+            "*the connection failed: * (* queries in a row failed, in * calls): check that the server is running*"
+        ]
     )
     assert result.stdout.str().count("the connection failed") <= 6
 

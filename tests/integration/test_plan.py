@@ -30,7 +30,7 @@ def test_a_plan(project: Project) -> None:
     result.stdout.fnmatch_lines(
         ["calls: 720, at most 2,880 if gates stay undecided (0 of 720 answers are in the store)",
          "tokens: about * in, 5,760 out, for all answers",
-         "cost: unknown, as is the price of python:house:respond: give --factorfair-model-arg price_in=USD *",
+         "cost: unknown, like the price of python:house:respond: give --factorfair-model-arg price_in=USD *",
          "s_e[[]base[]] >= 0.96 on base,gender  *    72  0.*",
          "s_e[[]base[]] >= 0.96 on base,gender  *   288  0.*",
          "distance[[]base[]] <= 0.1 on base,race *   288  0.0*",
@@ -143,5 +143,5 @@ def test_a_plan_compares_the_ways_to_answer(project: Project) -> None:
          f"--factorfair-answers=text: {drawn:,} calls, about * tokens in, {8 * drawn:,} out, about $*",
          f"--factorfair-answers=json: {drawn:,} calls, about * tokens in, {8 * drawn:,} out, about $*",
          f"--factorfair-answers=probabilities: {precise:,} calls, * tokens in, {precise:,} out, about $5.23",
-         "(assuming that answers vary as drawn ones do; probabilities vary less and detect more)"]
+         "(assuming answers vary like sampled ones; probabilities vary less and detect more)"]
     )  # fmt: skip

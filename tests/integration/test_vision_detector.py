@@ -177,7 +177,7 @@ def test_a_service_without_schemas_is_asked_in_words(project: Project, eyes: Eye
         (NAME, f"detector '{NAME}': no key: set the environment variable OPENAI_API_KEY"),
         (
             "openai/gpt-3.5-turbo",
-            "detector 'openai/gpt-3.5-turbo': it does not see pictures, by litellm's list",
+            "detector 'openai/gpt-3.5-turbo': it cannot see pictures, according to litellm's list",
         ),
         (f"{NAME}?base_url=there", "*base URL 'there' is not a valid server URL*"),
         (f"{NAME}?base_url=http://127.0.0.1:9/v1&votes=some", "*votes cannot be 'some'*"),

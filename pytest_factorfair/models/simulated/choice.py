@@ -34,24 +34,24 @@ def draws(text: str, salt: bytes) -> Draws:
     return Draws(*((word >> 11) * 2.0**-53 for word in struct.unpack("<8Q", digest)))
 
 
-class Choice(NamedTuple):
+class Decision(NamedTuple):
     """The letter chosen, and why."""
 
     letter: str
     motive: Motive
 
 
-def choose(situation: Situation, attribute: str | None, traits: Traits, draws: Draws) -> Choice:
+def choose(situation: Situation, attribute: str | None, traits: Traits, draws: Draws) -> Decision:
     """Uniform among the letters that a trait prefers, or among all.
 
     ``attribute`` is the one that the respondent leans on in this checklist.
     """
     letters, motive = _candidates(situation, attribute, traits, draws)
-    return Choice(letters[int(draws.pick * len(letters))], motive)
+    return Decision(letters[int(draws.pick * len(letters))], motive)
 
 
 def probabilities(situation: Situation, attribute: str | None, traits: Traits) -> dict[str, float]:
-    """The probability of each letter that ``choose`` gives it: every coin that it tosses, both ways."""
+    """The probability with which ``choose`` returns each letter, over all its random decisions."""
     found = dict.fromkeys((letter for letter, _ in situation.options), 0.0)
     lean = traits.knowledge if situation.asked else traits.prejudice
     follow = traits.prejudice if situation.stereotype else traits.follow
@@ -70,7 +70,7 @@ def probabilities(situation: Situation, attribute: str | None, traits: Traits) -
 def _candidates(
     situation: Situation, attribute: str | None, traits: Traits, draws: Draws
 ) -> tuple[tuple[str, ...], Motive]:
-    """The letters that the first trait to have its way leaves; all of them, by chance, if none has."""
+    """The letters that the first trait that applies leaves; all of them, by chance, if none applies."""
     everyone = tuple(letter for letter, _ in situation.options)
     letters: tuple[str, ...] = ()
     motive: Motive = "chance"

@@ -74,7 +74,7 @@ class Painter:
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
-        """Paint at once, for nothing."""
+        """Paint immediately, at no cost."""
         model = f"sim:{self._traits.kind}"
         seen, leans_on = self._knowledge.look_up(request)
         traits, drawn = self._traits, self._chance(request)

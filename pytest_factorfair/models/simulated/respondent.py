@@ -11,7 +11,7 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.languages import Replies
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import LETTERS
-from pytest_factorfair.models.simulated.choice import Choice, choose, draws, probabilities
+from pytest_factorfair.models.simulated.choice import Decision, choose, draws, probabilities
 from pytest_factorfair.models.simulated.traits import STYLES, Knowledge, Traits, read_traits
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols.protocol import Situation
@@ -52,7 +52,7 @@ class Respondent:
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
-        """Answer at once, for nothing."""
+        """Answer immediately, at no cost."""
         said = self._knowledge.language(request)
         asked = self._distribution if self._answers == "probabilities" else self._reply
         text = asked(request, said)
@@ -81,7 +81,7 @@ class Respondent:
         if chance.nonsense < traits.nonsense:
             if self._answers == "text":
                 return varied(said.nonsense, chance.pick)
-            choice = Choice(varied(tuple(letter for letter, _ in situation.options), chance.pick), "chance")
+            choice = Decision(varied(tuple(letter for letter, _ in situation.options), chance.pick), "chance")
         if choice.letter in situation.having(attribute, traits.group) and chance.withhold < traits.withhold:
             return varied(said.refusals, chance.refuse)
         style = "json" if self._answers == "json" else traits.style

@@ -78,7 +78,7 @@ class Traits:
 
     @property
     def belief(self) -> Belief:
-        """That of its kind."""
+        """The belief of its kind."""
         return KINDS[self.kind].belief
 
 

@@ -7,23 +7,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
-from pytest_factorfair.protocols import reporting_of, reportings
+from pytest_factorfair.protocols import reportings
 from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.entries import Entry
 from pytest_factorfair.reports.entries import shown as of_report
 from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
 from pytest_factorfair.reports.html.document import document
-from pytest_factorfair.reports.leaderboard import BEST, Section, letters, matrix, name, sections
+from pytest_factorfair.reports.leaderboard import BEST, Section, letters, matrix, sections
 from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import Row, Table, span
-from pytest_factorfair.reports.tables import change_names
+from pytest_factorfair.reports.tables import change_names, score_name
 
 LINE = 22
 """Points of height for each line of a chart."""
 
 HEIGHT = 180
-"""Of a chart over time."""
+"""Height of a chart over time."""
 
 DRAWN = 30
 """Models that a chart of intervals has lines for."""
@@ -78,10 +78,12 @@ def _part(section: Section, history: History | None) -> dict[str, Any]:
         drawn = {"change of each score": changes_chart(section.changes)}
         return _drawn(section.title, section.lines, drawn, folded=tables)
     if section.trends and history is not None:
-        drawn = {name_of(one): trend_chart(one, history.releases) for one in section.trends}
+        drawn = {score_name(one): trend_chart(one, history.releases) for one in section.trends}
         return _drawn(section.title, section.lines, drawn, open_=tables)
     if section.boards:
-        drawn = {f"{name(board)}: {BEST[board.better]}": intervals_chart(board) for board in section.boards}
+        drawn = {
+            f"{score_name(board)}: {BEST[board.better]}": intervals_chart(board) for board in section.boards
+        }
         if (models := max(len(board.standings) for board in section.boards)) > DRAWN:
             ends = f"the {DRAWN // 2} first and the {DRAWN // 2} last of {models} models"
             section = section._replace(lines=(*section.lines, f"Charts show {ends}; tables show all."))
@@ -130,10 +132,6 @@ def intervals_chart(board: Board) -> Spec:
                "asked": "asked", "missing": "missing"}  # fmt: skip
     label = metrics()[board.metric].label
     return _lines(rows, label, tooltip, signed=metrics()[board.metric].signed)
-
-
-def name_of(trend: Trend) -> str:
-    return reporting_of(trend.metric).label(trend.metric, trend.part, trend.context)
 
 
 def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:

@@ -53,7 +53,17 @@ def to_html(
     """
     asked, benchmarks = tuple(cases), reportings()
     drawn = {name: value for each in benchmarks for name, value in each.page(summary, asked).items()}
-    drawn["marks"] = tuple(_marks(summary))
+    # The failed scores, each with what the ids of the cases that moved it most begin with.
+    drawn["marks"] = tuple(
+        {
+            "subject": one.subject,
+            "model": one.model,
+            "words": one.words,
+            "cases": [mover.cases for mover in one.explanation.movers],
+        }
+        for one in summary.gates
+        if one.judgement == "failed" and one.explanation is not None
+    )
     shown = tuple(_replies(summary, excerpts, asked, thumbnails))
     packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # prompts recur: a tenth
     values = {
@@ -73,19 +83,11 @@ def to_html(
     )
 
 
-def _marks(summary: Summary) -> Iterator[dict[str, Any]]:
-    """The failed scores, each with what the ids of the cases that moved it most begin with."""
-    for one in summary.gates:
-        if one.judgement == "failed" and one.explanation is not None:
-            cases = [mover.cases for mover in one.explanation.movers]
-            yield {"subject": one.subject, "model": one.model, "words": one.words, "cases": cases}
-
-
 SAMPLE = (
     f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {MOST} "
     "pictures of a case. All are in"
 )
-"""Of a run with many answers; the name of the file follows."""
+"""A note for runs with many answers; the name of the file follows."""
 
 
 def _compact_json(values: object) -> str:

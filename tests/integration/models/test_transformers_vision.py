@@ -15,7 +15,7 @@ from pytest_factorfair.detection import vision
 from pytest_factorfair.domain import Option, Query, Request
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.openai_people import schema
-from pytest_factorfair.models.transformers_vision import MOST_PEOPLE, Replies
+from pytest_factorfair.models.transformers_vision import MOST_PEOPLE, AllowedReplies
 from pytest_factorfair.pictures.decode import png
 from tests import tiny_checkpoint
 from tests.asking import ask_all
@@ -63,7 +63,7 @@ def characters(text: str) -> list[int]:
 @pytest.mark.parametrize("people", [0, 1, MOST_PEOPLE])
 def test_exactly_the_allowed_replies_can_be_written(people: int) -> None:
     """A word that begins another one can be ended, and nothing follows a complete reply."""
-    replies = Replies(query(0), characters)
+    replies = AllowedReplies(query(0), characters)
     seen: Sequence[dict[str, str]] = [
         {"gender": "woman", "age": ("young", "younger", "unclear")[n % 3]} for n in range(people)
     ]

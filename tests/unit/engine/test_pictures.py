@@ -29,7 +29,7 @@ def test_exchange_names_the_picture_and_holds_no_bytes(make_engine: MakeEngine, 
     for exchange in exchanges:
         assert exchange.response is not None
         assert exchange.response.image is None
-        assert store.picture(exchange.response.image_file) == PNG + exchange.query.prompt.encode()
+        assert store.pictures.read(exchange.response.image_file) == PNG + exchange.query.prompt.encode()
     lines = {line["key"]: line for line in keeping.manifest(Path(store.pictures.place))}
     assert {key: line["seed"] for key, line in lines.items()} == {
         one.key: one.query.seed for one in exchanges

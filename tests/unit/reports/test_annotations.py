@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Judgement, Summary, defused
-from pytest_factorfair.reports.annotations import annotate
+from pytest_factorfair.plugin.terminal import annotate
 from tests.unit.reports.test_markdown import summary, verdict
 
 

@@ -48,7 +48,7 @@ def put(store: Store, key: str, image: bytes | None) -> str:
 
 
 def images(store: Store, keys: str) -> dict[str, bytes]:
-    return {key: store.picture(one.image_file) for key, one in store.responses(keys).items()}
+    return {key: store.pictures.read(one.image_file) for key, one in store.responses(keys).items()}
 
 
 def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, s3: Service) -> None:
@@ -57,7 +57,7 @@ def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, 
     assert put(store, "c", None) == ""
     assert s3.files(bucket) == [name]
     assert store.count("abcd") == 3
-    assert store.picture(name) == PNG + b"a"
+    assert store.pictures.read(name) == PNG + b"a"
     claimed = store.claim("abcd").result(WAIT)
     assert (claimed.mine, set(claimed.had)) == (("d",), {"a", "b", "c"})
     assert not list(Path("one").glob("images"))
@@ -83,7 +83,7 @@ def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str,
         put(store, key, PNG + key.encode())
     assert images(store, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
     with pytest.raises(StoreError, match="is damaged: delete it"):
-        store.picture(other)
+        store.pictures.read(other)
 
 
 def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> None:
@@ -95,7 +95,7 @@ def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> Non
             lambda: store.count("a"),
             lambda: store.responses("a"),
             lambda: store.claim("a").result(WAIT),
-            lambda: store.picture(name),
+            lambda: store.pictures.read(name),
             lambda: put(store, "b", PNG + b"b"),
         ):
             with pytest.raises(StoreError, match="access is denied: check the credentials") as caught:

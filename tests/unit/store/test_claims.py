@@ -50,7 +50,7 @@ def put(store: Store, key: str, response: Response) -> None:
 
 def left(store: Store) -> list[int]:
     """Rows of claims, rows of owners."""
-    with store._database.connect() as connection:  # noqa: SLF001  # what is in the tables is the matter
+    with store.database.connect() as connection:
         return [
             connection.execute(select(func.count()).select_from(t)).scalar_one() for t in (CLAIMS, OWNERS)
         ]
@@ -158,7 +158,7 @@ def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:
 
 def elsewhere(store: Store, **values: object) -> None:
     """Make all owners so far processes of another machine."""
-    with store._database.begin() as connection:  # noqa: SLF001  # there is only this machine
+    with store.database.begin() as connection:
         connection.execute(update(OWNERS).values(host="elsewhere", **values))
 
 
@@ -187,7 +187,7 @@ def test_idle_process_gives_signs_of_life(store: Store, monkeypatch: pytest.Monk
     claim(store, "a")
     elsewhere(store, until=0.0)
     deadline = time.monotonic() + WAIT
-    with store._database.connect() as connection:  # noqa: SLF001  # as above
+    with store.database.connect() as connection:
         while connection.execute(select(OWNERS.c.until)).scalar_one() == 0.0 and time.monotonic() < deadline:
             connection.rollback()
             time.sleep(0.01)

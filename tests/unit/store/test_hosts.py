@@ -158,7 +158,7 @@ def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucke
     assert len({file for file, _ in named}) == len(named) == PICTURES
     assert sorted(file for file, _ in named) == sorted(s3.files(bucket))
     with Store.open(database) as store:
-        assert [len(store.picture(file)) for file, _ in named] == [size for _, size in named]
+        assert [len(store.pictures.read(file)) for file, _ in named] == [size for _, size in named]
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_a_full_disk_on_one_host_loses_nothing(ask: Ask, database: str) -> None:
     named = rows(database)
     assert len(named) == PICTURES
     with Store.open(database) as store:
-        assert [len(store.picture(file)) for file, _ in named] == [size for _, size in named]
+        assert [len(store.pictures.read(file)) for file, _ in named] == [size for _, size in named]
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, HOUR])

@@ -53,7 +53,7 @@ def test_picture_is_a_file_and_its_row_names_it(store: Store, file: Path, image:
     kept = put(store, "k", image)
     assert kept == Response("", cost=0.0, image_file=name)
     assert store.responses(["k"]) == {"k": kept}
-    assert (file.parent / "images" / name).read_bytes() == image == store.picture(name)
+    assert (file.parent / "images" / name).read_bytes() == image == store.pictures.read(name)
     assert (file.parent / "images" / ".gitignore").exists()
     with closing(sqlite3.connect(file)) as other:
         assert other.execute("select picture from responses").fetchall() == [(name,)]
@@ -119,13 +119,13 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
     with pytest.raises(
         StoreError, match="cannot be read: No such file" if harm == "missing" else "is damaged"
     ):
-        store.picture(name)
+        store.pictures.read(name)
     assert set(store.responses(["k", "other"])) == {"other"}
     assert store.count(["k", "other"]) == 1
     claim = store.claim(["k", "other"]).result(WAIT)
     assert (claim.mine, set(claim.had)) == (("k",), {"other"})
     put(store, "k", picture(4))  # models draw something else each time
-    assert store.picture(store.responses(["k"])["k"].image_file) == picture(4)
+    assert store.pictures.read(store.responses(["k"])["k"].image_file) == picture(4)
 
 
 def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -> None:
@@ -136,14 +136,14 @@ def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -
     assert set(store.responses(["k"])) == {"k"}
     assert set(store.claim(["k"]).result(WAIT).had) == {"k"}
     with pytest.raises(StoreError, match="is damaged: delete it, and it is asked for again"):
-        store.picture(name)
+        store.pictures.read(name)
 
 
 def test_damaged_picture_is_mended_by_the_same_one(store: Store, file: Path) -> None:
     name = put(store, "k", picture()).image_file
     (file.parent / "images" / name).write_bytes(b"")
     assert put(store, "k", picture(), replace=True).image_file == name
-    assert store.picture(name) == picture()
+    assert store.pictures.read(name) == picture()
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_damaged_picture_is_mended_by_the_same_one(store: Store, file: Path) -> 
 )
 def test_only_names_of_pictures_are_read(store: Store, name: str) -> None:
     with pytest.raises(StoreError, match="not the name of a picture"):
-        store.picture(name)
+        store.pictures.read(name)
 
 
 def test_picture_that_a_model_has_kept_itself(store: Store) -> None:
@@ -164,7 +164,7 @@ def test_picture_that_a_model_has_kept_itself(store: Store) -> None:
 
     assert named("same", name).result(WAIT).image_file == name
     assert store.count(["k", "same"]) == 2
-    with pytest.raises(StoreError, match="the model says it is there, and it is not"):
+    with pytest.raises(StoreError, match="a replica reported it as stored, and it is missing"):
         named("lost", file_of(picture(1))).result(WAIT)
     with pytest.raises(PictureError, match=r"'\.\./k\.png' is not the name of a stored picture"):
         named("wrong", "../k.png")

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks.harness import ROOT, limited, measured, table
-from pytest_factorfair.detection import Detector, build, export
+from pytest_factorfair.detection import Detector, build, model_files
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.pictures.cards import paint
 from tests.resnet34 import random_weights
@@ -57,7 +57,7 @@ def rates(detector: Detector, count: int, rounds: int) -> tuple[float, float]:
 def resnet(folder: Path) -> Path:
     """FairFace's network with random weights."""
     path = folder / "resnet34.onnx"
-    path.write_bytes(export.serialised(random_weights(), where="random weights"))
+    path.write_bytes(model_files.serialised(random_weights(), where="random weights"))
     return path
 
 

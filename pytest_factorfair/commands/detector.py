@@ -247,18 +247,21 @@ def _detector(spec: str, attributes: Sequence[Attribute]) -> Detector:
 
 
 def run_export(arguments: argparse.Namespace) -> None:
-    from pytest_factorfair.detection import export
+    from pytest_factorfair.detection import model_files
 
-    export.fairface(Path(arguments.checkpoint), Path(arguments.target))
+    model_files.fairface(Path(arguments.checkpoint), Path(arguments.target))
     say(f"{arguments.target}: use it as --factorfair-detector=fairface:{arguments.target}?faces=FILE")
 
 
 def run_fetch(arguments: argparse.Namespace) -> None:
-    from pytest_factorfair.detection import download
+    from pytest_factorfair.detection import model_files
 
     is_url = "://" in arguments.name
     if is_url != bool(arguments.sha256):
         raise InputError("--sha256 goes with a URL, and a URL with --sha256: downloads are always verified")
-    source = download.Download(arguments.name, arguments.sha256) if is_url else download.known(arguments.name)
-    file = download.fetch(source, Path(arguments.out))
+    if is_url:
+        source = model_files.Download(arguments.name, arguments.sha256)
+    else:
+        source = model_files.known(arguments.name)
+    file = model_files.fetch(source, Path(arguments.out))
     say(f"{file}" + (f": {source.licence}" if source.licence else ""))

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def importers() -> Mapping[str, Importer]:
-    """Those of every benchmark, by format."""
+    """The importers of every benchmark, by format."""
     from pytest_factorfair.protocols import PROTOCOLS
 
     return {name: one for protocol in PROTOCOLS.values() for name, one in protocol.importers().items()}

@@ -27,7 +27,7 @@ OPTIONS = ("align", "device", "person")
 ONE = ("a people", "not a people")
 TWO = tuple(f"{no}one people on the left and one people on the right" for no in ("", "not "))
 PEOPLE = ("{}", "people on the left is {}", "people on the right is {}")
-"""What is said of the only person, and of the left and right one."""
+"""The sentences about the only person, and about the left and right one."""
 
 LABELS: Mapping[str, str] = {
     "man": "man",
@@ -45,7 +45,7 @@ LABELS: Mapping[str, str] = {
 
 BATCH = 32
 DIGITS = 6
-"""Of a share; a float of 32 bits has no more."""
+"""Digits of a share; a 32-bit float has no more."""
 
 
 class AlignmentDetector:

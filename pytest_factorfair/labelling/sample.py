@@ -19,7 +19,7 @@ from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Box, S
 from pytest_factorfair.pictures.decode import decode, png
 
 Find = Callable[[Iterable[bytes]], Iterable[Detection]]
-"""From encoded pictures to the faces in them."""
+"""Finds the faces in encoded pictures."""
 
 Study = Literal["detector", "scores"]
 """What labels are for: a detector's errors, or the scores of a benchmark."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -132,6 +133,25 @@ def expected(table: type[Arguments], name: str) -> Expected:
     field = table.model_fields[name]
     optional = [mark for part in get_args(field.annotation) for mark in getattr(part, "__metadata__", ())]
     return next(mark for mark in (*field.metadata, *optional) if isinstance(mark, Expected))
+
+
+def json_lines(content: str, path: Path, form: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects in a file of JSON lines, each with its ``file:line``; empty lines are skipped.
+
+    Raises:
+        InputError: a line is something else; ``form`` is what it should look like.
+    """
+    for number, line in enumerate(content.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            entry = None
+        if not isinstance(entry, dict):
+            raise InputError(f"{where}: not a JSON object; write {form}")
+        yield where, entry
 
 
 def _parsed(typed: str) -> object:

@@ -155,14 +155,13 @@ def listed(manifest: Path) -> Album:
         InputError: a line is wrong, its file is missing, or the pictures are of more than one model.
     """
     try:
-        lines = manifest.read_text(encoding="utf-8").split("\n")
+        lines = manifest.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{manifest}: cannot be read: {error}") from None
-    entries = [
-        _entry(line, f"{manifest}:{number}", manifest.parent)
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    ]
+    entries = []
+    for where, entry in arguments.json_lines(lines, manifest, '{"file": ..., "prompt": ...}'):
+        _check(entry, where, manifest.parent)
+        entries.append(entry)
     models = Counter(str(entry["model"]) for entry in entries if "model" in entry)
     if len(models) > 1:
         named = ", ".join(f"'{name}'" for name in sorted(models))
@@ -204,14 +203,8 @@ def _sampling(images: int) -> Sampling:
     return Sampling("balanced", samples=images, objective=images, seed=0, images=images).of("image")
 
 
-def _entry(line: str, where: str, folder: Path) -> dict[str, Any]:
-    """The object of a line, validated; its file exists."""
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        entry = None
-    if not isinstance(entry, dict):
-        raise InputError(f'{where}: not a JSON object; write {{"file": ..., "prompt": ...}}')
+def _check(entry: Mapping[str, Any], where: str, folder: Path) -> None:
+    """Raise InputError unless an entry of the manifest has the right fields, and its file exists."""
     for name in ("file", "prompt"):
         if not isinstance(entry.get(name), str):
             raise InputError(f"{where}: '{name}' must be a text")
@@ -226,4 +219,3 @@ def _entry(line: str, where: str, folder: Path) -> dict[str, Any]:
         raise InputError(f"{where}: '{entry['file']}' lies outside the folder")
     if not there:
         raise InputError(f"{where}: there is no file '{fit(entry['file'])}'")
-    return entry

@@ -7,10 +7,9 @@ A line has ``prompt``, ``text`` and optionally ``repeat`` (0), ``finish`` ("stop
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -18,7 +17,7 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
 from pytest_factorfair.models import arguments
-from pytest_factorfair.models.arguments import Arguments, Expected, expected, wrong_fields
+from pytest_factorfair.models.arguments import Arguments, Expected, expected, json_lines, wrong_fields
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -52,7 +51,7 @@ def build(spec: ModelSpec) -> Model:
     path = Path(spec.target)
     try:
         content = path.read_bytes()
-        lines = content.decode("utf-8-sig").split("\n")
+        lines = content.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"model '{spec.text}': '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -83,40 +82,27 @@ class Replay:
         pass
 
 
-def _answers(lines: list[str], path: Path) -> dict[Key, Response]:
+def _answers(lines: str, path: Path) -> dict[Key, Response]:
+    """The responses by prompt and repeat; a line has all required fields and no unknown ones."""
     answers: dict[Key, Response] = {}
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            where = f"{path}:{number}"
-            entry = _checked(line, where)
-            key = entry["prompt"], entry.get("repeat", 0)
-            if key in answers:
-                raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")
-            rest = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
-            text = entry["text"].encode("utf-8", "replace").decode()
-            answers[key] = Response(text, cost=0.0, **rest)
+    for where, entry in json_lines(lines, path, '{"prompt": ..., "text": ...}'):
+        for name in sorted(wrong_fields(Recorded, entry)):
+            if name not in Recorded.model_fields:
+                raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, Recorded.model_fields)}")
+            raise InputError(
+                f"{where}: '{name}' must be {expected(Recorded, name).words}, not {fit(repr(entry[name]))}"
+            )
+        for name in ("prompt", "text"):
+            if name not in entry:
+                raise InputError(f"{where}: '{name}' is missing")
+        key = entry["prompt"], entry.get("repeat", 0)
+        if key in answers:
+            raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")
+        rest = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
+        text = entry["text"].encode("utf-8", "replace").decode()
+        answers[key] = Response(text, cost=0.0, **rest)
     if not answers:
         raise InputError(
             f"{path}: it contains no answers; write one JSON object with prompt and text per line"
         )
     return answers
-
-
-def _checked(line: str, where: str) -> Mapping[str, Any]:
-    """The object of a line; it must have all required fields and no unknown ones."""
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        entry = None
-    if not isinstance(entry, dict):
-        raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
-    for name in sorted(wrong_fields(Recorded, entry)):
-        if name not in Recorded.model_fields:
-            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, Recorded.model_fields)}")
-        raise InputError(
-            f"{where}: '{name}' must be {expected(Recorded, name).words}, not {fit(repr(entry[name]))}"
-        )
-    for name in ("prompt", "text"):
-        if name not in entry:
-            raise InputError(f"{where}: '{name}' is missing")
-    return entry

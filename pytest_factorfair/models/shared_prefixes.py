@@ -20,10 +20,10 @@ Tokens = Sequence[int]
 Cuts = tuple[int, ...]
 
 PASS = {"cpu": 20}
-"""The cost of another pass, in tokens: a CPU reads the weights again."""
+"""The cost of another forward pass in tokens, by device: a CPU reads the weights again."""
 
 PASS_ELSEWHERE = 1000
-"""The same on a GPU: the launch of its kernels, estimated for a model of 7 billion weights."""
+"""The cost on a GPU: launching its kernels, estimated for a model of 7 billion weights."""
 
 
 class ForwardPass:
@@ -111,5 +111,5 @@ def cheapest(rows: Sequence[Tokens], *, each: int) -> Cuts:
 
 
 def alike(one: Tokens, other: Tokens) -> int:
-    """How many tokens two rows begin with alike."""
+    """The number of tokens at the beginning of two rows that are the same."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

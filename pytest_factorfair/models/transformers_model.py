@@ -65,7 +65,7 @@ _UNCLOSED_REASONING = re.compile(
 )
 
 OTHERS = 5
-"""How many tokens that are no letters of the query are listed with its probabilities."""
+"""How many other tokens are listed with the probabilities of a query's letters."""
 
 NO_TEMPLATE = "the checkpoint has no chat template: the begun answer follows the plain prompt"
 

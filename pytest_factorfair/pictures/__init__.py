@@ -6,7 +6,7 @@ import re
 
 _KIND = re.compile(rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpg>\xff\xd8\xff)|(?P<webp>RIFF.{4}WEBP)", re.DOTALL)
 MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
-"""By the ending of a picture's file name."""
+"""Media types by the ending of a picture's file name."""
 
 
 def kind(image: bytes) -> str | None:

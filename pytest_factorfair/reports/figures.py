@@ -69,7 +69,7 @@ def to_svg(figure: Figure) -> bytes:
 
 
 def to_pdf(figure: Figure) -> bytes:
-    """The same figure for LaTeX."""
+    """The figure as PDF, for LaTeX."""
     import vl_convert
 
     drawn: bytes = vl_convert.vegalite_to_pdf(figure.spec, vl_version=VERSION, allowed_base_urls=[])
@@ -87,7 +87,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7
 
 
 FIT: Spec = {"type": "fit-x", "contains": "padding"}
-"""As wide as what it stands in."""
+"""Fits a figure to the width of its container."""
 
 
 def share_axis(title: str, field: str, domain: tuple[float, float] = (0, 1)) -> Spec:

@@ -62,7 +62,7 @@ RESPONSES = "responses.jsonl"
 """The file of all replies, a line each, beside a report."""
 
 COMPRESSED = f"{RESPONSES}.gz"
-"""The same, compressed, for a run with too many answers for its report, which then only counts them."""
+"""The same file compressed: with very many answers, it alone holds them, and the report only counts them."""
 
 ANSWERS_IN = "answers_in"
 """The member of such a report that names the file."""

@@ -205,7 +205,7 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
 
 
 def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
-    """Of the first model that is ahead of any: of which, and how far."""
+    """A sentence about the first model that is ahead of others: of which, and by how much."""
     metric = metrics()[board.metric]
     for one in board.standings:
         others = [each.model for each in board.standings if board.ahead(one.model, each.model)]
@@ -234,7 +234,7 @@ def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
 
 
 def _closed(boards: Sequence[Board]) -> dict[str, list[tuple[Board, str]]]:
-    """By the model whose answers are missing: the differences that they could close."""
+    """The differences that missing answers could close, by the model that lacks them."""
     found: dict[str, list[tuple[Board, str]]] = {}
     for board in boards:
         lacking = {one.model for one in board.standings if one.lacking}

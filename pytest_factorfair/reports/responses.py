@@ -11,10 +11,10 @@ from pytest_factorfair.reports.json_report import members
 from pytest_factorfair.store import Said
 
 Lookup = Callable[[Iterable[str]], Mapping[str, Said]]
-"""From keys to what was asked and answered under them; what is not there is left out."""
+"""Looks up prompts and responses by key; missing keys are left out."""
 
 NOTHING = Said("null", "null")
-"""For errors and for answers that a test supplied, which have no response."""
+"""Stands for the missing response of an error, or of an answer that a test supplied."""
 
 EXCERPTS = 8
 """Replies per case in the HTML report; responses.jsonl has all."""

@@ -18,7 +18,7 @@ from pytest_factorfair.reports.responses import excerpted
 FOLDER = "pictures"
 
 Fetch = Callable[[str], bytes]
-"""From an answer's key to the encoded picture; raises a FactorfairError where there is none."""
+"""Returns the encoded picture of an answer's key; raises a FactorfairError if there is none."""
 
 
 THUMBNAILS = 800

@@ -173,7 +173,7 @@ def among(summary: Summary, one: OfModel) -> tuple[str, ...]:
 
 
 def whose(summary: Summary, one: OfModel) -> str:
-    """The same as a suffix of a count."""
+    """The model and the checklist of a number as a suffix, such as `` of sim:ideal``; may be empty."""
     words = among(summary, one)
     return f" of {' on '.join(words)}" if words else ""
 

@@ -18,7 +18,7 @@ from pytest_factorfair.domain import Score, visible
 from pytest_factorfair.reports import escaping
 
 MISSING = "-"
-"""Stands for a figure that a report lacks; CSV leaves the cell empty."""
+"""Stands for a missing figure; CSV leaves the cell empty."""
 
 NOTHING = "no answers"
 """Stands for a row or a table without any figure."""

@@ -1,4 +1,4 @@
-"""From exchanges to answers: the user's reader and ours for replies, the detector for pictures."""
+"""From exchanges to answers: replies by the user's reader or the built-in one, pictures by the detector."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class Conclusion:
                 self._execution.enter_shard(result.summary.usage, finished=None not in asked)
             folder = reports.folder(wanted, partial=partial)
             result = replace(result, kept=str(wanted) if folder != wanted else None)
-            # A user's detector may do without Pillow.
+            # A user's detector may not need Pillow.
             portrayed = [
                 one.case
                 for one in self._run.assignments

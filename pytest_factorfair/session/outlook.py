@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ANSWER: Mapping[AnswerMode, int] = {"text": 8, "json": 8, "probabilities": 1}
-"""Of ``{"answer": "A"}``, which a model that keeps to the format writes, or of its letter alone."""
+"""Tokens of ``{"answer": "A"}``, the format that is asked for, or of its letter alone."""
 
 TOKENS_PER_REASON = 60
-"""Of an answer with one or two sentences."""
+"""Tokens of an answer with one or two sentences."""
 
 EVERY = 8
 """The length of prompts is estimated from one case in eight."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from pytest_factorfair.domain import Query, differences
-from pytest_factorfair.store.keys import key
-from pytest_factorfair.store.rows import from_body
+from pytest_factorfair.store.rows import from_body, key
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.upkeep import rows
 

@@ -211,7 +211,7 @@ def _make_file(path: Path) -> None:
             os.link(new, path)
         except FileExistsError:
             return  # another process was first
-        except OSError:  # a file system without hard links; exclusive, so that nobody's rows are replaced
+        except OSError:  # a file system without hard links; exclusive, so that no rows of others are replaced
             with contextlib.suppress(FileExistsError), path.open("xb") as file:
                 file.write(new.read_bytes())
 

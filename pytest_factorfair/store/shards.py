@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, func, inspect, select, true, u
 
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store.keys import CANONICAL
+from pytest_factorfair.store.rows import CANONICAL
 from pytest_factorfair.store.schema import ACCOUNTS, SHARDS
 
 _SUMS = tuple(

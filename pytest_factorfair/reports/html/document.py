@@ -1,4 +1,4 @@
-"""What all pages share: a template that escapes, and a policy under which only their own scripts act.
+"""What all pages share: a template that escapes, and a policy that allows only their own scripts.
 
     python -m pytest_factorfair.reports.html.document     writes assets/vega.js again
 
@@ -48,7 +48,7 @@ def document(
 
 
 def fragment(template: str, values: Mapping[str, Any]) -> str:
-    """A part of somebody else's page, such as a notebook's, without style and scripts of its own."""
+    """A part of another page, such as a notebook, without its own styles and scripts."""
     return _environment(()).get_template(template).render(**values)
 
 

@@ -11,8 +11,8 @@ from threading import Thread
 
 import pytest
 
-from pytest_factorfair.detection import download
-from pytest_factorfair.detection.download import KNOWN, Download, fetch, known
+from pytest_factorfair.detection import model_files
+from pytest_factorfair.detection.model_files import KNOWN, Download, fetch, known
 from pytest_factorfair.errors import InputError, MissingExtraError
 
 BODY = bytes(range(256)) * 4096
@@ -101,7 +101,7 @@ def test_a_wrong_checksum_keeps_the_older_file(server: Server, tmp_path: Path) -
 
 
 def test_a_file_without_end(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_LARGEST", 2**16)
+    monkeypatch.setattr(model_files, "_LARGEST", 2**16)
     with pytest.raises(InputError, match="it is larger than 65536 bytes"):
         fetch(source(server, "model.onnx"), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -135,7 +135,9 @@ def test_known_models() -> None:
 def test_a_download_without_pooch_names_the_extra(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "find_spec", lambda name: None if name == "pooch" else util.find_spec(name))
+    monkeypatch.setattr(
+        model_files, "find_spec", lambda name: None if name == "pooch" else util.find_spec(name)
+    )
     with pytest.raises(MissingExtraError, match=r"downloading a model needs an extra: .*\[images\]"):
         fetch(source(server, "model.onnx"), tmp_path)
     assert server.asked == []

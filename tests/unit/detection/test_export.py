@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.detection import export
+from pytest_factorfair.detection import model_files
 from pytest_factorfair.detection.fairface import FairFace, normalised, session
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.pictures.classes import HEADS
@@ -66,7 +66,7 @@ def checkpoint(weights: State, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_the_file_computes_what_torch_computes(weights: State, checkpoint: Path, tmp_path: Path) -> None:
     target = tmp_path / "fairface.onnx"
-    export.fairface(checkpoint, target)
+    model_files.fairface(checkpoint, target)
     pictures = normalised(chips(3), np.empty((3, 3, 224, 224), np.float32))
     (logits,) = session(target, "cpu").run(None, {"input": pictures})
     expected = by_torch(in_torch(weights), pictures)
@@ -77,7 +77,7 @@ def test_the_file_computes_what_torch_computes(weights: State, checkpoint: Path,
 
 def test_the_file_is_a_fairface(checkpoint: Path, tmp_path: Path) -> None:
     target = tmp_path / "fairface.onnx"
-    export.fairface(checkpoint, target)
+    model_files.fairface(checkpoint, target)
     found = FairFace(target, device="cpu").predict(chips(2))
     assert {head: shares.shape for head, shares in found.items()} == {
         head: (2, len(classes)) for head, classes in HEADS.items()
@@ -89,7 +89,7 @@ def test_names_of_a_parallel_training_are_known(tmp_path: Path) -> None:
     path = tmp_path / "parallel.pt"
     torch.save({"module.conv1.weight": torch.zeros(64, 3, 7, 7)}, path)
     with pytest.raises(InputError, match=r"'bn1.weight' is missing"):
-        export.fairface(path, tmp_path / "out.onnx")
+        model_files.fairface(path, tmp_path / "out.onnx")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_other_networks(weights: State, change: dict[str, Any], message: str) ->
         name: array for name, array in {**weights, **changed}.items() if array.shape or name not in change
     }
     with pytest.raises(InputError) as error:
-        export.serialised(kept, where="other.pt")
+        model_files.serialised(kept, where="other.pt")
     assert str(error.value) == f"'other.pt' {message}"
 
 
@@ -125,20 +125,20 @@ def test_a_file_that_would_run_code_or_is_no_checkpoint(
     (tmp_path / "page.pt").write_text("<html>")
     for name in ("code.pt", "page.pt"):
         with pytest.raises(InputError) as error:
-            export.fairface(Path(name), Path("out.onnx"))
+            model_files.fairface(Path(name), Path("out.onnx"))
         assert str(error.value).startswith(f"'{name}' cannot be read as a state dict of torch: ")
         assert "\n" not in str(error.value)
     assert not Path("ran").exists()
     with pytest.raises(InputError, match=r"there is no file 'missing.pt' in "):
-        export.fairface(Path("missing.pt"), Path("out.onnx"))
+        model_files.fairface(Path("missing.pt"), Path("out.onnx"))
 
 
 def test_a_target_that_cannot_be_written(checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be written: there is no folder"):
-        export.fairface(checkpoint, tmp_path / "nowhere" / "fairface.onnx")
+        model_files.fairface(checkpoint, tmp_path / "nowhere" / "fairface.onnx")
 
 
 def test_without_onnx(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "find_spec", lambda name: None if name == "onnx" else object())
+    monkeypatch.setattr(model_files, "find_spec", lambda name: None if name == "onnx" else object())
     with pytest.raises(MissingExtraError, match=r"exporting FairFace needs an extra: .*\[export\]"):
-        export.fairface(checkpoint, tmp_path / "fairface.onnx")
+        model_files.fairface(checkpoint, tmp_path / "fairface.onnx")

@@ -311,21 +311,31 @@ WRONG: dict[str, tuple[list[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_one_line(store: str, capsys: pytest.CaptureFixture[str], case: str) -> None:
-    del store
-    with Store.open("sqlite:///empty.sqlite"):
+@pytest.fixture(scope="module")
+def mistakes(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what is wrong; nothing is written there."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    shutil.copytree(filled, folder, dirs_exist_ok=True)
+    with Store.open(f"sqlite:///{folder}/empty.sqlite"):
         pass
     head = "picture,face,box,gender 1\n"
-    Path("gone.csv").write_text(f"{head}p.png,1,,Male\n", encoding="utf-8")
-    Path("html.csv").write_text(f"{head}html.png,1,,Male\n", encoding="utf-8")
-    Path("list.json").write_text("[]", encoding="utf-8")
-    Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
-    Path("text.json").write_text(
-        '{"schema": "factorfair.report/3", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
-        encoding="utf-8",
-    )
-    Path("html.png").write_text("<html>", encoding="utf-8")
+    for name, content in {
+        "gone.csv": f"{head}p.png,1,,Male\n",
+        "html.csv": f"{head}html.png,1,,Male\n",
+        "html.png": "<html>",
+        "list.json": "[]",
+        "deep.json": "[" * 100_000,
+        "text.json": '{"schema": "factorfair.report/3", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
+    }.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_one_line(
+    mistakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    monkeypatch.chdir(mistakes)
     arguments, words = WRONG[case]
     assert main(["detector", *arguments]) == 4
     told = capsys.readouterr()

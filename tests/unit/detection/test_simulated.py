@@ -19,7 +19,7 @@ from pytest_factorfair.pictures.decode import Pixels, png
 from tests.unit.detection.builders import BOTH, RACE
 
 CLASSES = tuple(Attribute(head, classes, {}, {}) for head, classes in HEADS.items())
-CARDS = 400
+CARDS = 150
 
 Codes = dict[str, int]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -20,6 +21,13 @@ def asked(checklist: FactOrFair) -> list[tuple[TopicCase, Query]]:
     return [(case, query) for case in cases(checklist, SIZE) for query in queries(checklist, case, SIZE)]
 
 
+@cache
+def whole() -> tuple[FactOrFair, list[tuple[TopicCase, Query]]]:
+    """A checklist of the size of FACT-OR-FAIR, with all its queries."""
+    checklist = fact_or_fair()
+    return checklist, asked(checklist)
+
+
 def seen(checklist: FactOrFair, query: Query) -> Situation:
     found = situation(checklist, query)
     assert found is not None
@@ -27,9 +35,9 @@ def seen(checklist: FactOrFair, query: Query) -> Situation:
 
 
 def test_the_options_and_the_truth_of_the_topic() -> None:
-    checklist = fact_or_fair()
+    checklist, every = whole()
     truths = {one.id: one.truths for one in checklist.statistics}
-    for case, query in asked(checklist):
+    for case, query in every:
         found = seen(checklist, query)
         assert found.options == tuple((option.letter, option.groups) for option in query.options)
         assert found.truths == {
@@ -43,8 +51,8 @@ def test_the_options_and_the_truth_of_the_topic() -> None:
     [("base", "group"), ("representativeness", "prior"), ("attribution", "news"), ("in_group", "identity")],
 )
 def test_the_groups_that_a_context_names_stand_in_its_prompt(context: str, source: str) -> None:
-    checklist = fact_or_fair()
-    those = [(case, query) for case, query in asked(checklist) if case.context == context]
+    checklist, every = whole()
+    those = [(case, query) for case, query in every if case.context == context]
     assert those
     for _, query in those:
         found = seen(checklist, query)

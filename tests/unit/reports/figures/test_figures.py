@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ def check(figure: Figure) -> ET.Element:
     return svg
 
 
+@cache
 def grammar() -> Draft7Validator:
     package = find_spec("altair")
     assert package is not None

@@ -17,7 +17,6 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models.openai_errors import REDIRECTS, named
-from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
@@ -32,13 +31,12 @@ def proxy(url: str) -> str | None:
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
-def check_host(spec: str, model: Model) -> None:
-    """Resolve the host of a model's service, if it is known and no proxy resolves it.
+def check_host(spec: str, url: str) -> None:
+    """Resolve the host of a model's service, if no proxy resolves it.
 
     Raises:
         InputError: it cannot be resolved.
     """
-    url: str = getattr(model, "url", None) or ""  # only providers of services have one
     host = urlsplit(url).hostname
     if host is None or proxy(url) or getproxies().get("all"):
         return

@@ -8,7 +8,6 @@ import pytest
 
 from pytest_factorfair.domain import Answers, Usage
 from pytest_factorfair.errors import BudgetError, InputError
-from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
 
 if TYPE_CHECKING:
@@ -28,6 +27,10 @@ class Asker:
         self._execution = item.config.stash[EXECUTION]
         self._assignment = assignment
         self._detector = detector
+        from pytest_factorfair.models.callable import (
+            coerce,
+        )  # imports asyncio, which collecting does not need
+
         try:  # an override in a conftest.py may return a function
             self._model = coerce(model, assignment.model, modality=assignment.checklist.modality)
         except InputError as error:

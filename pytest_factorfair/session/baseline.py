@@ -65,15 +65,13 @@ class Baseline:
         return tuple(dict.fromkeys(one.checklist for one in self.scores if one.metric in metrics))
 
 
-def of(run: Run, now: Fingerprint) -> Baseline | None:
-    """The baseline of a run, if one was given.
+def of(run: Run, path: str, now: Fingerprint) -> Baseline:
+    """The baseline of a run, which was given as ``path``.
 
     Raises:
         InputError: the file is not a report, or its run cannot be compared with this one.
     """
-    if run.settings.baseline is None:
-        return None
-    baseline = read(run.settings.baseline, name=f"{run.settings.where('baseline')} {run.settings.baseline}")
+    baseline = read(path, name=f"{run.settings.where('baseline')} {path}")
     comparable(baseline.name, baseline.fingerprint, asdict(now))
     return baseline
 

@@ -71,12 +71,14 @@ def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[
     settings = run.settings
     for target in settings.log:
         tracking.check(target, where=settings.where("log"))
-    now = fingerprint(run, started)
-    former = baseline.of(run, now)
+    former = None
+    if settings.baseline is not None:
+        former = baseline.of(run, settings.baseline, fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")
-        errors = error_table.of_run(table, run.checklists, detector=now.detector, where=where)
+        detector = run.detector.identity if run.detector else {}
+        errors = error_table.of_run(table, run.checklists, detector=detector, where=where)
     return former, errors
 
 

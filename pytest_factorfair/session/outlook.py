@@ -102,8 +102,6 @@ def notices(run: Run) -> Iterator[str]:
     Rounded numbers of answers, gates that judge less than their words say, ignored variables, spare pictures
     and missing replicas.
     """
-    from pytest_factorfair.models.picture_folder import PictureFolder
-
     for checklist in run.checklists:
         yield from protocols.notices(checklist, run.sampling)
     if run.settings.gates:
@@ -112,12 +110,15 @@ def notices(run: Run) -> Iterator[str]:
         yield from gates.cautions(run.gates, run.unasked)
     for name in run.settings.ignored:
         yield f"{name} is ignored: no option of pytest-factorfair has this variable"
-    for spec, model in run.models.items():
-        if isinstance(model, PictureFolder):
-            mine = (one for one in run.assignments if one.model == spec)  # whatever the shard
-            wanted = {(query.prompt, query.repeat) for one in mine for query in run.queries(one)}
-            if (surplus := model.surplus(wanted)) is not None:
-                yield surplus
+    if run.modality == "image":
+        from pytest_factorfair.models.picture_folder import PictureFolder
+
+        for spec, model in run.models.items():
+            if isinstance(model, PictureFolder):
+                mine = (one for one in run.assignments if one.model == spec)  # whatever the shard
+                wanted = {(query.prompt, query.repeat) for one in mine for query in run.queries(one)}
+                if (surplus := model.surplus(wanted)) is not None:
+                    yield surplus
     if run.cluster is not None:
         yield from lacking_replicas(run)
 

@@ -95,7 +95,8 @@ class Run:
         declared = gates.expand(
             self.settings.gates, checklists=self.checklists, sampling=self.sampling, baseline=former
         )
-        gates.check(declared, self.unasked, baseline=former)
+        if declared:
+            gates.check(declared, self.unasked, baseline=former)
         return declared
 
     @cached_property
@@ -141,12 +142,16 @@ class Run:
         Raises:
             InputError: a host cannot be resolved.
         """
-        from pytest_factorfair.models.http_client import check_host
-
-        for spec, model in self.models.items():
-            check_host(spec, model)
+        asked = dict(self.models)
         if self.looking is not None:
-            check_host(self.settings.detector or "", self.looking.model)
+            asked[self.settings.detector or ""] = self.looking.model
+        # Only providers of services have a URL.
+        services = {spec: url for spec, model in asked.items() if (url := getattr(model, "url", None))}
+        if services:
+            from pytest_factorfair.models.http_client import check_host
+
+            for spec, url in services.items():
+                check_host(spec, url)
 
     def price(self, model: Model) -> Price | None:
         """The price of a model's answers, from the user or else the model; None if unknown."""

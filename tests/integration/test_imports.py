@@ -1,4 +1,4 @@
-"""Who imports this package's modules: the main thread, and in a worker only what asking needs."""
+"""Who imports this package's modules: the main thread; and what collecting, and a worker, import at all."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def pytest_sessionfinish():
     print("imported by other threads:", imported)
 """
 
-IN_WORKERS = """
-import sys
+BY_PROCESS = """
+import os, sys
 from pathlib import Path
 
-def pytest_sessionfinish(session):
-    if hasattr(session.config, "workerinput"):
-        Path("imported").write_text("\\n".join(sys.modules))
+def pytest_sessionfinish():
+    Path("imported-by-" + os.environ.get("PYTEST_XDIST_WORKER", "controller")).write_text("\\n".join(sys.modules))
 """
 
 
@@ -61,9 +60,21 @@ def test_only_the_main_thread_imports_our_modules(
     result.stdout.fnmatch_lines(["* answers: *"])
 
 
+def imported(project: Project, process: str) -> set[str]:
+    return set((project.path / f"imported-by-{process}").read_text(encoding="utf-8").split())
+
+
 def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project) -> None:
-    project.write("conftest.py", IN_WORKERS)
+    project.write("conftest.py", BY_PROCESS)
     project.run_anew("-n1")
-    imported = set((project.path / "imported").read_text(encoding="utf-8").split())
-    assert "pytest_factorfair.protocols.fact_or_fair.asking.cases" in imported
-    assert not imported & {"pydantic", "yaml", "numpy", "pytest_factorfair.checklist.loading"}
+    modules = imported(project, "gw0")
+    assert "pytest_factorfair.protocols.fact_or_fair.asking.cases" in modules
+    assert not modules & {"pydantic", "yaml", "numpy", "pytest_factorfair.checklist.loading"}
+
+
+def test_collecting_imports_nothing_that_asks_stores_or_scores(project: Project) -> None:
+    project.write("conftest.py", BY_PROCESS)
+    project.run_anew("-p", "no:xdist", "--collect-only")
+    modules = imported(project, "controller")
+    assert "pytest_factorfair.checklist.loading" in modules
+    assert modules & {"asyncio", "jinja2", "numpy", "sqlalchemy", "urllib.request"} == set()

@@ -4,7 +4,8 @@ Pictures per second end to end, through pytest, the store and the report, compar
 same painter and detector; the same in CPU seconds, which exclude waiting for the disk; and the peak memory.
 It also prints the unavoidable part of the difference: storing the pictures just as safely, and running the
 same number of plain pytest items with as many fixtures.
-``--full`` makes 4 pictures of each of the 2,654 prompts, else one.
+``--full`` makes 4 pictures of each of the 2,654 prompts, else one. Its gate fails
+if pictures do not show what is asked for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from pytest_factorfair.protocols import cases, load, queries
 from pytest_factorfair.store import Origin, Store
 
 MODEL = "sim:ideal"
-CHECKLIST = ("--factorfair-checklist=faintbench", "--factorfair-preset=paper")
+CHECKLIST = (
+    "--factorfair-checklist=faintbench",
+    "--factorfair-preset=paper",
+    "--factorfair-gate=explicit >= 0.8",
+)
 BATCH = 20
 PROMPTS = 2654
 

@@ -20,6 +20,9 @@ DATA = Path(__file__).parent / "data"
 FEW, FEW_PORTRAITS = DATA / "few.yaml", DATA / "few_portraits.yaml"
 """The shipped checklists with two statistics, for behaviour that does not depend on their number."""
 
+BASE = DATA / "base.yaml"
+"""The shipped checklist with all statistics in one context, for verdicts that depend on their number."""
+
 DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
 """The three ways to distribute a run; behaviour must be the same in each."""
 

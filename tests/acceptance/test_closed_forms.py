@@ -17,7 +17,7 @@ from tests.project import FEW
 PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
 
 
-ON_ALL = ("sim:ideal", "sim:oracle", "sim:stereotyped?strength=0.3&attribute=race")
+ON_ALL = ("sim:ideal", "sim:oracle?attribute=gender", "sim:stereotyped?strength=0.3&attribute=race")
 """Beginnings of the respondents that answer about all statistics: what the others do depends on no statistic."""
 
 

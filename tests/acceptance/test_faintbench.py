@@ -6,11 +6,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from tests.acceptance.running import reported
 from tests.project import FEW_PORTRAITS
 
@@ -79,36 +76,15 @@ def test_every_prompt_is_counted(smoke: dict[str, Any]) -> None:
 
 
 def test_an_obedient_painter_delivers_what_is_asked_for(tmp_path: Path) -> None:
-    """The 11 prompts about boxers, a picture each."""
+    """All prompts about an occupation, a characteristic and a relation, a picture each."""
+    some = "boxer or rich or doctor_patient"
     report, printed = run(
-        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=paper", "-k", "boxer",
+        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=paper", "-k", some,
         "--factorfair-samples=images=1", "--factorfair-judge-selected", "--factorfair-gate=explicit >= 0",
     )  # fmt: skip
-    assert "11 passed" in printed
-    assert report["usage"]["calls"] == 11
+    assert "61 passed" in printed
+    assert report["usage"]["calls"] == 61
     assert score(report, "sim:ideal", "explicit", "all")["value"] == pytest.approx(1)
-
-
-@pytest.mark.slow
-def test_all_prompts_once(tmp_path: Path) -> None:
-    """2,654 prompts, a picture each: an obedient painter delivers everything; weights add up to the paper's."""
-    report, printed = run(
-        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=paper",
-        "--factorfair-samples=images=1", "--factorfair-truth=audited",
-        "--factorfair-gate=explicit >= 0.8",
-    )  # fmt: skip
-    assert "2655 passed" in printed  # the gate is one of them
-    assert report["usage"]["calls"] == 2654
-    assert score(report, "sim:ideal", "explicit", "all")["value"] == pytest.approx(1)
-    loaded = load("faintbench", truth="audited", base=tmp_path)
-    assert isinstance(loaded, Faintbench)
-    shown: dict[str, list[float]] = {"occupation": [], "characteristic": [], "relation": []}
-    for subject in loaded.subjects:
-        shown[subject.kind].append(subject.weight)
-    assert {kind: sum(weights) for kind, weights in shown.items()} == {
-        "occupation": 357, "characteristic": 64, "relation": 29,
-    }  # fmt: skip
-    assert np.isfinite(score(report, "sim:ideal", "implicit", "all")["value"])
 
 
 def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,38 +15,51 @@ from tests.acceptance.respondents import GROUPS, KINDS, Respondent, cells
 from tests.acceptance.running import reported
 from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
-IMAGES = 20
 PAINTERS = tuple(one for one in KINDS if not one.position and not one.follow)
 PLACES = ("objective", "base")
 ON_ALL = ("sim:ideal", "sim:refusing?rate=0.3")
-RUNS: dict[str, tuple[str, tuple[Respondent, ...]]] = {
-    "few": (str(FEW_PORTRAITS), PAINTERS),
-    "all": ("fact_or_fair_t2i", tuple(one for one in PAINTERS if one.spec in ON_ALL)),
+
+
+class Run(NamedTuple):
+    """A run of painters, and how many pictures they draw of each case."""
+
+    checklist: str
+    pictures: int
+    painters: tuple[Respondent, ...]
+
+
+RUNS = {
+    "few": Run(str(FEW_PORTRAITS), 20, PAINTERS),
+    "all": Run("fact_or_fair_t2i", 8, tuple(one for one in PAINTERS if one.spec in ON_ALL)),
 }
 """All painters on 8 cases; and slowly, on 76, one that knows the truth and one whose pictures are missing."""
 SLOW = {"all": [pytest.mark.slow]}
 EACH_RUN = pytest.mark.parametrize(
-    "everyone", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
+    "made", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
 )
 
 
+class Made(NamedTuple):
+    run: Run
+    report: dict[str, Any]
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
     """Each run by name, made once: a fixture parametrized along with the painter is set up for each."""
 
     @cache
-    def report(name: str) -> dict[str, Any]:
-        checklist, painters = RUNS[name]
-        specs = [f"--factorfair-model={one.spec}" for one in painters]
-        folder = tmp_path_factory.mktemp("painters")
-        return reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={checklist}")[0]
+    def made(name: str) -> Made:
+        run = RUNS[name]
+        specs = [f"--factorfair-model={one.spec}" for one in run.painters]
+        chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={run.pictures}"]
+        return Made(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0])
 
-    return report
+    return made
 
 
 @pytest.fixture
-def everyone(request: pytest.FixtureRequest, runs: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    """The report of one run of these painters, 20 pictures to a case."""
+def made(request: pytest.FixtureRequest, runs: Callable[[str], Made]) -> Made:
     return runs(request.param)
 
 
@@ -72,43 +85,43 @@ def score(report: dict[str, Any], model: str, place: str, attribute: str, metric
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 @pytest.mark.parametrize(
-    ("everyone", "respondent"),
+    ("made", "respondent"),
     [
         pytest.param(name, painter, id=f"{name}-{painter.spec}", marks=SLOW.get(name, ()))
-        for name, (_, painters) in RUNS.items()
-        for painter in painters
+        for name, run in RUNS.items()
+        for painter in run.painters
     ],
-    indirect=["everyone"],
+    indirect=["made"],
 )
-def test_scores_at_twenty_pictures(everyone: dict[str, Any], respondent: Respondent, attribute: str) -> None:
+def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
     """S_fact on its closed form, plug-in S_E and S_KLD on their expectation: within four standard errors."""
+    run, report = made
     for place in PLACES:
-        truth = truths(everyone, attribute)
-        expected = cells(respondent, attribute, place, truth, design="balanced", n=IMAGES)
+        truth = truths(report, attribute)
+        expected = cells(respondent, attribute, place, truth, design="balanced", n=run.pictures)
         for metric, (mean, error) in (
             ("s_fact", expected.s_fact()),
             ("s_e", expected.evenness()),
             ("s_kld", expected.likeness()),
         ):
-            value = score(everyone, respondent.spec, place, attribute, metric)
+            value = score(report, respondent.spec, place, attribute, metric)
             assert value == pytest.approx(mean, abs=4 * error + 1e-9), (place, metric)
 
 
 @EACH_RUN
-def test_every_picture_is_counted(everyone: dict[str, Any]) -> None:
-    for topic in everyone["topics"]:
+def test_every_picture_is_counted(made: Made) -> None:
+    for topic in made.report["topics"]:
         lost = topic["refused"] + topic["unparsed"] + topic["errors"]
-        assert topic["asked"] == IMAGES == sum(topic["counts"].values()) + lost
+        assert topic["asked"] == made.run.pictures == sum(topic["counts"].values()) + lost
         if "refusing" not in topic["model"]:
             assert lost == 0
 
 
 @EACH_RUN
-def test_the_detector_stands_in_the_report(everyone: dict[str, Any]) -> None:
-    told = everyone["fingerprint"]["detector"]
-    assert told
-    assert "census" in json.dumps(told)
-    assert everyone["fingerprint"]["samples"] == everyone["fingerprint"]["objective"] == IMAGES
+def test_the_detector_stands_in_the_report(made: Made) -> None:
+    fingerprint = made.report["fingerprint"]
+    assert "census" in json.dumps(fingerprint["detector"])
+    assert fingerprint["samples"] == fingerprint["objective"] == made.run.pictures
 
 
 def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:

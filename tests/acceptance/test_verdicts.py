@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.acceptance.running import reported
-from tests.project import FEW
+from tests.project import BASE, FEW
 
-STRONG, EDGE, MILD = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2, 0.05))
+STRONG, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2))
 FAIR, CONSTANT = "sim:ideal", "sim:constant?group=Female"
 REFUSING = "sim:refusing?rate=0.3&group=Black"
 
@@ -24,9 +24,8 @@ def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run of all of them; its Holm correction is over the gates of four models, harder than for one."""
-    models = (STRONG, EDGE, MILD, FAIR)
-    return judged(tmp_path_factory.mktemp("verdicts"), *models, checklist="fact_or_fair")
+    """One run of all of them; its Holm correction is over the gates of three models, harder than for one."""
+    return judged(tmp_path_factory.mktemp("verdicts"), STRONG, EDGE, FAIR, checklist=str(BASE))
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +47,14 @@ def _answers(report: dict[str, Any], model: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [FAIR, MILD])
-def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any], model: str) -> None:
+def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any]) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
-    verdicts = _verdicts(report, model)
-    facts, base, told, worst, letters, refusals = 2, 4, 3 * 4, 8, 4, 2 * 10
-    assert len(verdicts) == facts + base + told + worst + letters + refusals
+    verdicts = _verdicts(report, FAIR)
+    facts, base, worst, letters, refusals = 2, 4, 2, 1, 2 * 4
+    assert len(verdicts) == facts + base + worst + letters + refusals
     assert set(verdicts.values()) == {"passed"}
-    assert _planned(report, model) < _answers(report, model) <= 1.5 * _planned(report, model)
-    assert set(_sizes(report, model)) == {24, 48}
+    assert _planned(report, FAIR) < _answers(report, FAIR) <= 1.5 * _planned(report, FAIR)
+    assert set(_sizes(report, FAIR)) == {24, 48}
 
 
 @pytest.mark.slow

@@ -108,11 +108,24 @@ class Nodes:
     def lose_one(self) -> None:
         self._cluster.remove_node(self._other, allow_graceful=False)
 
+    def join(self) -> None:
+        """Connect this process, as a notebook may be: runs in it need not connect, which takes seconds."""
+        import_module("ray").init(address=self._cluster.address, log_to_driver=False, logging_level="ERROR")
+
+    @property
+    def are_joined(self) -> bool:
+        return bool(import_module("ray").is_initialized())
+
+    def leave(self) -> None:
+        """Disconnect it: Ray ends a process that outlives the head of its cluster."""
+        import_module("ray").shutdown()
+
     def kill_head(self) -> None:
         (head,) = self._cluster.head_node.all_processes["gcs_server"]
         os.kill(head.process.pid, signal.SIGKILL)
 
     def end(self) -> None:
+        self.leave()
         for node in self._cluster.list_all_nodes():
             (raylet,) = node.all_processes["raylet"]
             tasks = Path(f"/proc/{raylet.process.pid}/task").glob("*/children")

@@ -41,6 +41,7 @@ BRISK = "from pytest_factorfair.models import cluster\n\ncluster.PACE = cluster.
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
     started = Nodes()
+    started.join()
     yield started
     started.end()
 
@@ -72,11 +73,12 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_the_cluster_and_this_process_answer_alike(ground: Ground) -> None:
-    """One store serves both; what comes second asks nothing."""
+def test_the_cluster_and_this_process_answer_alike(ground: Ground, nodes: Nodes) -> None:
+    """One store serves both; what comes second asks nothing. A process that was connected stays connected."""
     summary = ground.run(replicas="gpus=0.5", report="cluster")
     assert summary.usage.calls == ANSWERS == ground.begun.total() == ground.rows("responses")
     assert len(ground.begun) == 4  # as many as there is room for
+    assert nodes.are_joined
     again = ground.run(report="local", executor="local", replicas=None)
     assert again.usage.calls == 0
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
@@ -303,6 +305,7 @@ def test_a_lost_node(ground: Ground, nodes: Nodes) -> None:
 
 def test_the_head_is_gone(ground: Ground, nodes: Nodes) -> None:
     """The last test: it takes the cluster along. A report is written, and nothing is judged."""
+    nodes.leave()
     (ground.folder / "conftest.py").write_text(BRISK, encoding="utf-8")
     options = ("--factorfair-replicas=2,gpus=0.5", "--factorfair-samples=96,objective=4")
     process = ground.start(*options, "--factorfair-gate=s_e[base] >= 0.1")
